@@ -1,0 +1,186 @@
+"""YAML files as data with line numbers: read within limits, checked against a model, refused with one line each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, cast
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from simtrain.errors import InputError, nearest
+from simtrain.types import JsonObject, JsonValue
+
+MAX_BYTES = 8_000_000
+MAX_NODES = 400_000
+MAX_DEPTH = 60
+
+Place: TypeAlias = tuple[str | int, ...]
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9]\d*)")
+_FLOAT = re.compile(r"[-+]?((0|[1-9]\d*)?\.\d+|(0|[1-9]\d*)\.|(0|[1-9]\d*)(\.\d*)?[eE][-+]?\d+)")
+_CONSTANTS: dict[str, JsonValue] = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A YAML file read: its data, where it came from, and the line on which each place begins."""
+
+    path: Path
+    data: JsonObject
+    lines: dict[Place, int] = field(repr=False)
+
+    def line(self, place: Place) -> int | None:
+        """The line of `place`, or of the nearest place around it."""
+        return next((self.lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in self.lines), None)
+
+    def error(self, place: Place, problem: str, remedy: str | None = None) -> InputError:
+        """An InputError at a place of this file."""
+        return InputError(problem, remedy=remedy, file=self.path, line=self.line(place), place=name_place(place))
+
+    def relocate(self, error: InputError, place: Place) -> InputError:
+        """`error` with this file, line and place where it had none."""
+        return error.at(file=self.path, line=self.line(place), place=name_place(place))
+
+    def parse(self, model: type[ModelT], data: JsonObject | None = None, place: Place = ()) -> ModelT:
+        """The data (or a part of it, at `place`) as `model`. Raises InputError for the first thing that is wrong."""
+        try:
+            return model.model_validate(self.data if data is None else data)
+        except ValidationError as error:
+            raise self._explain(error, model, place) from None
+
+    def _explain(self, error: ValidationError, model: type[BaseModel], place: Place) -> InputError:
+        details = error.errors(include_url=False)
+        # An unknown key is named first: a misspelt key is also a missing one, and the misspelling is the cause.
+        first = next((item for item in details if item["type"] == "extra_forbidden"), details[0])
+        where = (*place, *(part for part in first["loc"] if self._is_place(place, part, first["loc"])))
+        problem, remedy = describe(first, model)
+        return self.error(where, problem, remedy)
+
+    def _is_place(self, place: Place, part: str | int, whole: tuple[str | int, ...]) -> bool:
+        # pydantic names union branches in `loc`; only the parts that stand in the file are places.
+        return isinstance(part, int) or any(part in known for known in self.lines) or part == whole[-1]
+
+
+def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
+    """A pydantic error as (problem, remedy) in the words of this project."""
+    location = cast(tuple[str | int, ...], detail["loc"])
+    name = str(location[-1]) if location else ""
+    match cast(str, detail["type"]):
+        case "extra_forbidden":
+            return f"unknown key {name!r}", nearest(name, _keys_at(model, location[:-1]))
+        case "missing":
+            return f"the key {name!r} is missing", None
+        case _:
+            message = cast(str, detail["msg"]).removeprefix("Value error, ")
+            given = detail.get("input")
+            shown = f" (given: {given!r})" if isinstance(given, str | int | float | bool) and len(str(given)) < 60 else ""
+            return f"{message[:1].lower()}{message[1:]}{shown}", None
+
+
+def _keys_at(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+    """The keys known at a location inside a model, as far as its annotations can be followed."""
+    current: set[type[BaseModel]] = {model}
+    for part in location:
+        following: set[type[BaseModel]] = set()
+        for candidate in current:
+            for name, info in candidate.model_fields.items():
+                if part in (name, info.alias):
+                    following |= _models_in(info.annotation)
+        current = following or current
+    return [info.alias or name for candidate in current for name, info in candidate.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> set[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {annotation}
+    return {found for part in getattr(annotation, "__args__", ()) for found in _models_in(part)}
+
+
+def name_place(place: Place) -> str | None:
+    """A place in words: `rubric[0].use`."""
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text or None
+
+
+def read_document(path: Path) -> Document:
+    """Read one YAML file whose top level is a mapping.
+
+    Plain scalars follow YAML 1.2: only true and false are booleans, dates stay text. Raises InputError for a file that is
+    missing, too large, not UTF-8, not YAML, too deep, or that expands (by aliases) to more than MAX_NODES values.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"the file is larger than {MAX_BYTES // 1_000_000} MB", remedy="split it", file=path)
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"the file is not UTF-8 (byte {error.start})", remedy="save it as UTF-8", file=path) from None
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror}", file=path) from None
+    return parse_document(text, path)
+
+
+def parse_document(text: str, path: Path) -> Document:
+    """The document in `text`, as if read from `path`; raises InputError like `read_document`."""
+    try:
+        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise InputError(f"not YAML: {error.problem}", file=path, line=mark.line + 1 if mark else None) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise InputError(f"not YAML: {str(error).splitlines()[0]}", file=path) from None
+    if not isinstance(root, yaml.MappingNode):
+        raise InputError("the top level must be a mapping of keys", file=path, line=1)
+    reader = _Reader(path)
+    return Document(path, cast(JsonObject, reader.value(root, ())), reader.lines)
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: dict[Place, int] = {}
+        self.visited = 0
+
+    def value(self, node: yaml.Node, place: Place) -> JsonValue:
+        line = node.start_mark.line + 1
+        self.lines.setdefault(place, line)
+        self.visited += 1
+        if self.visited > MAX_NODES:
+            raise InputError(f"the file expands to more than {MAX_NODES} values", file=self.path, line=line)
+        if len(place) > MAX_DEPTH:
+            raise InputError("the file is nested too deeply, or refers to itself", file=self.path, line=line)
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, place)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*place, index)) for index, item in enumerate(node.value)]
+        return self.scalar(cast(yaml.ScalarNode, node), line)
+
+    def mapping(self, node: yaml.MappingNode, place: Place) -> JsonObject:
+        found: JsonObject = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise InputError("a key must be plain text", file=self.path, line=line)
+            key = cast(str, key_node.value)
+            if key in found:
+                raise InputError(f"the key {key!r} stands twice", remedy="keep one", file=self.path, line=line, place=name_place(place))
+            self.lines[(*place, key)] = line
+            found[key] = self.value(value_node, (*place, key))
+        return found
+
+    def scalar(self, node: yaml.ScalarNode, line: int) -> JsonValue:
+        text = cast(str, node.value)
+        if node.style is not None:
+            return text
+        if not node.tag.startswith("tag:yaml.org,2002:"):
+            raise InputError(f"the tag {node.tag!r} is not allowed", remedy="remove it", file=self.path, line=line)
+        if text in _CONSTANTS:
+            return _CONSTANTS[text]
+        if _INTEGER.fullmatch(text) and len(text) < 20:
+            return int(text)
+        return float(text) if _FLOAT.fullmatch(text) else text

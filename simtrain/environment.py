@@ -1,0 +1,40 @@
+"""The contract of environments: the one door between an agent and its world, open for one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from simtrain.trajectory import Step
+from simtrain.types import Action, Changes, Observation, ToolSpec
+
+
+class Environment(Protocol):
+    """An async context manager without a reset: who wants a new episode opens a new environment."""
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools as the agent is shown them."""
+        ...
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps so far."""
+        ...
+
+    async def step(self, action: Action) -> Observation:
+        """Carry out one action. An agent's mistake comes back as an error observation; SimulatorFault means nobody could answer."""
+        ...
+
+    def begin_turn(self) -> None:
+        """A new assistant message begins; its calls belong to one turn."""
+        ...
+
+    def changes(self) -> Changes:
+        """What the episode changed in its world so far."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...

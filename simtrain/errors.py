@@ -1,0 +1,71 @@
+"""The errors of simtrain: who is to blame, and the one line that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class SimtrainError(Exception):
+    """Any error that simtrain raises on purpose."""
+
+
+class InputError(SimtrainError):
+    """A file, an argument or an option that cannot be used: the author's to mend.
+
+    `str(error)` is one line, `file:line: place: problem; remedy`; parts that are unknown are left out.
+    The command line prints it and exits with code 2.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        remedy: str | None = None,
+        file: Path | str | None = None,
+        line: int | None = None,
+        place: str | None = None,
+    ) -> None:
+        self.problem = " ".join(problem.split())
+        self.remedy = remedy
+        self.file = str(file) if file is not None else None
+        self.line = line
+        self.place = place
+        super().__init__(self.problem)
+
+    def at(self, *, file: Path | str | None = None, line: int | None = None, place: str | None = None) -> InputError:
+        """The same error with the parts that were still unknown filled in."""
+        return InputError(
+            self.problem,
+            remedy=self.remedy,
+            file=self.file or file,
+            line=self.line or line,
+            place=self.place or place,
+        )
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.file and self.line else self.file
+        head = ": ".join(part for part in (where, self.place) if part)
+        body = f"{self.problem}; {self.remedy}" if self.remedy else self.problem
+        return f"{head}: {body}" if head else body
+
+
+class SimulatorFault(SimtrainError):
+    """The simulator could not answer: recorded in the trajectory, never blamed on the agent, never rewarded."""
+
+
+class AgentFault(SimtrainError):
+    """The agent itself broke down (an exception in its code, an answer that cannot be read)."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A remedy for a misspelt name: the nearest known one, else the known ones (at most twelve)."""
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if not names:
+        return "none is known here"
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"known: {shown}"

@@ -1,0 +1,47 @@
+"""The contract of graders: one question about a finished episode, answered with a reward."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from simtrain.plugin import Plugin
+from simtrain.trajectory import Reward, Trajectory
+from simtrain.types import Changes, JsonObject, JsonValue
+from simtrain.world import World, WorldState
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedWorld:
+    """The world as the episode found it and as it left it, and what lies between."""
+
+    initial: World
+    final: WorldState
+    changes: Changes
+
+
+class Grader(Plugin):
+    """One question about a finished episode."""
+
+    @abstractmethod
+    async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
+        """The answer, its `grader`, `weight` and `gate` to be filled in by the caller. Exceptions become recorded failures."""
+
+    def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:
+        """The right answer that this grader computes for a case; None for one that compares no answer. Raises InputError."""
+        return None
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+        """Refuse, with an InputError, knobs that cannot work: SQL that does not compile, a table that is not there."""
+        return
+
+    async def ready(self) -> None:
+        """Check once, before any episode, that what the grader needs can be reached. Raises InputError."""
+        return
+
+
+def score(value: float, **detail: JsonValue) -> Reward:
+    """A reward that a grader returns; the caller adds label, weight and gate."""
+    found: JsonObject = detail
+    return Reward(grader="", value=value, detail=found)

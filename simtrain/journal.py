@@ -1,0 +1,80 @@
+"""The journal of one episode: an append-only transcript, and the limits that end it."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from simtrain.environment import Environment
+from simtrain.errors import SimulatorFault
+from simtrain.trajectory import Stop, Turn
+from simtrain.types import Action, Message, Usage
+
+
+class Limits(BaseModel):
+    """When an episode ends whether it is done or not. `wall` is in real seconds; episodes that it stops are not reproducible."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    turns: int = Field(30, ge=1, description="Assistant messages.")
+    calls: int = Field(60, ge=1, description="Tool calls.")
+    tokens: int | None = Field(None, ge=1, description="Prompt and completion tokens of the agent, summed over its turns.")
+    wall: float | None = Field(None, gt=0, description="Real seconds.")
+
+
+class Journal:
+    """What was said and done so far. Loops write it with `say` and `act`; policies read it."""
+
+    __slots__ = ("environment", "limits", "message", "pending", "started", "stop", "timings", "turns", "usage")
+
+    def __init__(self, environment: Environment, limits: Limits) -> None:
+        self.environment = environment
+        self.limits = limits
+        self.turns: list[Turn] = []
+        self.message: Message | None = None
+        self.pending: tuple[Action, ...] = ()
+        self.stop: Stop | None = None
+        self.usage: Usage | None = None
+        self.timings: list[float] = []
+        self.started = perf_counter()
+
+    def say(self, message: Message) -> Stop | None:
+        """Write down an assistant message; a Stop when it, or a limit, ends the episode."""
+        self.message = message
+        self.turns.append(Turn(message.text, message.reasoning, message.usage))
+        self.environment.begin_turn()
+        if message.usage is not None:
+            self.usage = message.usage if self.usage is None else self.usage + message.usage
+        self.pending = message.calls
+        if not message.calls:
+            return self.end(Stop("abstained" if message.abstain else "answered"))
+        if self.limits.tokens is not None and self.usage is not None and self.usage.tokens > self.limits.tokens:
+            return self.end(Stop("budget", detail=f"more than {self.limits.tokens} tokens"))
+        return None
+
+    async def act(self) -> Stop | None:
+        """Carry out the pending calls in order; a Stop when a limit or the simulator ends the episode."""
+        environment, steps = self.environment, self.turns[-1].steps
+        for action in self.pending:
+            if len(environment.steps) >= self.limits.calls:
+                return self.end(Stop("budget", detail=f"more than {self.limits.calls} calls"))
+            begun = perf_counter()
+            try:
+                await environment.step(action)
+            except SimulatorFault as fault:
+                return self.end(Stop("failed", "simulator", str(fault)))
+            self.timings.append(perf_counter() - begun)
+            steps.append(environment.steps[-1])
+        self.pending = ()
+        if len(self.turns) >= self.limits.turns:
+            return self.end(Stop("max_turns", detail=f"{self.limits.turns} turns without an answer"))
+        if self.limits.wall is not None and perf_counter() - self.started > self.limits.wall:
+            return self.end(Stop("wall_time", detail=f"more than {self.limits.wall:g} seconds"))
+        return None
+
+    def end(self, stop: Stop) -> Stop:
+        """End the episode."""
+        self.stop = stop
+        self.pending = ()
+        return stop

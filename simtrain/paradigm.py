@@ -1,0 +1,22 @@
+"""The contract of paradigms: how a scenario becomes episodes, and an episode an environment."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+from simtrain.environment import Environment
+from simtrain.plugin import Plugin
+from simtrain.scenario import Episode, Scenario
+
+
+class Paradigm(Plugin):
+    """Turns a scenario into episodes and each episode into an environment."""
+
+    @abstractmethod
+    def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
+        """The episodes in the order they are dealt: cases first, then world variants, then attempts. Raises InputError."""
+
+    @abstractmethod
+    def open(self, episode: Episode) -> Environment:
+        """The environment of one episode, to be entered by the caller."""

@@ -1,0 +1,51 @@
+"""The table of contents: every plug-in that ships, by kind and name. Adding one is one file and one line here."""
+
+from __future__ import annotations
+
+PLUGINS: dict[str, dict[str, str]] = {
+    "worlds": {
+        "service": "simtrain.worlds.service.spec:ServiceSpec",
+    },
+    "domains": {
+        "mcp": "simtrain.domains.mcp:McpDomain",
+    },
+    "world_models": {
+        "embedded": "simtrain.world_models.embedded:Embedded",
+        "scripted": "simtrain.world_models.scripted:Scripted",
+        "chat": "simtrain.world_models.chat:Chat",
+    },
+    "perturbations": {
+        "latency": "simtrain.perturbations.latency:Latency",
+        "timeout_after": "simtrain.perturbations.timeout_after:TimeoutAfter",
+        "partial_update": "simtrain.perturbations.partial_update:PartialUpdate",
+    },
+    "paradigms": {
+        "impersonation": "simtrain.paradigms.impersonation:Impersonation",
+    },
+    "graders": {
+        "final_state": "simtrain.graders.final_state:FinalState",
+        "answer": "simtrain.graders.answer:Answer",
+        "forbidden": "simtrain.graders.forbidden:Forbidden",
+        "tool_use": "simtrain.graders.tool_use:ToolUse",
+        "abstention": "simtrain.graders.abstention:Abstention",
+        "judge": "simtrain.graders.judge:Judge",
+    },
+    "exporters": {
+        "openai": "simtrain.exporters.openai:OpenAI",
+        "sharegpt": "simtrain.exporters.sharegpt:ShareGPT",
+        "atif": "simtrain.exporters.atif:Atif",
+        "steps": "simtrain.exporters.steps:Steps",
+    },
+    "agents": {
+        "chat": "simtrain.agent.chat:ChatPolicy",
+        "oracle": "simtrain.agent.oracle:Oracle",
+        "wrong": "simtrain.agent.oracle:Wrong",
+        "naive": "simtrain.agent.naive:Naive",
+        "resilient": "simtrain.agent.resilient:Resilient",
+        "nop": "simtrain.agent.simple:Nop",
+        "claims_done": "simtrain.agent.simple:ClaimsDone",
+        "abstain": "simtrain.agent.simple:AlwaysAbstain",
+    },
+    "handlers": {},
+}
+"""Kind -> name -> `module:attribute`. Other packages add theirs by entry points in the group `simtrain.KIND`."""

@@ -1,0 +1,76 @@
+"""The contract of agents: whoever decides what to call next and what to answer."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from simtrain.journal import Journal
+from simtrain.plugin import Plugin
+from simtrain.reference import Plan
+from simtrain.types import JsonObject, JsonValue, Message, Observation, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What an agent knows when an episode begins: never the labels, never the gold.
+
+    `stated` holds the case parameters that the prompt states, which is all that a plan may use. The plans serve the policies
+    that walk one (oracle, naive, resilient, wrong); `equivalents` names the tools that can stand in for another.
+    """
+
+    system: str
+    prompt: str
+    tools: tuple[ToolSpec, ...]
+    stated: Mapping[str, JsonValue]
+    seed: int
+    reference: Plan | None = None
+    wrong: Plan | None = None
+    equivalents: Mapping[str, tuple[str, ...]] | None = None
+    answer_format: str = ""
+
+
+class Player(Protocol):
+    """A policy at work in one episode."""
+
+    async def think(self, journal: Journal) -> Message:
+        """The next assistant message. Raises AgentFault when there can be none."""
+        ...
+
+
+StepFunction: TypeAlias = Callable[[str, JsonObject], Awaitable[Observation]]
+"""Makes one tool call by name and arguments, for agents that bring their own loop."""
+
+
+class Agent(Plugin):
+    """Plays episodes: a `Policy`, which only decides, or a `Loop`, which brings its own loop."""
+
+    async def ready(self) -> None:
+        """Check once, before any episode, that what the agent needs can be reached. Raises InputError."""
+        return
+
+    async def close(self) -> None:
+        """Free what was opened on the way."""
+        return
+
+    def facts(self) -> JsonObject:
+        """What a trajectory records of the agent beside its name: model, sampling; never a key."""
+        return {}
+
+
+class Policy(Agent):
+    """An agent that only decides; the LangGraph loop does the rest."""
+
+    @abstractmethod
+    def player(self, briefing: Briefing) -> Player:
+        """A fresh player for one episode."""
+
+
+class Loop(Agent):
+    """An agent with a loop of its own; it meets the environment as tools and one step function."""
+
+    @abstractmethod
+    async def run(self, briefing: Briefing, step: StepFunction) -> Message:
+        """Play one episode to its end; the message returned is the answer. Exceptions are recorded as the agent's failure."""

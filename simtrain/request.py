@@ -1,0 +1,26 @@
+"""What reaches a world model: one checked tool call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from simtrain.types import JsonObject, Observation, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A tool call whose tool exists and whose arguments fit its input schema.
+
+    `index` counts the steps of the episode from 0; `turn` the assistant messages from 0.
+    """
+
+    tool: ToolSpec
+    arguments: JsonObject
+    index: int
+    turn: int
+
+
+Answer: TypeAlias = Callable[[Request], Awaitable[Observation]]
+"""Answers a request with the observation that the tool returns. Raises SimulatorFault when it cannot."""

@@ -1,0 +1,190 @@
+"""The contract of scenarios: the task, the world, who answers, what goes wrong, what counts as success, the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from simtrain.documents import Document
+from simtrain.grader import Grader
+from simtrain.journal import Limits
+from simtrain.perturbation import Perturbation, When
+from simtrain.reference import Plan
+from simtrain.templates import Text
+from simtrain.types import JsonObject, JsonValue
+from simtrain.world import Variant, WorldSource
+from simtrain.world_model import WorldModel
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Use(_Spec):
+    """One plug-in in use: its name, its knobs, and a label where it is used twice."""
+
+    use: str
+    knobs: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
+    label: str | None = Field(None, alias="as")
+
+
+class WorldModelUse(Use):
+    """A world model for the tools that a glob names."""
+
+    tools: str | list[str] = "*"
+
+
+class PerturbationUse(Use):
+    """A perturbation and when it fires."""
+
+    when: When = When()
+
+
+class PackUse(_Spec):
+    """All perturbations of a pack (a file in perturbations/)."""
+
+    pack: str
+
+
+class GraderUse(Use):
+    """A grader in the rubric. A gate multiplies the total by its value instead of being averaged."""
+
+    weight: float = Field(1.0, gt=0)
+    gate: bool = False
+
+
+class Rubric(_Spec):
+    """The graders and how their rewards become one: the weighted mean or the minimum, times every gate."""
+
+    combine: Literal["mean", "minimum"] = "mean"
+    graders: list[GraderUse] = Field(min_length=1)
+
+
+class Cases(_Spec):
+    """Where case parameters come from: a query over the seeded world, or a literal list; `sample` draws some by seed."""
+
+    sql: str | None = None
+    rows: list[dict[str, JsonValue]] | None = None
+    sample: int | None = Field(None, ge=1)
+
+
+class Vary(_Spec):
+    """Variations of the world: other seeds, other row counts; every combination is played."""
+
+    seeds: list[int] = Field(default_factory=list[int])
+    rows: list[dict[str, int]] = Field(default_factory=list[dict[str, int]])
+
+
+def _as_mapping(key: str) -> BeforeValidator:
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, list) else value)
+
+
+def _pack(value: Any) -> Any:
+    return {"pack": value} if isinstance(value, str) else value
+
+
+class ScenarioSpec(_Spec):
+    """A scenario file as it is written."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    description: str = ""
+    paradigm: str = "impersonation"
+    domain: str = "mcp"
+    world: str
+    prompt: str = Field(min_length=1)
+    system: str | None = None
+    cases: Annotated[Cases, _as_mapping("rows")] = Cases(rows=[{}])
+    vary: Vary | None = None
+    tools: list[str] = Field(default_factory=lambda: ["*"], min_length=1)
+    equivalents: dict[str, list[str]] = Field(default_factory=dict)
+    world_models: list[WorldModelUse] = Field(default_factory=lambda: [WorldModelUse(use="embedded")], min_length=1)
+    perturbations: list[Annotated[PerturbationUse | PackUse, BeforeValidator(_pack)]] = Field(default_factory=list)
+    impossible: bool = False
+    twin: str | None = Field(None, description="The family with the same prompt and the other outcome.")
+    reference: Plan | None = None
+    wrong: Plan | None = None
+    rubric: Annotated[Rubric, _as_mapping("graders")]
+    limits: Limits = Limits()
+
+
+class PackSpec(_Spec):
+    """A perturbation pack file."""
+
+    name: str
+    description: str = ""
+    severity: float = Field(0.5, ge=0, le=1)
+    perturbations: list[PerturbationUse] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Armed:
+    """A perturbation ready to fire: label, trigger and the plug-in with its knobs."""
+
+    label: str
+    use: str
+    when: When
+    perturbation: Perturbation
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A world model and the tool globs that it answers for."""
+
+    label: str
+    tools: tuple[str, ...]
+    world_model: WorldModel
+
+
+@dataclass(frozen=True)
+class Grading:
+    """A grader with its place in the rubric."""
+
+    label: str
+    weight: float
+    gate: bool
+    grader: Grader
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario loaded and checked: every name resolved, every plug-in built once."""
+
+    name: str
+    spec: ScenarioSpec
+    document: Document
+    digest: str
+    source: WorldSource
+    prompt: Text
+    answering: tuple[Answering, ...]
+    perturbations: tuple[Armed, ...]
+    grading: tuple[Grading, ...]
+
+    @property
+    def stated(self) -> frozenset[str]:
+        """The case parameters that the prompt states."""
+        return self.prompt.names
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One episode to be played: a case of a scenario in a variant of its world."""
+
+    scenario: Scenario
+    id: str
+    case: Mapping[str, JsonValue]
+    variant: Variant
+    seed: int
+    attempt: int
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What makes an episode one: (scenario digest, episode, seed, attempt)."""
+        return (self.scenario.digest, self.id, self.seed, self.attempt)
+
+
+def case_object(episode: Episode) -> JsonObject:
+    """The case of an episode as a plain object."""
+    return dict(episode.case)

@@ -1,0 +1,207 @@
+"""Templates of untrusted files: Jinja in the immutable sandbox, with limits on source, loops and output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError, nodes
+from jinja2.meta import find_undeclared_variables
+from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+
+from simtrain.errors import InputError
+from simtrain.types import JsonValue
+
+MAX_SOURCE = 20_000
+MAX_OUTPUT = 200_000
+MAX_ITEMS = 20_000
+
+_FILTERS = (
+    "abs", "default", "first", "float", "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min",
+    "reject", "rejectattr", "replace", "reverse", "round", "select", "selectattr", "sort", "string", "sum", "title",
+    "tojson", "trim", "unique", "upper",
+)  # fmt: skip
+_METHODS = frozenset({"count", "endswith", "get", "index", "items", "keys", "lower", "split", "startswith", "strip", "title", "upper", "values"})  # fmt: skip
+_REFUSED_NODES = (
+    nodes.Assign, nodes.AssignBlock, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.Include, nodes.Import,
+    nodes.FromImport, nodes.Extends, nodes.Block, nodes.With,
+)  # fmt: skip
+_EXPRESSION = re.compile(r"\s*\{\{(?!.*\{\{)(.*)\}\}\s*", re.DOTALL)
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[-?\d+\])*")
+_PART = re.compile(r"([A-Za-z_]\w*)|\[(-?\d+)\]")
+
+
+class _Budget:
+    """How many loop items the render under way may still visit; renders never interleave, since none awaits."""
+
+    left = MAX_ITEMS
+
+
+def _counted(items: Iterable[Any]) -> Iterator[Any]:
+    for item in items:
+        _Budget.left -= 1
+        if _Budget.left < 0:
+            raise SecurityError(f"a template may visit at most {MAX_ITEMS} loop items")
+        yield item
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    intercepted_binops = frozenset({"*", "**", "%"})
+
+    def __init__(self) -> None:
+        super().__init__(undefined=StrictUndefined, keep_trailing_newline=False, cache_size=0)
+        kept = {name: self.filters[name] for name in _FILTERS}
+        self.filters.clear()
+        self.filters.update(kept, counted=_counted, money=_money)
+        self.globals.clear()
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        if len(source) > MAX_SOURCE:
+            raise TemplateSyntaxError(f"a template may have at most {MAX_SOURCE} characters", 1)
+        tree = super()._parse(source, name, filename)
+        for kind in _REFUSED_NODES:
+            for found in tree.find_all(kind):
+                raise TemplateSyntaxError(f"{type(found).__name__.lower()} is not available in these templates", found.lineno)
+        for loop in tree.find_all(nodes.For):
+            loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
+        return tree
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        # `reply.items` means the key, not the method of dict.
+        return obj[attribute] if isinstance(obj, dict) and attribute in obj else super().getattr(obj, attribute)
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if not (isinstance(left, int | float) and isinstance(right, int | float)):
+            raise SecurityError(f"{operator!r} works on numbers only")
+        if operator == "**" and (abs(left) > 1e6 or abs(right) > 16):
+            raise SecurityError("a power this large is refused")
+        return super().call_binop(context, operator, left, right)
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        return getattr(obj, "__name__", "") in _METHODS and isinstance(getattr(obj, "__self__", None), str | list | dict)
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}"
+
+
+_SANDBOX = _Sandbox()
+
+
+class Text:
+    """A text template. `names` are the variables it reads."""
+
+    __slots__ = ("_template", "names", "source")
+
+    def __init__(self, source: str) -> None:
+        """Raises InputError when the source does not parse or uses what the sandbox refuses."""
+        self.source = source
+        try:
+            self.names = frozenset(find_undeclared_variables(_SANDBOX.parse(source)))
+            self._template = _SANDBOX.from_string(source)
+        except TemplateError as error:
+            raise InputError(f"the template does not parse: {error}") from None
+
+    def render(self, values: Mapping[str, JsonValue]) -> str:
+        """The text for these values. Raises InputError for an unknown variable or a limit passed."""
+        parts: list[str] = []
+        size = 0
+
+        def collect() -> str:
+            nonlocal size
+            for part in self._template.generate(values):
+                size += len(part)
+                if size > MAX_OUTPUT:
+                    raise SecurityError(f"a template may write at most {MAX_OUTPUT} characters")
+                parts.append(part)
+            return "".join(parts)
+
+        return _guarded(collect, self.source)
+
+
+class Value:
+    """A template for a JSON value: `{{ expression }}` alone keeps its type, anything else renders to text.
+
+    Lists and objects are walked; numbers, booleans and null stand for themselves. `names` are the variables read.
+    """
+
+    __slots__ = ("_evaluate", "names", "source")
+
+    def __init__(self, source: JsonValue) -> None:
+        """Raises InputError when a template inside does not parse."""
+        self.source = source
+        self.names, self._evaluate = _compile(source)
+
+    def evaluate(self, values: Mapping[str, JsonValue]) -> JsonValue:
+        """The value for these variables. Raises InputError for an unknown variable or a limit passed."""
+        return self._evaluate(values)
+
+
+def _evaluator(expression: str) -> tuple[frozenset[str], Callable[[Mapping[str, JsonValue]], JsonValue]]:
+    """The variables of a bare Jinja expression, and the function that evaluates it."""
+    if _PATH.fullmatch(expression):
+        parts = [name or int(index) for name, index in _PART.findall(expression)]
+        return frozenset({str(parts[0])}), lambda values: _walk(values, parts, expression)
+    try:
+        names = frozenset(find_undeclared_variables(_SANDBOX.parse("{{ " + expression + " }}")))
+        compiled = _SANDBOX.compile_expression(expression, undefined_to_none=False)
+    except TemplateError as error:
+        raise InputError(f"the expression {expression!r} does not parse: {error}") from None
+    return names, lambda values: _guarded(lambda: _plain(compiled(dict(values)), expression), expression)
+
+
+def _plain(value: Any, expression: str) -> JsonValue:
+    if isinstance(value, StrictUndefined):
+        raise UndefinedError(f"{expression!r} has no value")
+    return list(cast(Iterable[Any], value)) if isinstance(value, Iterator) else value
+
+
+def _walk(values: Mapping[str, JsonValue], parts: list[str | int], expression: str) -> JsonValue:
+    found: JsonValue = values
+    for part in parts:
+        try:
+            found = found[part]
+        except (KeyError, IndexError, TypeError):
+            raise InputError(f"{expression!r} has no value: there is no {part!r}") from None
+    return found
+
+
+def _compile(source: JsonValue) -> tuple[frozenset[str], Callable[[Mapping[str, JsonValue]], JsonValue]]:
+    if isinstance(source, str):
+        return _compile_text(source)
+    if isinstance(source, list):
+        items = [_compile(item) for item in cast(list[JsonValue], source)]
+        names = frozenset[str]().union(*(names for names, _ in items))
+        return names, lambda values: [evaluate(values) for _, evaluate in items]
+    if isinstance(source, dict):
+        fields = {key: _compile(item) for key, item in cast(dict[str, JsonValue], source).items()}
+        names = frozenset[str]().union(*(names for names, _ in fields.values()))
+        return names, lambda values: {key: evaluate(values) for key, (_, evaluate) in fields.items()}
+    return frozenset(), lambda _: source
+
+
+@lru_cache(maxsize=4096)
+def _compile_text(source: str) -> tuple[frozenset[str], Callable[[Mapping[str, JsonValue]], JsonValue]]:
+    alone = _EXPRESSION.fullmatch(source)
+    if alone:
+        return _evaluator(alone[1].strip())
+    if "{{" not in source and "{%" not in source:
+        return frozenset(), lambda _: source
+    text = Text(source)
+    return text.names, text.render
+
+
+def _guarded(work: Callable[[], Any], source: str) -> Any:
+    _Budget.left = MAX_ITEMS
+    try:
+        return work()
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        short = source if len(source) <= 60 else source[:57] + "..."
+        raise InputError(f"the template {short!r} cannot be rendered: {error}") from None
+
+
+def expression(source: str) -> Value:
+    """A Value from an expression written with or without the braces, as in `in: found.orders`."""
+    return Value(source if _EXPRESSION.fullmatch(source) else "{{ " + source + " }}")

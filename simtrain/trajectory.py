@@ -1,0 +1,153 @@
+"""The record of one episode, whole: everything downstream reads it and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, TypeAlias
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from simtrain.errors import InputError
+from simtrain.types import Action, Change, JsonObject, Observation, ToolSpec, Usage
+
+FORMAT = "simtrain/1"
+
+StopReason: TypeAlias = Literal["answered", "abstained", "max_turns", "budget", "wall_time", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One firing of a perturbation: which, on which matching call, and the reply without and with it.
+
+    `clean` is None where the clean reply could not be had (no world to ask).
+    """
+
+    label: str
+    use: str
+    layer: str
+    matching: int
+    clean: Observation | None
+    perturbed: Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action and its observation. `index` counts from 0 through the episode; `clock` is virtual time when the call began."""
+
+    index: int
+    action: Action
+    observation: Observation
+    clock: str
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(slots=True)
+class Turn:
+    """One assistant message: words, thinking, and the steps that its calls became. The last turn of an answer has no steps."""
+
+    text: str = ""
+    reasoning: str | None = None
+    usage: Usage | None = None
+    steps: list[Step] = field(default_factory=list[Step])
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why the episode ended; `blame` (`agent` or `simulator`) and `detail` where it failed."""
+
+    reason: StopReason
+    blame: Literal["agent", "simulator"] | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """One grader's answer. `value` is in [0, 1], or None when the grader failed (`error` says how).
+
+    A gate multiplies the total by its value; the others are combined as the scenario says.
+    """
+
+    grader: str
+    value: float | None
+    weight: float = 1.0
+    gate: bool = False
+    detail: JsonObject = field(default_factory=dict[str, object])
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorldFacts:
+    """Which world was played: name, digest of its file, seed and row counts of the variant."""
+
+    name: str
+    digest: str
+    seed: int
+    rows: dict[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """The record of one episode; one line of a run folder.
+
+    `reward` is None while ungraded, when a grader failed and when the simulator is to blame. All wall-clock facts are under
+    `timing`: without it the line is the same for the same scenario, seed and version.
+    """
+
+    scenario: str
+    scenario_digest: str
+    episode: str
+    case: JsonObject
+    seed: int
+    attempt: int
+    paradigm: str
+    world: WorldFacts
+    agent: JsonObject
+    system: str
+    prompt: str
+    tools: tuple[ToolSpec, ...]
+    turns: list[Turn]
+    answer: str | None
+    stop: Stop
+    changes: dict[str, tuple[Change, ...]] = field(default_factory=dict[str, tuple[Change, ...]])
+    impossible: bool = False
+    perturbations: tuple[str, ...] = ()
+    reward: float | None = None
+    rewards: tuple[Reward, ...] = ()
+    usage: Usage | None = None
+    timing: JsonObject = field(default_factory=dict[str, object])
+    version: str = ""
+    format: str = FORMAT
+
+    @property
+    def steps(self) -> list[Step]:
+        """All steps, in order."""
+        return [step for turn in self.turns for step in turn.steps]
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What makes an episode one: (scenario digest, episode, seed, attempt)."""
+        return (self.scenario_digest, self.episode, self.seed, self.attempt)
+
+
+def to_line(trajectory: Trajectory) -> bytes:
+    """One JSON line, newline included."""
+    return orjson.dumps(trajectory, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def from_line(line: bytes | str) -> Trajectory:
+    """The trajectory in one JSON line. Raises InputError when the line is not one."""
+    try:
+        return _adapter().validate_python(orjson.loads(line))
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"not a trajectory: {place}: {first['msg'].lower()}") from None
+
+
+@cache
+def _adapter() -> TypeAdapter[Trajectory]:
+    return TypeAdapter(Trajectory)

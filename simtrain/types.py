@@ -1,0 +1,137 @@
+"""The values that cross every border: tools, actions, observations and what may be said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import orjson
+
+# JSON that came from outside is checked by schemas, not by Python types; this alias is the one place that says so.
+JsonValue: TypeAlias = Any
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+def encode(value: object) -> str:
+    """Compact JSON text, keys in their own order."""
+    return orjson.dumps(value).decode()
+
+
+def canonical(value: object) -> bytes:
+    """Compact JSON with sorted keys: the form that digests and comparisons are made of."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as an agent is shown it. `input_schema` and `output_schema` are JSON Schemas (2020-12) of objects.
+
+    The part of the name before the first dot is the server that offers it. `writes` says whether it may change the world.
+    """
+
+    name: str
+    description: str
+    input_schema: JsonObject
+    output_schema: JsonObject | None = None
+    writes: bool = False
+
+    @property
+    def server(self) -> str:
+        """The server that offers the tool; empty for a tool without one."""
+        return self.name.partition(".")[0] if "." in self.name else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One tool call by an agent. `id` is unique in its episode.
+
+    `malformed` holds the arguments as they were written when they were not a JSON object; `arguments` is then empty.
+    """
+
+    id: str
+    tool: str
+    arguments: JsonObject
+    malformed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What model calls cost: tokens, and money in US dollars where prices are known."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cost + other.cost,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Who answered a call: the label of the world model, and what its answer cost."""
+
+    source: str
+    model: str | None = None
+    usage: Usage | None = None
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a tool returned.
+
+    `text` is what the agent reads. `structured` is the structured content where it is not the text itself; `json` says that
+    `text` is the structured content written as JSON, so that it is kept once and parsed when somebody asks (`content`).
+    """
+
+    text: str
+    structured: JsonObject | None = None
+    is_error: bool = False
+    json: bool = False
+    provenance: Provenance | None = None
+
+    @property
+    def content(self) -> JsonObject | None:
+        """The structured content, parsed from the text where the text holds it; None where there is none."""
+        if self.json:
+            return cast(JsonObject, orjson.loads(self.text))
+        return self.structured
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What an agent said in one turn: words, thinking kept apart, and the calls it wants made, in order.
+
+    A message without calls ends the episode: its text is the answer. `abstain` marks an answer that declines the task.
+    """
+
+    text: str = ""
+    calls: tuple[Action, ...] = ()
+    reasoning: str | None = None
+    usage: Usage | None = None
+    abstain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of a world that an episode changed: `before` is None for a new row, `after` None for a deleted one."""
+
+    rowid: int
+    before: JsonObject | None
+    after: JsonObject | None
+
+
+Changes: TypeAlias = Mapping[str, tuple[Change, ...]]
+"""The rows that an episode changed, by table; tables without a change are left out."""

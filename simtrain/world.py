@@ -1,0 +1,113 @@
+"""The contract of worlds: a source is read from YAML, built into a base, and opened once for every episode."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from simtrain.clock import Clock
+from simtrain.documents import Document
+from simtrain.request import Request
+from simtrain.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How a world is built: its seed (None: the one in the file) and row counts by table that replace the file's."""
+
+    seed: int | None = None
+    rows: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorStyle:
+    """How a world's servers word the errors that come before any tool runs; `{tool}` and `{detail}` are filled in."""
+
+    unknown_tool: str = "Unknown tool: {tool}"
+    bad_arguments: str = "Invalid arguments for tool {tool}: {detail}"
+
+
+class WorldState(ABC):
+    """A world open for one episode. It changes only through `answer`, `execute` and `partial`; `close` frees it."""
+
+    clock: Clock
+
+    @abstractmethod
+    def answer(self, request: Request) -> Observation:
+        """Carry out a tool call as one transaction: an error leaves no trace. Raises SimulatorFault."""
+
+    @abstractmethod
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        """The rows of one SELECT over the present state. Raises InputError for SQL that does not run."""
+
+    @abstractmethod
+    def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        """Carry out one writing statement and commit; returns the number of rows. Raises InputError."""
+
+    @abstractmethod
+    def partial(self, request: Request, statements: int) -> Observation:
+        """Carry out the first `statements` writing statements of a tool call and commit them; returns what the call would have said."""
+
+    @abstractmethod
+    def savepoint(self) -> AbstractContextManager[None]:
+        """A block whose writes are undone at its end."""
+
+    @abstractmethod
+    def changes(self) -> Changes:
+        """The rows that differ from the base, ordered by table and row id."""
+
+    @abstractmethod
+    def fork(self) -> WorldState:
+        """An independent copy of the present state, clock included."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free what the state holds; closing twice is fine."""
+
+
+class World(ABC):
+    """A built world: an immutable base that any number of episodes open at once."""
+
+    name: str
+    kind: str
+    seed: int
+    digest: str
+    tools: tuple[ToolSpec, ...]
+    errors: ErrorStyle
+
+    @abstractmethod
+    def open(self, changes: Changes | None = None) -> WorldState:
+        """A fresh episode's state; with `changes`, the state that a recorded episode left behind."""
+
+    @abstractmethod
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        """The rows of one SELECT over the base. Raises InputError for SQL that does not run."""
+
+    @abstractmethod
+    def columns_read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> frozenset[tuple[str, str]]:
+        """The (table, column) pairs that a SELECT reads."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The base in a few lines of text, for the prompt of a language world model."""
+
+
+class WorldSource(Protocol):
+    """A world file that was read and checked, not yet built."""
+
+    name: str
+    kind: str
+    digest: str
+    document: Document
+
+    def build(self, variant: Variant = ...) -> World:
+        """Build the world. Raises InputError, with the place in the file, for rows or SQL that fail."""
+        ...
+
+
+def one_value(rows: Sequence[JsonObject]) -> JsonValue:
+    """The single value of a query's single row; None when there is no row."""
+    return next(iter(rows[0].values())) if rows else None

@@ -1,0 +1,24 @@
+"""The contract of world models: whoever predicts the observation that the real tool would have returned."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import AbstractAsyncContextManager
+
+from simtrain.domain import Domain
+from simtrain.plugin import Plugin
+from simtrain.request import Answer
+from simtrain.types import ToolSpec
+from simtrain.world import WorldState
+
+
+class WorldModel(Plugin):
+    """Answers tool calls for one episode at a time."""
+
+    @abstractmethod
+    def session(self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]) -> AbstractAsyncContextManager[Answer]:
+        """Open one episode; the answers come from the callable that the block receives."""
+
+    async def ready(self) -> None:
+        """Check once, before any episode, that what answers can be reached. Raises InputError when it cannot."""
+        return

@@ -80,12 +80,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who answered a call: the label of the world model, and what its answer cost."""
+    """Who answered a call: the label of the world model, what its answer cost, and the rule by which a world refused it."""
 
     source: str
     model: str | None = None
     usage: Usage | None = None
     attempts: int = 1
+    rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

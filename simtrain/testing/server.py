@@ -1,0 +1,230 @@
+"""The fake OpenAI server: HTTP/1.1 on a loopback socket, answering from a script and remembering what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import orjson
+
+from simtrain.testing.replies import Disconnect, Garbage, Hang, Refuse, Reply, Say
+from simtrain.types import JsonObject
+
+Script: TypeAlias = Iterable[Reply] | Callable[[JsonObject], Reply]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request that reached the server; header names are in lower case, `body` is the JSON body of a POST."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: JsonObject
+
+
+class FakeOpenAI:
+    """An OpenAI-compatible server. `with` runs it in a thread of its own, `async with` in the running event loop.
+
+    `script` is a list of replies, taken one after the other whoever asks (an exhausted one answers 400), or a function
+    of the request body. `models` are those that exist; any other is answered with 404. `lists_models=False` leaves out
+    GET /models, as some servers do. With `api_key` every other key is refused. `latency` is in real seconds.
+    `record=False` keeps no requests. The address can be read from `url` once the server runs.
+    """
+
+    def __init__(
+        self,
+        script: Script = (),
+        *,
+        models: Iterable[str] = ("fake",),
+        lists_models: bool = True,
+        api_key: str | None = None,
+        latency: float = 0.0,
+        record: bool = True,
+        port: int = 0,
+    ) -> None:
+        self.models = tuple(models)
+        self.lists_models = lists_models
+        self.api_key = api_key
+        self.latency = latency
+        self.record = record
+        self.port = port
+        self.requests: list[Received] = []
+        self.connections = 0
+        self.answered = 0
+        self._choose = script if callable(script) else _in_turn(iter(script))
+        self._open: set[asyncio.Transport] = set()
+        self._server: asyncio.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL, to be given to a client."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def chats(self) -> list[JsonObject]:
+        """The bodies of the chat requests, in order of arrival."""
+        return [request.body for request in self.requests if request.path.endswith("/chat/completions")]
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: _Connection(self), "127.0.0.1", self.port, backlog=4096)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._server is not None
+        self._server.close()
+        for transport in list(self._open):
+            transport.abort()
+        await self._server.wait_closed()
+
+    def __enter__(self) -> Self:
+        ready = threading.Event()
+        failures: list[BaseException] = []
+        self._thread = threading.Thread(target=self._serve, args=(ready, failures), daemon=True, name="fake-openai")
+        self._thread.start()
+        ready.wait()
+        if failures:
+            raise failures[0]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._loop is not None and self._stopping is not None and self._thread is not None
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+
+    def _serve(self, ready: threading.Event, failures: list[BaseException]) -> None:
+        async def run() -> None:
+            self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+            async with self:
+                ready.set()
+                await self._stopping.wait()
+
+        try:
+            asyncio.run(run())
+        except OSError as error:
+            failures.append(error)
+            ready.set()
+
+    def opened(self, transport: asyncio.Transport) -> None:
+        """A client connected."""
+        self.connections += 1
+        self._open.add(transport)
+
+    def closed(self, transport: asyncio.Transport) -> None:
+        """A client is gone."""
+        self._open.discard(transport)
+
+    def reply(self, method: str, path: str, headers: dict[str, str], content: bytes) -> Reply | JsonObject:
+        """The answer to one request: a reply of the script, or a plain JSON body."""
+        try:
+            body: JsonObject = orjson.loads(content) if content else {}
+        except orjson.JSONDecodeError:
+            return Refuse(400, "the body is not JSON")
+        if self.record:
+            self.requests.append(Received(method, path, headers, body))
+        if self.api_key is not None and headers.get("authorization") != f"Bearer {self.api_key}":
+            return Refuse(401, "Incorrect API key provided", "invalid_api_key")
+        if (method, path) == ("GET", "/v1/models") and self.lists_models:
+            return {"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]}
+        if (method, path) != ("POST", "/v1/chat/completions"):
+            return Refuse(404, f"no such route: {method} {path}")
+        if body.get("model") not in self.models:
+            return Refuse(404, f"The model `{body.get('model')}` does not exist.", "model_not_found")
+        if body.get("stream"):
+            return Refuse(400, "this server does not stream")
+        return self._choose(body)
+
+
+def _in_turn(replies: Iterator[Reply]) -> Callable[[JsonObject], Reply]:
+    return lambda body: next(replies, Refuse(400, "the script of the fake server has no more replies"))
+
+
+class _Connection(asyncio.Protocol):
+    """One client. Requests are answered in order of arrival; the next is read when the last is answered."""
+
+    def __init__(self, server: FakeOpenAI) -> None:
+        self.server = server
+        self.buffer = bytearray()
+        self.waiting = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.server.opened(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.server.closed(self.transport)
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        self.proceed()
+
+    def proceed(self) -> None:
+        while not self.waiting:
+            end = self.buffer.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            start, _, rest = bytes(self.buffer[:end]).decode("latin-1").partition("\r\n")
+            lines = (line.partition(":") for line in rest.split("\r\n"))
+            headers = {name.lower(): value.strip() for name, _, value in lines}
+            stop = end + 4 + int(headers.get("content-length", "0"))
+            if len(self.buffer) < stop:
+                return
+            content = bytes(self.buffer[end + 4 : stop])
+            del self.buffer[:stop]
+            method, path, _ = start.split(" ", 2)
+            self.answer(self.server.reply(method, path.partition("?")[0], headers, content))
+
+    def answer(self, reply: Reply | JsonObject) -> None:
+        if isinstance(reply, Hang):
+            self.waiting = True
+        elif self.server.latency > 0:
+            self.waiting = True
+            asyncio.get_running_loop().call_later(self.server.latency, self.resume, reply)
+        else:
+            self.write(reply)
+
+    def resume(self, reply: Reply | JsonObject) -> None:
+        self.waiting = False
+        self.write(reply)
+        self.proceed()
+
+    def write(self, reply: Reply | JsonObject) -> None:
+        self.server.answered += 1
+        match reply:
+            case Say():
+                self.send(orjson.dumps(reply.body(model=self.server.models[0], number=self.server.answered)))
+            case Refuse():
+                self.send(orjson.dumps(reply.body()), status=reply.status, headers=reply.headers())
+            case Garbage():
+                self.send(reply.body)
+            case Disconnect():
+                if reply.mid_body:
+                    self.send(b'{"choices": [{"message": {"role": "assis', promised=4000)
+                self.transport.close()
+            case Hang():
+                self.waiting = True
+            case _:
+                self.send(orjson.dumps(reply))
+
+    def send(self, body: bytes, *, status: int = 200, headers: str = "", promised: int | None = None) -> None:
+        length = len(body) if promised is None else promised
+        head = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{headers}"
+            f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        )
+        self.transport.write(head.encode("latin-1") + body)

@@ -1,0 +1,1 @@
+"""The room of exporters: one file per training format."""

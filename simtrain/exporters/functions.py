@@ -1,0 +1,24 @@
+"""The tools of a trajectory as OpenAI-style function definitions, under names that the wire allows."""
+
+from __future__ import annotations
+
+from simtrain.trajectory import Trajectory
+from simtrain.types import JsonObject
+from simtrain.wire_names import wire_names
+
+
+def names_of(trajectory: Trajectory) -> dict[str, str]:
+    """Tool name to wire-safe name, for the tools that were offered and then for those that were only called."""
+    offered = [tool.name for tool in trajectory.tools]
+    return wire_names(list(dict.fromkeys([*offered, *(step.action.tool for step in trajectory.steps)])))
+
+
+def definitions(trajectory: Trajectory, names: dict[str, str]) -> list[JsonObject]:
+    """The tools that were offered, as `{"type": "function", "function": {name, description, parameters}}`."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": names[tool.name], "description": tool.description, "parameters": tool.input_schema},
+        }
+        for tool in trajectory.tools
+    ]

@@ -1,0 +1,76 @@
+"""OpenAI chat fine-tuning: one JSON line per trajectory, with messages and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from simtrain.exporter import Exporter
+from simtrain.exporters.functions import definitions, names_of
+from simtrain.trajectory import Step, Trajectory, Turn
+from simtrain.types import JsonObject, encode
+
+
+class OpenAI(Exporter):
+    """Chat messages with tools, as OpenAI's fine-tuning and most open trainers read them.
+
+    A row is a `FineTuneChatRequestInput` of the OpenAI API: `messages`, `tools`, `parallel_tool_calls`; the arguments of a call
+    are JSON text. Arguments that were no JSON object stand as the agent wrote them.
+    """
+
+    reasoning: Literal["drop", "keep"] = Field(
+        "drop", description="Keep thinking as `reasoning_content`, which OpenAI's own service refuses."
+    )
+    weight: Literal["none", "answer", "succeeded"] = Field(
+        "none",
+        description="Which assistant messages are learnt: all (no `weight` is written), the last one, or those with no failed call.",
+    )
+    parallel_tool_calls: bool | None = Field(
+        None, description="What the row says of it; left out: whether any turn made several calls."
+    )
+
+    def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
+        """One row; none where the agent said nothing."""
+        spoken = [turn for turn in trajectory.turns if turn.text or turn.steps]
+        if not spoken:
+            return
+        names = names_of(trajectory)
+        messages: list[JsonObject] = [{"role": "system", "content": trajectory.system}] if trajectory.system else []
+        messages.append({"role": "user", "content": trajectory.prompt})
+        for turn in spoken:
+            messages.append(self._message(turn, names, last=turn is spoken[-1]))
+            messages.extend(_reply(step) for step in turn.steps)
+        row: JsonObject = {"messages": messages}
+        if trajectory.tools:
+            row["tools"] = definitions(trajectory, names)
+            row["parallel_tool_calls"] = self._parallel(trajectory)
+        yield row
+
+    def _message(self, turn: Turn, names: dict[str, str], *, last: bool) -> JsonObject:
+        message: JsonObject = {"role": "assistant", "content": turn.text or None}
+        if self.reasoning == "keep" and turn.reasoning:
+            message["reasoning_content"] = turn.reasoning
+        if turn.steps:
+            message["tool_calls"] = [_call(step, names) for step in turn.steps]
+        if self.weight == "answer":
+            message["weight"] = int(last)
+        elif self.weight == "succeeded":
+            message["weight"] = int(not any(step.observation.is_error for step in turn.steps))
+        return message
+
+    def _parallel(self, trajectory: Trajectory) -> bool:
+        if self.parallel_tool_calls is not None:
+            return self.parallel_tool_calls
+        return any(len(turn.steps) > 1 for turn in trajectory.turns)
+
+
+def _call(step: Step, names: dict[str, str]) -> JsonObject:
+    action = step.action
+    arguments = encode(action.arguments) if action.malformed is None else action.malformed
+    return {"id": action.id, "type": "function", "function": {"name": names[action.tool], "arguments": arguments}}
+
+
+def _reply(step: Step) -> JsonObject:
+    return {"role": "tool", "tool_call_id": step.action.id, "content": step.observation.text}

@@ -1,0 +1,51 @@
+# Everything runs in .venv, which is made on the first call and left alone until pyproject.toml or constraints.txt change.
+# uv installs when it is there, else venv and pip. `make PYTHON=/path/to/python` chooses an interpreter.
+
+BIN := .venv/bin
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-full lint format types imports bench wheel clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+demo: .venv/.core ## play the shipped helpdesk scenarios and show what came out
+	$(BIN)/simtrain run helpdesk --episodes 200 --show
+
+test: lint types imports ## everything that CI runs: lint, types, import rules, tests
+	$(BIN)/pytest -n $(JOBS)
+
+test-full: lint types imports ## the same with the stated sizes: every case, large worlds
+	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) -m "full or not full"
+
+lint: .venv/.dev ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: .venv/.dev ## rewrite the code in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: .venv/.dev ## types, pyright strict
+	$(BIN)/pyright
+
+imports: .venv/.dev ## import rules
+	$(BIN)/lint-imports --no-cache
+
+bench: .venv/.dev ## speed and memory
+	for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" || exit 1; done
+
+wheel: .venv/.core ## build dist/*.whl
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean: ## remove what these targets made
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+.venv/.core: pyproject.toml constraints.txt
+	@sh .ci/install core "$(PYTHON)"
+	@touch $@
+
+.venv/.dev: .venv/.core
+	@sh .ci/install dev "$(PYTHON)"
+	@touch $@

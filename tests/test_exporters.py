@@ -116,6 +116,12 @@ def test_openai_parallel_calls_are_told_from_the_turns_unless_set() -> None:
     assert only(OpenAI(parallel_tool_calls=True), single)["parallel_tool_calls"] is True
 
 
+def test_an_openai_row_of_an_episode_that_was_cut_short_ends_with_the_agent() -> None:
+    messages = only(OpenAI(), cut_short())["messages"]
+    assert messages[-1]["tool_calls"][0]["id"] == "call_2"
+    assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == ["call_0", "call_1"]
+
+
 def test_openai_rows_without_tools_name_none() -> None:
     row = only(OpenAI(), refused())
     assert set(row) == {"messages"}

@@ -17,7 +17,8 @@ class OpenAI(Exporter):
     """Chat messages with tools, as OpenAI's fine-tuning and most open trainers read them.
 
     A row is a `FineTuneChatRequestInput` of the OpenAI API: `messages`, `tools`, `parallel_tool_calls`; the arguments of a call
-    are JSON text. Arguments that were no JSON object stand as the agent wrote them.
+    are JSON text. Arguments that were no JSON object stand as the agent wrote them. Replies after the agent's last message are
+    cut, since a row must end on the agent's side.
     """
 
     reasoning: Literal["drop", "keep"] = Field(
@@ -41,7 +42,8 @@ class OpenAI(Exporter):
         messages.append({"role": "user", "content": trajectory.prompt})
         for turn in spoken:
             messages.append(self._message(turn, names, last=turn is spoken[-1]))
-            messages.extend(_reply(step) for step in turn.steps)
+            if turn is not spoken[-1]:
+                messages.extend(_reply(step) for step in turn.steps)
         row: JsonObject = {"messages": messages}
         if trajectory.tools:
             row["tools"] = definitions(trajectory, names)

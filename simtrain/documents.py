@@ -175,7 +175,7 @@ class _Reader:
 
     def scalar(self, node: yaml.ScalarNode, line: int) -> JsonValue:
         text = cast(str, node.value)
-        if node.style is not None:
+        if node.style:
             return text
         if not node.tag.startswith("tag:yaml.org,2002:"):
             raise InputError(f"the tag {node.tag!r} is not allowed", remedy="remove it", file=self.path, line=line)

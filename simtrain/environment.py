@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from simtrain.trajectory import Step
-from simtrain.types import Action, Changes, Observation, ToolSpec
+from simtrain.types import Action, Observation, ToolSpec
+from simtrain.world import FinishedWorld
 
 
 class Environment(Protocol):
@@ -31,8 +32,8 @@ class Environment(Protocol):
         """A new assistant message begins; its calls belong to one turn."""
         ...
 
-    def changes(self) -> Changes:
-        """What the episode changed in its world so far."""
+    def finished(self) -> FinishedWorld:
+        """The world as it was found and as it is now, for the graders; never shown to an agent."""
         ...
 
     async def __aenter__(self) -> Self: ...

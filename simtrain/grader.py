@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import ClassVar
 
 from simtrain.plugin import Plugin
 from simtrain.trajectory import Reward, Trajectory
-from simtrain.types import Changes, JsonObject, JsonValue
-from simtrain.world import World, WorldState
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedWorld:
-    """The world as the episode found it and as it left it, and what lies between."""
-
-    initial: World
-    final: WorldState
-    changes: Changes
+from simtrain.types import JsonObject, JsonValue
+from simtrain.world import FinishedWorld, World
 
 
 class Grader(Plugin):
-    """One question about a finished episode."""
+    """One question about a finished episode. `gates` says whether it multiplies the total unless the rubric says otherwise."""
+
+    gates: ClassVar[bool] = False
 
     @abstractmethod
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:

@@ -14,7 +14,7 @@ from simtrain.journal import Limits
 from simtrain.perturbation import Perturbation, When
 from simtrain.reference import Plan
 from simtrain.templates import Text
-from simtrain.types import JsonObject, JsonValue
+from simtrain.types import JsonValue
 from simtrain.world import Variant, WorldSource
 from simtrain.world_model import WorldModel
 
@@ -50,10 +50,10 @@ class PackUse(_Spec):
 
 
 class GraderUse(Use):
-    """A grader in the rubric. A gate multiplies the total by its value instead of being averaged."""
+    """A grader in the rubric. A gate multiplies the total by its value instead of being averaged; left out, the grader decides."""
 
     weight: float = Field(1.0, gt=0)
-    gate: bool = False
+    gate: bool | None = None
 
 
 class Rubric(_Spec):
@@ -121,7 +121,7 @@ class PackSpec(_Spec):
 
 @dataclass(frozen=True)
 class Armed:
-    """A perturbation ready to fire: label, trigger and the plug-in with its knobs."""
+    """A perturbation ready to fire: label, name in the plug-in table, trigger, and the plug-in with its knobs."""
 
     label: str
     use: str
@@ -183,8 +183,3 @@ class Episode:
     def key(self) -> tuple[str, str, int, int]:
         """What makes an episode one: (scenario digest, episode, seed, attempt)."""
         return (self.scenario.digest, self.id, self.seed, self.attempt)
-
-
-def case_object(episode: Episode) -> JsonObject:
-    """The case of an episode as a plain object."""
-    return dict(episode.case)

@@ -52,6 +52,10 @@ class WorldState(ABC):
         """Carry out the first `statements` writing statements of a tool call and commit them; returns what the call would have said."""
 
     @abstractmethod
+    def statements(self, request: Request) -> int:
+        """How many writing statements a tool call has; 0 for a call that only reads."""
+
+    @abstractmethod
     def savepoint(self) -> AbstractContextManager[None]:
         """A block whose writes are undone at its end."""
 
@@ -62,6 +66,10 @@ class WorldState(ABC):
     @abstractmethod
     def fork(self) -> WorldState:
         """An independent copy of the present state, clock included."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The present state in a few lines of text, for the prompt of a language world model."""
 
     @abstractmethod
     def close(self) -> None:
@@ -93,6 +101,15 @@ class World(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The base in a few lines of text, for the prompt of a language world model."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedWorld:
+    """The world as an episode found it and as it left it, and the rows that lie between."""
+
+    initial: World
+    final: WorldState
+    changes: Changes
 
 
 class WorldSource(Protocol):

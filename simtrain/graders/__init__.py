@@ -1,0 +1,1 @@
+"""The room of graders: one question about a finished episode each."""

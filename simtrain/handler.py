@@ -1,0 +1,43 @@
+"""The contract of handlers: a tool of a service world as a Python function, where SQL is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias
+
+from simtrain.errors import SimtrainError
+from simtrain.types import JsonObject, JsonValue
+
+
+class ToolError(SimtrainError):
+    """The tool refuses the call: its text is the error reply, and nothing of the call remains."""
+
+
+class HandlerContext(Protocol):
+    """What a handler sees of the call: arguments (with defaults filled in), virtual time, and the world's database."""
+
+    @property
+    def arguments(self) -> JsonObject:
+        """The call's arguments; absent optional ones are None."""
+        ...
+
+    @property
+    def now(self) -> str:
+        """Virtual time, `2031-03-03T09:00:20Z`."""
+        ...
+
+    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        """The rows of a SELECT."""
+        ...
+
+    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        """Carry out a writing statement within the call's transaction; the number of rows. Refused in a tool without `writes: true`."""
+        ...
+
+    def new_id(self, pattern: str) -> str:
+        """A new id such as `RF{seq:05}`; the counter is part of the world's state."""
+        ...
+
+
+Handler: TypeAlias = Callable[[HandlerContext], JsonObject]
+"""A registered function from the call to the structured reply. Raises ToolError to refuse."""

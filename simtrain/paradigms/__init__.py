@@ -1,0 +1,1 @@
+"""The room of paradigms: how scenarios become episodes, one file each."""

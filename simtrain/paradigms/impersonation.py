@@ -1,0 +1,79 @@
+"""Impersonation: the world stands in for the servers that an agent would really call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+
+from simtrain.domain import Domain
+from simtrain.environment import Environment
+from simtrain.errors import InputError
+from simtrain.paradigm import Paradigm
+from simtrain.proxy import Proxy
+from simtrain.registry import resolve
+from simtrain.scenario import Episode, Scenario
+from simtrain.seeding import Stream, derive
+from simtrain.toolbox import Toolbox
+from simtrain.triggers import matches
+from simtrain.types import JsonObject, canonical
+from simtrain.world import Variant, World
+
+
+class Impersonation(Paradigm):
+    """Every case of a scenario is an episode; the world, behind the proxy, answers as the real servers would."""
+
+    def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
+        """Cases first, then variants of the world, then attempts. Raises InputError for cases that cannot be had."""
+        variants = [(variant, cases_of(scenario, variant, seed)) for variant in variants_of(scenario)]
+        for attempt in range(attempts):
+            for number, (variant, cases) in enumerate(variants):
+                suffix = f"v{number}" if len(variants) > 1 else ""
+                for index, case in enumerate(cases):
+                    yield Episode(scenario, f"c{index:04d}{suffix}", case, variant, seed, attempt)
+
+    def open(self, episode: Episode) -> Environment:
+        """The proxy over a fresh state of the episode's world."""
+        scenario = episode.scenario
+        world = scenario.source.build(episode.variant)
+        toolbox, routes, domain = _offer(scenario, world)
+        return Proxy(episode, world, toolbox=toolbox, routes=routes, domain=domain)
+
+
+@lru_cache(maxsize=256)
+def _offer(scenario: Scenario, world: World) -> tuple[Toolbox, Mapping[str, int], Domain]:
+    """What all episodes of a scenario in one world share."""
+    tools = tuple(tool for tool in world.tools if matches(tool.name, tuple(scenario.spec.tools)))
+    routes = {
+        tool.name: next(place for place, answering in enumerate(scenario.answering) if matches(tool.name, answering.tools))
+        for tool in tools
+        if any(matches(tool.name, answering.tools) for answering in scenario.answering)
+    }
+    return Toolbox(tools), routes, resolve("domains", scenario.spec.domain)()
+
+
+def variants_of(scenario: Scenario) -> Iterator[Variant]:
+    """The variants of the world that a scenario plays: every seed with every set of row counts."""
+    vary = scenario.spec.vary
+    seeds: list[int | None] = list(vary.seeds) if vary and vary.seeds else [None]
+    rows = vary.rows if vary and vary.rows else [{}]
+    for seed, counts in product(seeds, rows):
+        yield Variant(seed, tuple(sorted(counts.items())))
+
+
+def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject]:
+    """The cases in one variant of the world, in an order that no query planner decides; `sample` is drawn by the seed."""
+    cases, document = scenario.spec.cases, scenario.document
+    if cases.sql is not None:
+        try:
+            found = scenario.source.build(variant).query(cases.sql)
+        except InputError as error:
+            raise document.relocate(error, ("cases", "sql")) from None
+        rows = sorted(found, key=canonical)
+    else:
+        rows = list(cases.rows or [])
+    if not rows:
+        raise document.error(("cases",), "the cases are empty", "the query yields no row in this world")
+    if cases.sample is None or cases.sample >= len(rows):
+        return rows
+    return Stream(derive(seed, scenario.name, "sample")).sample(rows, cases.sample)

@@ -1,0 +1,32 @@
+"""The true reply, late."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.types import Observation
+
+
+class Latency(Perturbation):
+    """The reply is right but comes late: virtual time moves on by `seconds`, give or take `jitter`.
+
+    Source: mcp-chaos, agentbreak. An agent should wait; nothing is wrong with the reply.
+    """
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "P"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("wait",)
+
+    seconds: float | None = Field(None, ge=0, description="Virtual seconds; unset, 120 times the severity.")
+    jitter: float = Field(0.2, ge=0, le=1, description="Share by which the delay varies either way.")
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Let time go by, then pass on the true reply."""
+        mean = 120 * self.severity if self.seconds is None else self.seconds
+        observation = await proceed(call.request)
+        call.clock.advance(mean * call.rng.number(1 - self.jitter, 1 + self.jitter))
+        return observation

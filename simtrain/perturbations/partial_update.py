@@ -1,0 +1,43 @@
+"""Half of a write lands."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.errors import SimulatorFault
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.types import Observation, Provenance
+
+
+class PartialUpdate(Perturbation):
+    """A write of several statements stops midway: the first ones are committed, the caller sees a server error.
+
+    Source: ToolMisuseBench, BENCH2ROBUST. An agent should read the state again, then complete or undo what is half done.
+    A write of a single statement cannot land by half: it passes untouched.
+    """
+
+    side: ClassVar[Side] = "state"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "before"
+    visible: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify",)
+    needs_world: ClassVar[bool] = True
+
+    statements: int | None = Field(None, ge=1, description="Statements that land; unset, fewer the higher the severity.")
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Commit the first statements. Raises SimulatorFault where no world stands behind the proxy."""
+        world = call.world
+        if world is None:
+            raise SimulatorFault("partial_update needs a world")
+        total = world.statements(call.request)
+        if total < 2:
+            return await proceed(call.request)
+        landed = round((total - 1) * (1 - self.severity)) if self.statements is None else self.statements
+        whole = world.partial(call.request, min(max(landed, 1), total - 1))
+        if whole.is_error:
+            return whole
+        return Observation("Internal server error: the request was not completed.", is_error=True, provenance=Provenance("partial_update"))

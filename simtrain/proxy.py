@@ -1,0 +1,173 @@
+"""The world-model proxy: the one door through which every tool call of an episode passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from simtrain.domain import Domain
+from simtrain.errors import InputError, SimulatorFault
+from simtrain.perturbation import Call
+from simtrain.request import Answer, Request
+from simtrain.scenario import Answering, Armed, Episode
+from simtrain.seeding import Stream, derive
+from simtrain.toolbox import Toolbox
+from simtrain.trajectory import Event, Step
+from simtrain.triggers import Trigger
+from simtrain.types import Action, Observation, Provenance, ToolSpec
+from simtrain.world import FinishedWorld, World, WorldState
+
+PROXY = Provenance("proxy")
+
+
+class Proxy:
+    """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
+
+    __slots__ = (
+        "_answering", "_answers", "_armed", "_domain", "_episode", "_memories", "_routes", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn",
+        "state", "steps", "world",
+    )  # fmt: skip
+
+    def __init__(self, episode: Episode, world: World, *, toolbox: Toolbox, routes: Mapping[str, int], domain: Domain) -> None:
+        """`routes` maps tool names to the index of the world model that answers them."""
+        self.world = world
+        self.state: WorldState = world.open()
+        self.steps: list[Step] = []
+        self._episode = episode
+        self._answering: tuple[Answering, ...] = episode.scenario.answering
+        self._armed: tuple[Armed, ...] = episode.scenario.perturbations
+        self._toolbox = toolbox
+        self._routes = routes
+        self._domain = domain
+        self._turn = -1
+        self._answers: list[Answer] = []
+        self._stack: AsyncExitStack | None = None
+        self._succeeded: set[str] = set()
+        self._triggers = [Trigger(armed.when, seed=episode.seed, identity=self._identity(armed)) for armed in self._armed]
+        self._memories: list[dict[str, object]] = [{} for _ in self._armed]
+        offered = toolbox.tools
+        for armed in self._armed:
+            offered = armed.perturbation.offer(offered, Stream(derive(episode.seed, *self._identity(armed), "offer")))
+        if offered is not toolbox.tools:
+            self._toolbox = Toolbox(offered)
+
+    def _identity(self, armed: Armed) -> tuple[str, ...]:
+        return (self._episode.scenario.name, self._episode.id, armed.label)
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools as the agent is shown them."""
+        return self._toolbox.tools
+
+    async def __aenter__(self) -> Self:
+        stack = self._stack = AsyncExitStack()
+        try:
+            for answering in self._answering:
+                session = answering.world_model.session(domain=self._domain, world=self.state, tools=self._toolbox.tools)
+                self._answers.append(await stack.enter_async_context(session))
+        except BaseException:
+            await stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._stack is not None:
+            await self._stack.aclose()
+        self.state.close()
+
+    def begin_turn(self) -> None:
+        """A new assistant message begins."""
+        self._turn += 1
+
+    def finished(self) -> FinishedWorld:
+        """The world as it was found and as it is now."""
+        return FinishedWorld(self.world, self.state, self.state.changes())
+
+    async def step(self, action: Action) -> Observation:
+        """Carry out one action and record it. Raises SimulatorFault when nobody could answer."""
+        clock = self.state.clock
+        clock.tick()
+        begun = clock.now
+        events: Sequence[Event] = ()
+        rejected = self._reject(action)
+        if rejected is not None:
+            observation = rejected
+        else:
+            request = Request(self._toolbox.by_name[action.tool], action.arguments, len(self.steps), max(self._turn, 0))
+            fired = self._fired(request) if self._armed else ()
+            if fired:
+                events = []
+                observation = await self._layer(fired, events)(request)
+            else:
+                observation = await self._answer(request)
+            if not observation.is_error:
+                self._succeeded.add(action.tool)
+        self.steps.append(Step(len(self.steps), action, observation, begun, tuple(events)))
+        return observation
+
+    def _reject(self, action: Action) -> Observation | None:
+        """The error reply to a call that no tool can carry out."""
+        errors = self.world.errors
+        if action.tool not in self._toolbox.by_name:
+            return Observation(errors.unknown_tool.format(tool=action.tool), is_error=True, provenance=PROXY)
+        detail = "the arguments are not a JSON object" if action.malformed is not None else self._toolbox.problem(action.tool, action.arguments)
+        if detail is None:
+            return None
+        return Observation(errors.bad_arguments.format(tool=action.tool, detail=detail), is_error=True, provenance=PROXY)
+
+    async def _answer(self, request: Request) -> Observation:
+        index = self._routes.get(request.tool.name)
+        if index is None:
+            raise SimulatorFault(f"no world model answers {request.tool.name}")
+        return await self._answers[index](request)
+
+    def _fired(self, request: Request) -> list[tuple[int, int]]:
+        """The perturbations that fire on this call: (place in the list, index of the matching call), outermost first."""
+        try:
+            found = [(place, trigger.fires(request, succeeded=self._succeeded, world=self.state)) for place, trigger in enumerate(self._triggers)]
+        except InputError as error:
+            raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
+        return [(place, matching) for place, matching in found if matching is not None]
+
+    def _layer(self, fired: Sequence[tuple[int, int]], events: list[Event]) -> Answer:
+        """The answer through all fired perturbations, each around the next."""
+        if not fired:
+            return self._answer
+        (place, matching), inner = fired[0], self._layer(fired[1:], events)
+        armed = self._armed[place]
+
+        async def bent(request: Request) -> Observation:
+            clean: list[Observation] = []
+
+            async def proceed(onward: Request) -> Observation:
+                reply = await inner(onward)
+                clean.append(reply)
+                return reply
+
+            seed = derive(self._episode.seed, *self._identity(armed), request.tool.name, matching)
+            preview = None if armed.perturbation.effect == "none" else self._preview(request)
+            call = Call(request, Stream(seed), self.state.clock, self._memories[place], self.state)
+            observation = await armed.perturbation.apply(call, proceed)
+            without = clean[0] if clean else preview
+            events.append(Event(armed.label, armed.use, armed.perturbation.layer, matching, without, observation))
+            return observation
+
+        return bent
+
+    def _preview(self, request: Request) -> Observation | None:
+        """What the world itself would have answered, leaving no trace; None for a tool that the world does not have."""
+        if all(tool.name != request.tool.name for tool in self.world.tools):
+            return None
+        with self.state.savepoint():
+            return self.state.answer(request)
+
+
+def relabel(observation: Observation, label: str) -> Observation:
+    """The observation with the label of the world model that gave it."""
+    provenance = observation.provenance
+    if provenance is None or provenance.source == label:
+        return observation
+    return replace(observation, provenance=replace(provenance, source=label))

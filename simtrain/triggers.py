@@ -1,0 +1,79 @@
+"""Triggers at work: whether a perturbation fires on a call, from the call's stable identity alone."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from simtrain.perturbation import When
+from simtrain.request import Request
+from simtrain.seeding import draw
+from simtrain.world import WorldState, one_value
+
+
+@lru_cache(maxsize=65536)
+def matches(name: str, globs: str | tuple[str, ...]) -> bool:
+    """Whether a tool name matches a glob, or one of several."""
+    return any(fnmatchcase(name, glob) for glob in ((globs,) if isinstance(globs, str) else globs))
+
+
+class Trigger:
+    """The trigger of one perturbation in one episode; counts the calls that match it.
+
+    `identity` is what draws depend on beside the tool and its matching-call index: seed, scenario, episode, label. Prompt, agent
+    and wall clock do not enter, so that two agents and two arms of a drill meet the same schedule.
+    """
+
+    __slots__ = ("_burst_left", "_fired", "_globs", "_identity", "_matching", "_per_tool", "_seed", "when")
+
+    def __init__(self, when: When, *, seed: int, identity: tuple[str, ...]) -> None:
+        self.when = when
+        self._globs = when.tools if isinstance(when.tools, str) else tuple(when.tools)
+        self._seed = seed
+        self._identity = identity
+        self._matching = 0
+        self._fired = 0
+        self._burst_left = 0
+        self._per_tool: dict[str, int] = {}
+
+    def fires(self, request: Request, *, succeeded: set[str], world: WorldState | None) -> int | None:
+        """The index (from 1) of this matching call when the perturbation fires on it, else None. Call once for each request."""
+        if not self._matches(request):
+            return None
+        self._matching += 1
+        name = request.tool.name
+        index = self._per_tool[name] = self._per_tool.get(name, 0) + 1
+        if not self._chosen(request, name, index, succeeded, world):
+            return None
+        self._fired += 1
+        return self._matching
+
+    def _matches(self, request: Request) -> bool:
+        when = self.when
+        if not matches(request.tool.name, self._globs):
+            return False
+        if when.writes is not None and request.tool.writes is not when.writes:
+            return False
+        return all(request.arguments.get(name) == value for name, value in when.args.items())
+
+    def _chosen(self, request: Request, name: str, index: int, succeeded: set[str], world: WorldState | None) -> bool:
+        when = self.when
+        if when.max_times is not None and self._fired >= when.max_times:
+            return False
+        if self._burst_left > 0:
+            self._burst_left -= 1
+            return True
+        if when.nth is not None and self._matching not in (when.nth if isinstance(when.nth, list) else (when.nth,)):
+            return False
+        if when.every is not None and self._matching % when.every:
+            return False
+        if when.turns is not None and not when.turns[0] <= request.turn + 1 <= when.turns[1]:
+            return False
+        if when.after is not None and not any(fnmatchcase(done, when.after) for done in succeeded):
+            return False
+        if when.probability is not None and draw(self._seed, *self._identity, name, index) >= when.probability:
+            return False
+        if when.state is not None and not (world and one_value(world.query(when.state))):
+            return False
+        self._burst_left = (when.burst or 1) - 1
+        return True

@@ -1,0 +1,1 @@
+"""The room of world models: whoever answers tool calls, one file each."""

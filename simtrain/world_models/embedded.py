@@ -1,0 +1,25 @@
+"""The world's own engine answers: no model, no network, the default."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from simtrain.domain import Domain
+from simtrain.request import Answer, Request
+from simtrain.types import Observation, ToolSpec
+from simtrain.world import WorldState
+from simtrain.world_model import WorldModel
+
+
+class Embedded(WorldModel):
+    """The world's own engine: every reply is computed from its state."""
+
+    @asynccontextmanager
+    async def session(self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]) -> AsyncIterator[Answer]:
+        """Answers come straight from the world."""
+
+        async def answer(request: Request) -> Observation:
+            return world.answer(request)
+
+        yield answer

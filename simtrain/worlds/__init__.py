@@ -1,0 +1,1 @@
+"""The engines behind embedded worlds, one folder for each kind."""

@@ -1,0 +1,1 @@
+"""Service worlds: a SQLite database, and tools that are SQL over it."""

@@ -1,0 +1,175 @@
+"""A guarded SQLite connection: only what a world needs, only virtual time, only so many steps."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import IntEnum
+from functools import lru_cache
+from typing import TypeAlias, cast
+
+from simtrain.types import JsonObject, JsonValue
+
+Cell: TypeAlias = None | int | float | str | bytes
+
+RESERVED = "_simtrain"
+STEP_OPS = 1000
+MAX_STEPS = 5000
+MAX_LENGTH = 4_000_000
+
+
+class Mode(IntEnum):
+    """What the SQL being prepared may do."""
+
+    READ = 0
+    WRITE = 1
+    SCHEMA = 2
+    OWN = 3
+
+
+_REFUSED_FUNCTIONS = frozenset(
+    {"random", "randomblob", "load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log",
+     "sqlite_compileoption_get", "sqlite_compileoption_used", "sqlite_source_id", "sqlite_version", "last_insert_rowid",
+     "changes", "total_changes"}
+)  # fmt: skip
+_READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
+_WRITING = frozenset({sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE})
+_DEFINING = frozenset(
+    {sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_CREATE_VIEW, sqlite3.SQLITE_CREATE_TRIGGER,
+     sqlite3.SQLITE_REINDEX}
+)  # fmt: skip
+_TIME_FUNCTIONS = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1}
+
+# The only place that reads SQLite's own date functions; everything else gets the overrides below.
+_pristine = sqlite3.connect(":memory:", check_same_thread=False)
+
+
+@lru_cache(maxsize=8192)
+def _evaluate_time(name: str, arguments: tuple[Cell, ...]) -> Cell:
+    marks = ",".join("?" * len(arguments))
+    return cast(Cell, _pristine.execute(f"select {name}({marks})", arguments).fetchone()[0])
+
+
+class Database:
+    """One in-memory database. `moment` is the virtual time (`2031-03-03T09:00:20Z`) that its SQL sees."""
+
+    __slots__ = ("__weakref__", "_connection", "_left", "_mode", "moment")
+
+    def __init__(self, content: bytes | None = None, *, moment: str = "") -> None:
+        """Open an empty database, or a copy of `content` (as `serialize` returns it)."""
+        connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=48, check_same_thread=False)
+        if content is not None:
+            connection.deserialize(content)
+        connection.execute("pragma cache_size=-64")
+        connection.execute("pragma foreign_keys=on")
+        # Without it the rows that INSERT OR REPLACE removes would not be noted as changes.
+        connection.execute("pragma recursive_triggers=on")
+        self.moment = moment
+        self._connection = connection
+        self._mode = Mode.READ
+        self._left = MAX_STEPS
+        for limit, value in ((sqlite3.SQLITE_LIMIT_LENGTH, MAX_LENGTH), (sqlite3.SQLITE_LIMIT_ATTACHED, 0)):
+            connection.setlimit(limit, value)
+        for name, place in _TIME_FUNCTIONS.items():
+            connection.create_function(name, -1, self._time_function(name, place), deterministic=True)
+        for name, length in (("current_timestamp", 20), ("current_date", 10)):
+            connection.create_function(name, 0, self._current(length))
+        connection.set_authorizer(self._authorize)
+        connection.set_progress_handler(self._count, STEP_OPS)
+
+    def _time_function(self, name: str, place: int):
+        def evaluate(*arguments: Cell) -> Cell:
+            given = arguments if len(arguments) > place else (*arguments, "now")
+            for index, argument in enumerate(given):
+                if isinstance(argument, str):
+                    lowered = argument.strip().lower()
+                    if lowered == "now":
+                        given = (*given[:index], self.moment, *given[index + 1 :])
+                    elif lowered in ("localtime", "utc"):
+                        raise ValueError("there is no local time in a world")
+            return _evaluate_time(name, given)
+
+        return evaluate
+
+    def _current(self, length: int):
+        return lambda: self.moment[:length]
+
+    def _count(self) -> int:
+        self._left -= 1
+        return self._left < 0
+
+    def _authorize(self, action: int, first: str | None, second: str | None, _: str | None, trigger: str | None) -> int:
+        if self._mode is Mode.OWN or (trigger is not None and trigger.startswith(RESERVED)):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_FUNCTION:
+            return sqlite3.SQLITE_DENY if (second or "").lower() in _REFUSED_FUNCTIONS else sqlite3.SQLITE_OK
+        if (first or "").startswith(RESERVED):
+            return sqlite3.SQLITE_DENY
+        if action in _READING:
+            return sqlite3.SQLITE_OK
+        if action in _WRITING:
+            inner = (first or "").startswith("sqlite_")
+            allowed = self._mode is Mode.SCHEMA or (self._mode is Mode.WRITE and not inner)
+            return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK if action in _DEFINING and self._mode is Mode.SCHEMA else sqlite3.SQLITE_DENY
+
+    def run(self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ) -> sqlite3.Cursor:
+        """Carry out one statement. Raises sqlite3.Error, `interrupted` among them when it takes too many steps."""
+        self._mode = mode
+        self._left = MAX_STEPS
+        return self._connection.execute(sql, parameters)  # pyright: ignore[reportArgumentType]
+
+    def rows(self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ) -> list[JsonObject]:
+        """The rows of one statement as objects."""
+        cursor = self.run(sql, parameters, mode=mode)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def columns_read(self, sql: str, parameters: Mapping[str, JsonValue]) -> frozenset[tuple[str, str]]:
+        """The (table, column) pairs that preparing a SELECT touches."""
+        found: set[tuple[str, str]] = set()
+
+        def note(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
+            if action == sqlite3.SQLITE_READ and first and second and not first.startswith(("sqlite_", RESERVED)):
+                found.add((first, second))
+            return self._authorize(action, first, second, database, trigger)
+
+        self._connection.set_authorizer(note)
+        try:
+            # The trailing comment changes the text, so that it is prepared anew and not taken from the statement cache.
+            self.run(f"explain {sql}\n-- columns", parameters)
+        finally:
+            self._connection.set_authorizer(self._authorize)
+        return frozenset(found)
+
+    @contextmanager
+    def savepoint(self, name: str, *, keep: bool) -> Iterator[None]:
+        """A block that is one unit: undone on an exception, and at its end unless `keep`."""
+        self.run(f"savepoint {name}", mode=Mode.OWN)
+        try:
+            yield
+            if keep:
+                self.run(f"release {name}", mode=Mode.OWN)
+        except BaseException:
+            self._undo(name)
+            raise
+        if not keep:
+            self._undo(name)
+
+    def _undo(self, name: str) -> None:
+        self.run(f"rollback to {name}", mode=Mode.OWN)
+        self.run(f"release {name}", mode=Mode.OWN)
+
+    def serialize(self) -> bytes:
+        """The whole database as bytes."""
+        # SQLite refuses to serialize under an authorizer.
+        self._connection.set_authorizer(None)
+        try:
+            return self._connection.serialize()
+        finally:
+            self._connection.set_authorizer(self._authorize)
+
+    def close(self) -> None:
+        """Free the memory."""
+        self._connection.close()

@@ -1,0 +1,176 @@
+"""The queries of replies: SQL whose parameters are known, and how its rows become structured content."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import cast
+
+import orjson
+from pydantic import ValidationError
+
+from simtrain.errors import InputError, nearest
+from simtrain.handler import ToolError
+from simtrain.templates import Text
+from simtrain.types import JsonObject, JsonValue
+from simtrain.worlds.service.database import Database
+from simtrain.worlds.service.spec import ReadSpec
+
+_TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|[:@$]([A-Za-z_]\w*)|(\?)", re.DOTALL)
+_CONVERTERS: dict[str, Callable[[JsonValue], JsonValue]] = {
+    "json": lambda cell: None if cell is None else orjson.loads(cell),
+    "bool": lambda cell: None if cell is None else bool(cell),
+}
+_SHAPES = frozenset({"one", "rows", "value", "missing"})
+
+
+def parameters_in(sql: str) -> set[str]:
+    """The named parameters of a statement. Raises InputError for positional ones."""
+    found = list(_TOKEN.finditer(sql))
+    if any(match[2] for match in found):
+        raise InputError("positional parameters (?) are not allowed", remedy="name them, like :order_id")
+    return {match[1] for match in found if match[1]}
+
+
+def check_parameters(sql: str, known: set[str]) -> None:
+    """Refuse, with an InputError, a statement that names a parameter nobody binds."""
+    for name in sorted(parameters_in(sql)):
+        if name not in known:
+            raise InputError(f"nothing binds the parameter :{name}", remedy=nearest(name, known))
+
+
+class Query:
+    """One SELECT and the shape of its result: `one` object, a list of `rows`, or one scalar `value`; `page` rows at a time."""
+
+    __slots__ = ("_converters", "missing", "page", "shape", "sql")
+
+    def __init__(self, sql: str, *, shape: str = "rows", missing: str | None = None, page: int | None = None) -> None:
+        self.shape = shape
+        self.page = page
+        self.missing = Text(missing) if missing else None
+        stripped = sql.strip().rstrip(";")
+        self.sql = f"{stripped}\nlimit :_limit offset :_offset" if page else stripped
+        self._converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]] | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, known once the query ran."""
+        return [name for name, _ in self._converters or ()]
+
+    def fetch(self, database: Database, values: Mapping[str, JsonValue]) -> JsonValue:
+        """The result in its shape; a paged list is one row longer than a page when there is more."""
+        cursor = database.run(self.sql, values)
+        converters = self._converters
+        if converters is None:
+            converters = self._converters = [_split_alias(column[0]) for column in cursor.description]
+        if self.shape == "rows":
+            return [_object(converters, row) for row in cursor]
+        row = cursor.fetchone()
+        cursor.close()
+        if self.shape == "value":
+            return None if row is None else _convert(converters[0][1], row[0])
+        return None if row is None else _object(converters, row)
+
+
+def _split_alias(alias: str) -> tuple[str, Callable[[JsonValue], JsonValue] | None]:
+    name, _, kind = alias.rpartition(":")
+    return (name, _CONVERTERS[kind]) if name and kind in _CONVERTERS else (alias, None)
+
+
+def _object(converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]], row: tuple[JsonValue, ...]) -> JsonObject:
+    return {name: cell if convert is None else convert(cell) for (name, convert), cell in zip(converters, row, strict=True)}
+
+
+def _convert(convert: Callable[[JsonValue], JsonValue] | None, cell: JsonValue) -> JsonValue:
+    return cell if convert is None else convert(cell)
+
+
+class Reply:
+    """The queries of a tool's reply. `whole` is the query that is the reply itself; otherwise `parts` are its keys."""
+
+    __slots__ = ("parts", "whole")
+
+    def __init__(self, source: str | JsonObject, *, page: int | None) -> None:
+        """Raises InputError for a query that has no shape, and for a page without a list."""
+        self.whole: Query | None = None
+        self.parts: dict[str, Query] = {}
+        given: JsonObject = {"items": source} if isinstance(source, str) else source
+        if given and set(given) <= _SHAPES:
+            key, query = _query(given, page)
+            self.parts, self.whole = ({"items": query}, None) if query.shape == "rows" else ({key: query}, query if key == "one" else None)
+        else:
+            for name, part in given.items():
+                first = page if not any(query.page for query in self.parts.values()) else None
+                self.parts[name] = _query(cast(JsonObject, {"rows": part} if isinstance(part, str) else part), first)[1]
+        if page is not None and not any(query.page for query in self.parts.values()):
+            raise InputError("`page` needs a list in `read`")
+
+    def fetch(self, database: Database, values: dict[str, JsonValue]) -> JsonObject:
+        """The structured content. Raises ToolError for an object that is missing."""
+        found: JsonObject = {}
+        for name, query in self.parts.items():
+            result = query.fetch(database, values)
+            if result is None and query.shape == "one":
+                raise ToolError(query.missing.render(values) if query.missing else "Not found.")
+            if query.page is not None:
+                more = len(result) > query.page
+                found[name] = result[: query.page]
+                found["next_cursor"] = write_cursor(cast(int, values["_offset"]) + query.page) if more else None
+            else:
+                found[name] = result
+        return found if self.whole is None else next(iter(found.values()))
+
+    def schema(self) -> JsonObject:
+        """A JSON Schema of the content, as far as columns tell; the queries must have run once."""
+        if self.whole is not None:
+            return _object_schema(self.whole)
+        properties: JsonObject = {}
+        for name, query in self.parts.items():
+            item = {} if query.shape == "value" else _object_schema(query)
+            properties[name] = {"type": "array", "items": item} if query.shape == "rows" else item
+            if query.page is not None:
+                properties["next_cursor"] = {"type": ["string", "null"]}
+        return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _query(source: JsonObject, page: int | None) -> tuple[str, Query]:
+    try:
+        spec = ReadSpec.model_validate(source)
+    except ValidationError:
+        raise InputError("a query is SQL, or one of {one: SQL, missing: text}, {rows: SQL}, {value: SQL}") from None
+    given = [(shape, sql) for shape, sql in (("one", spec.one), ("rows", spec.rows), ("value", spec.value)) if sql is not None]
+    if len(given) != 1:
+        raise InputError("a query needs exactly one of one, rows, value")
+    shape, sql = given[0]
+    return shape, Query(sql, shape=shape, missing=spec.missing, page=page if shape == "rows" else None)
+
+
+def _object_schema(query: Query) -> JsonObject:
+    return {"type": "object", "properties": {name: {} for name in query.columns}, "required": query.columns}
+
+
+def write_cursor(offset: int) -> str:
+    """An opaque cursor for an offset."""
+    return base64.urlsafe_b64encode(b"o:%d" % offset).decode().rstrip("=")
+
+
+def read_cursor(cursor: JsonValue) -> int:
+    """The offset in a cursor; 0 for none. Raises ToolError for a cursor that was never given out."""
+    if cursor is None:
+        return 0
+    text = str(cursor)
+    try:
+        head, _, offset = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode("ascii").partition(":")
+        if head == "o" and offset.isdigit() and len(offset) < 10:
+            return int(offset)
+    except (ValueError, binascii.Error):
+        pass
+    raise ToolError("Invalid cursor. Pass next_cursor of the reply before, or leave cursor out to start at the first page.")
+
+
+def is_interruption(error: sqlite3.Error) -> bool:
+    """Whether a query was cut off because it took too many steps."""
+    return str(error) == "interrupted"

@@ -1,0 +1,215 @@
+"""A tool of a service world, compiled: checks, preconditions, statements and reply, run as one transaction."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import cast
+
+import orjson
+
+from simtrain.errors import InputError, SimulatorFault, nearest
+from simtrain.handler import Handler, ToolError
+from simtrain.registry import resolve
+from simtrain.templates import Text
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+from simtrain.worlds.service.database import Database, Mode
+from simtrain.worlds.service.filling import SEQUENCE
+from simtrain.worlds.service.queries import Reply, check_parameters, is_interruption, read_cursor
+from simtrain.worlds.service.spec import ErrorTexts, ToolSource
+
+EMBEDDED = Provenance("embedded")
+
+_SEQ = re.compile(r"\{seq(?::0(\d{1,2}))?\}")
+_CONSTRAINT = re.compile(r"(UNIQUE|CHECK|NOT NULL|FOREIGN KEY) constraint failed(?:: (.*))?")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_DONE: JsonObject = {"ok": True}
+
+
+class Refused(ToolError):
+    """A precondition did not hold; `rule` names it."""
+
+    def __init__(self, text: str, rule: str) -> None:
+        super().__init__(text)
+        self.rule = rule
+
+
+class Tool:
+    """A compiled tool. `writes` says whether it may change the world; `rules` are the names of its preconditions."""
+
+    __slots__ = ("_defaults", "_handler", "_ids", "_lets", "_refusals", "_reply", "_text", "_texts", "_writes", "name", "paged", "rules", "source", "spec", "writes")
+
+    def __init__(self, source: ToolSource, *, input_schema: JsonObject, errors: ErrorTexts) -> None:
+        """Raises InputError for what does not compile; SQL itself is checked by `check`."""
+        self.name = source.name
+        self.source = source
+        if source.handler and (source.write or source.read):
+            raise InputError("a tool has either a handler or write and read", remedy="remove one")
+        if not (source.handler or source.write or source.read):
+            raise InputError("the tool has no statement", remedy="add read, write or handler")
+        self.writes = bool(source.write) if source.writes is None else source.writes
+        if source.write and not self.writes:
+            raise InputError("the tool has `write` but says `writes: false`")
+        self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
+        self._reply = Reply(source.read, page=source.page) if source.read else None
+        self.paged = source.page is not None
+        self._lets = list(source.let.items())
+        self._ids = list(source.ids.items())
+        self._refusals = [
+            (item.label or f"{source.name}[{index}]", item.holds or item.unless or "", item.holds is not None, Text(item.error))
+            for index, item in enumerate(source.refuse)
+        ]
+        self.rules = tuple(label for label, *_ in self._refusals)
+        self._writes = source.write
+        self._text = Text(source.text) if source.text else None
+        self._texts = {**errors.model_dump(), **source.errors}
+        properties = cast(JsonObject, input_schema.get("properties", {}))
+        self._defaults: JsonObject = {name: cast(JsonObject, schema).get("default") for name, schema in properties.items()}
+        self.spec = ToolSpec(source.name, " ".join(source.description.split()), input_schema, None, self.writes)
+
+    def check(self, database: Database) -> None:
+        """Prepare every statement. Raises InputError for SQL that does not compile, reaches too far, or names what nobody binds."""
+        known = {*self._defaults, "now", "today"}
+        for name, sql in self._lets:
+            _prepare(database, sql, known, Mode.READ, f"let.{name}")
+            known.add(name)
+        for index, (_, sql, _, text) in enumerate(self._refusals):
+            _prepare(database, sql, known, Mode.READ, f"refuse[{index}]")
+            _check_names(text, known, f"refuse[{index}].error")
+        known |= {name for name, _ in self._ids}
+        for index, sql in enumerate(self._writes):
+            _prepare(database, sql, known, Mode.WRITE, f"write[{index}]")
+        if self._reply is not None:
+            nothing: dict[str, JsonValue] = dict.fromkeys(known)
+            for name, query in self._reply.parts.items():
+                paging = {"_limit", "_offset"} if query.page else set[str]()
+                _prepare(database, query.sql, known | paging, Mode.READ, f"read.{name}")
+                if query.missing:
+                    _check_names(query.missing, known, f"read.{name}.missing")
+                query.fetch(database, {**nothing, "_limit": 0, "_offset": 0})
+        if self._text is not None and self._reply is not None and self._reply.whole is None:
+            _check_names(self._text, known | set(self._reply.parts) | {"next_cursor"}, "text")
+
+    def output_schema(self) -> JsonObject | None:
+        """The JSON Schema of the structured reply; None for a handler that states none."""
+        if self.source.output is not None:
+            return cast(JsonObject, self.source.output)
+        if self._reply is not None:
+            return self._reply.schema()
+        return {"type": "object", "properties": {"ok": {"const": True}}, "required": ["ok"]} if self._handler is None else None
+
+    def prepare(self, database: Database, arguments: JsonObject) -> dict[str, JsonValue]:
+        """The values that SQL sees, with every precondition checked. Raises ToolError."""
+        values: dict[str, JsonValue] = {**self._defaults, **arguments, "now": database.moment, "today": database.moment[:10]}
+        for name, value in arguments.items():
+            if isinstance(value, list | dict):
+                values[name] = encode(value)
+        if self.paged:
+            values["_offset"] = read_cursor(values.get("cursor"))
+            values["_limit"] = cast(int, self.source.page) + 1
+        for name, sql in self._lets:
+            row = database.run(sql, values).fetchone()
+            values[name] = None if row is None else row[0]
+        for rule, sql, refuse_when, text in self._refusals:
+            row = database.run(sql, values).fetchone()
+            if (row is not None and bool(row[0])) is refuse_when:
+                raise Refused(text.render({**values, **arguments}), rule)
+        return values
+
+    def write(self, database: Database, values: dict[str, JsonValue], *, statements: int | None = None) -> None:
+        """Carry out the writing statements, or the first `statements` of them, without a transaction of its own."""
+        for name, pattern in self._ids:
+            values[name] = new_id(database, pattern)
+        for sql in self._writes[:statements]:
+            database.run(sql, values, mode=Mode.WRITE)
+
+    def reply(self, database: Database, values: dict[str, JsonValue], arguments: JsonObject) -> Observation:
+        """What the tool says when all went well. Raises ToolError."""
+        if self._handler is not None:
+            structured = self._handler(_Context(database, {**self._defaults, **arguments}, self.writes))
+        else:
+            structured = self._reply.fetch(database, values) if self._reply else _DONE
+        if self._text is None:
+            return Observation(encode(structured), json=True, provenance=EMBEDDED)
+        return Observation(self._text.render({**values, **arguments, **structured}), structured, provenance=EMBEDDED)
+
+    def guarded(self, work: Callable[[], Observation]) -> Observation:
+        """`work`, with every error that an agent can cause turned into an error reply. Raises SimulatorFault for the others."""
+        try:
+            return work()
+        except Refused as error:
+            return Observation(str(error), is_error=True, provenance=Provenance("embedded", rule=error.rule))
+        except ToolError as error:
+            return _error(str(error))
+        except sqlite3.IntegrityError as error:
+            return _error(self._constraint(str(error)))
+        except (OverflowError, UnicodeEncodeError, sqlite3.DataError, orjson.JSONDecodeError):
+            return _error(self._texts["bad_arguments"].format(tool=self.name, detail="a value is out of range"))
+        except sqlite3.OperationalError as error:
+            if is_interruption(error):
+                raise SimulatorFault(f"the SQL of {self.name} takes too many steps") from None
+            if "malformed JSON" in str(error) or "user-defined function" in str(error) or "too big" in str(error):
+                return _error(self._texts["bad_arguments"].format(tool=self.name, detail="a value has the wrong form"))
+            raise SimulatorFault(f"the SQL of {self.name} fails: {error}") from None
+        except InputError as error:
+            raise SimulatorFault(f"{self.name}: {error}") from None
+
+    def _constraint(self, message: str) -> str:
+        found = _CONSTRAINT.match(message)
+        if found is None:
+            # RAISE(ABORT, 'text') in a trigger of the world: the author's own words. Typed columns speak SQLite's.
+            return self._texts["check"].format(what="an argument") if message.startswith("cannot store") else message
+        kind, detail = found[1], found[2] or ""
+        if kind in ("UNIQUE", "NOT NULL"):
+            what = " and ".join(part.strip().rpartition(".")[2] for part in detail.split(","))
+        else:
+            word = _WORD.search(detail)
+            what = word[0] if word else "an argument"
+        return self._texts[kind.lower().replace(" ", "_")].format(what=what.replace("_", " "))
+
+
+def _error(text: str) -> Observation:
+    return Observation(text, is_error=True, provenance=EMBEDDED)
+
+
+def new_id(database: Database, pattern: str) -> str:
+    """The next id of a pattern such as `RF{seq:05}`; the counter lives in the database and is undone with the call."""
+    sql = f"insert into {SEQUENCE} values (:format, 1) on conflict do update set value = value + 1 returning value"
+    row = database.run(sql, {"format": pattern}, mode=Mode.OWN).fetchall()
+    return _SEQ.sub(lambda found: str(row[0][0]).zfill(int(found[1] or 0)), pattern)
+
+
+def _prepare(database: Database, sql: str, known: set[str], mode: Mode, place: str) -> None:
+    try:
+        check_parameters(sql, known)
+        database.run(f"explain {sql}", dict.fromkeys(known), mode=mode)
+    except InputError as error:
+        raise error.at(place=place) from None
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        denied = "not authorized" in str(error) or "prohibited" in str(error)
+        problem = "the SQL may not do this" if denied else f"the SQL does not compile: {error}"
+        raise InputError(problem, remedy="writing belongs in `write`; see docs/worlds.md" if denied else None, place=place) from None
+
+
+def _check_names(text: Text, known: set[str], place: str) -> None:
+    for name in sorted(text.names - known):
+        raise InputError(f"the text names {name!r}, which nothing binds", remedy=nearest(name, known), place=place)
+
+
+class _Context:
+    """The handler's view of a call (see HandlerContext)."""
+
+    def __init__(self, database: Database, arguments: JsonObject, writes: bool) -> None:
+        self._database = database
+        self._mode = Mode.WRITE if writes else Mode.READ
+        self.arguments = arguments
+        self.now = database.moment
+        self.new_id = partial(new_id, database)
+
+    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        return self._database.rows(sql, parameters or {})
+
+    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        return self._database.run(sql, parameters or {}, mode=self._mode).rowcount

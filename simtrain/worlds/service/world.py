@@ -1,0 +1,220 @@
+"""A service world built, and its state opened for one episode: reads share the base, the first write forks it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import cast
+
+from simtrain.clock import Clock, instant, seconds
+from simtrain.errors import InputError, nearest
+from simtrain.request import Request
+from simtrain.types import Change, Changes, JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.world import ErrorStyle, Variant, World, WorldState
+from simtrain.worlds.service.database import Database, Mode
+from simtrain.worlds.service.filling import CHANGES, columns_of, fill, tables_of
+from simtrain.worlds.service.generators import explain
+from simtrain.worlds.service.spec import ServiceSource
+from simtrain.worlds.service.tool import Tool
+
+SHOWN_ROWS = 12
+
+
+class ServiceWorld(World):
+    """A service world: one base database, its bytes for forking, and its compiled tools."""
+
+    kind = "service"
+
+    def __init__(self, source: ServiceSource, variant: Variant) -> None:
+        """Build it. Raises InputError with the place in the file."""
+        spec, document = source.spec, source.document
+        self.name = spec.name
+        self.digest = source.digest
+        self.seed = spec.seed if variant.seed is None else variant.seed
+        self.start = instant(spec.clock.start)
+        self.per_step = seconds(spec.clock.per_step)
+        self.errors = ErrorStyle(spec.errors.unknown_tool, spec.errors.bad_arguments)
+        self.description = spec.description
+        self.base = fill(spec, document, seed=self.seed, counts=dict(variant.rows))
+        self.content = self.base.serialize()
+        self.compiled: dict[str, Tool] = {}
+        specs: list[ToolSpec] = []
+        for index, tool_source in enumerate(spec.tools):
+            try:
+                tool = Tool(tool_source, input_schema=source.input_schema(tool_source), errors=spec.errors)
+                tool.check(self.base)
+            except InputError as error:
+                inner = error.place
+                relocated = document.relocate(InputError(error.problem, remedy=error.remedy), _inside(index, inner))
+                raise relocated from None
+            self.compiled[tool.name] = tool
+            found = tool.spec
+            specs.append(ToolSpec(found.name, found.description, found.input_schema, tool.output_schema(), found.writes))
+        self.tools = tuple(specs)
+        self.rules = tuple(rule for tool in self.compiled.values() for rule in tool.rules)
+
+    def open(self, changes: Changes | None = None) -> ServiceState:
+        return ServiceState(self, None if changes is None else _restore(self, changes))
+
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        return _query(self.base, sql, parameters)
+
+    def columns_read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> frozenset[tuple[str, str]]:
+        return self.base.columns_read(sql, parameters or {})
+
+    def describe(self) -> str:
+        return _describe(self, self.base)
+
+
+def _inside(index: int, place: str | None) -> tuple[str | int, ...]:
+    """`refuse[2].error` of tool 3 as a place in the file."""
+    parts = (place or "").replace("[", ".").replace("]", "").split(".")
+    return ("tools", index, *(int(part) if part.isdigit() else part for part in parts if part))
+
+
+class ServiceState(WorldState):
+    """A service world open for one episode."""
+
+    __slots__ = ("_own", "clock", "world")
+
+    def __init__(self, world: ServiceWorld, own: Database | None = None) -> None:
+        self.world = world
+        self._own = own
+        self.clock = Clock(start=world.start, per_step=world.per_step)
+
+    def answer(self, request: Request) -> Observation:
+        tool = self.world.compiled[request.tool.name]
+        return tool.guarded(lambda: self._run(tool, request.arguments))
+
+    def _run(self, tool: Tool, arguments: JsonObject) -> Observation:
+        values = tool.prepare(self._present(), arguments)
+        if not tool.writes:
+            return tool.reply(self._present(), values, arguments)
+        database = self._forked()
+        with database.savepoint("call", keep=True):
+            tool.write(database, values)
+            return tool.reply(database, values, arguments)
+
+    def partial(self, request: Request, statements: int) -> Observation:
+        tool = self.world.compiled[request.tool.name]
+        with self.savepoint():
+            whole = tool.guarded(lambda: self._run(tool, request.arguments))
+        if not whole.is_error:
+            tool.guarded(lambda: self._run_some(tool, request.arguments, statements))
+        return whole
+
+    def _run_some(self, tool: Tool, arguments: JsonObject, statements: int) -> Observation:
+        values = tool.prepare(self._present(), arguments)
+        database = self._forked()
+        with database.savepoint("call", keep=True):
+            tool.write(database, values, statements=statements)
+        return Observation("")
+
+    def statements(self, request: Request) -> int:
+        """How many writing statements the tool of a request has."""
+        return len(self.world.compiled[request.tool.name].source.write)
+
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        return _query(self._present(), sql, parameters)
+
+    def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        try:
+            return self._forked().run(sql, parameters or {}, mode=Mode.WRITE).rowcount
+        except sqlite3.Error as error:
+            raise InputError(f"the SQL fails: {explain(error)}") from None
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        if self._own is None:
+            try:
+                yield
+            finally:
+                self._discard()
+            return
+        with self._own.savepoint("preview", keep=False):
+            yield
+
+    def changes(self) -> Changes:
+        if self._own is None:
+            return {}
+        touched: dict[str, list[int]] = {}
+        for row in self._own.rows(f"select name, row from {CHANGES} order by name, row", mode=Mode.OWN):
+            touched.setdefault(cast(str, row["name"]), []).append(cast(int, row["row"]))
+        found = {table: tuple(self._compare(table, rowids)) for table, rowids in touched.items()}
+        return {table: changes for table, changes in found.items() if changes}
+
+    def _compare(self, table: str, rowids: list[int]) -> Iterator[Change]:
+        sql = f'select * from "{table}" where rowid = :row'
+        for rowid in rowids:
+            before = next(iter(self.world.base.rows(sql, {"row": rowid})), None)
+            after = next(iter(cast(Database, self._own).rows(sql, {"row": rowid})), None)
+            if before != after:
+                yield Change(rowid, before, after)
+
+    def fork(self) -> ServiceState:
+        other = ServiceState(self.world, None if self._own is None else Database(self._own.serialize(), moment=self._own.moment))
+        other.clock.moment = self.clock.moment
+        return other
+
+    def describe(self) -> str:
+        return _describe(self.world, self._present())
+
+    def close(self) -> None:
+        self._discard()
+
+    def _present(self) -> Database:
+        database = self._own or self.world.base
+        database.moment = self.clock.now
+        return database
+
+    def _forked(self) -> Database:
+        if self._own is None:
+            self._own = Database(self.world.content)
+        self._own.moment = self.clock.now
+        return self._own
+
+    def _discard(self) -> None:
+        if self._own is not None:
+            self._own.close()
+            self._own = None
+
+
+def _query(database: Database, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:
+    try:
+        return database.rows(sql, parameters or {})
+    except (sqlite3.Error, OverflowError) as error:
+        text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
+        raise InputError(f"the SQL fails: {text}") from None
+
+
+def _restore(world: ServiceWorld, changes: Changes) -> Database:
+    """The base with recorded changes applied; triggers and constraints stay out of the way, since the rows are final."""
+    database = Database(world.content)
+    for trigger in database.rows("select name from sqlite_master where type = 'trigger'", mode=Mode.OWN):
+        database.run(f'drop trigger "{trigger["name"]}"', mode=Mode.OWN)
+    database.run("pragma foreign_keys=off", mode=Mode.OWN)
+    database.run("pragma ignore_check_constraints=on", mode=Mode.OWN)
+    known = tables_of(database)
+    for table, rows in changes.items():
+        if table not in known:
+            raise InputError(f"the world {world.name!r} has no table {table!r}", remedy=nearest(table, known))
+        columns = columns_of(database, table)
+        database.run(f"delete from \"{table}\" where rowid in ({','.join(str(int(change.rowid)) for change in rows)})", mode=Mode.OWN)
+        names = ", ".join(f'"{name}"' for name in columns)
+        marks = ", ".join("?" * (len(columns) + 1))
+        for change in rows:
+            if change.after is not None:
+                cells = (change.rowid, *(change.after.get(name) for name in columns))
+                database.run(f'insert into "{table}" (rowid, {names}) values ({marks})', cells, mode=Mode.OWN)
+    return database
+
+
+def _describe(world: ServiceWorld, database: Database) -> str:
+    lines = [world.description.strip()] if world.description else []
+    for table in tables_of(database):
+        count = database.rows(f'select count(*) as n from "{table}"')[0]["n"]
+        lines.append(f"Table {table}: {count} rows ({', '.join(columns_of(database, table))})")
+        for row in database.rows(f'select * from "{table}" order by rowid limit {SHOWN_ROWS}'):
+            lines.append("  " + ", ".join(f"{name}={value}" for name, value in row.items()))
+    return "\n".join(lines)

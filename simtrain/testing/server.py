@@ -32,9 +32,9 @@ class FakeOpenAI:
     """An OpenAI-compatible server. `with` runs it in a thread of its own, `async with` in the running event loop.
 
     `script` is a list of replies, taken one after the other whoever asks (an exhausted one answers 400), or a function
-    of the request body. `models` are those that exist; any other is answered with 404. `lists_models=False` leaves out
-    GET /models, as some servers do. With `api_key` every other key is refused. `latency` is in real seconds.
-    `record=False` keeps no requests. The address can be read from `url` once the server runs.
+    of the request body. `models` are those that exist, `unlisted` those that exist and are not told; any other is
+    answered with 404. `lists_models=False` leaves out GET /models, as some servers do. With `api_key` every other key is
+    refused. `latency` is in real seconds. `record=False` keeps no requests. `url` is known once the server runs.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class FakeOpenAI:
         script: Script = (),
         *,
         models: Iterable[str] = ("fake",),
+        unlisted: Iterable[str] = (),
         lists_models: bool = True,
         api_key: str | None = None,
         latency: float = 0.0,
@@ -49,6 +50,7 @@ class FakeOpenAI:
         port: int = 0,
     ) -> None:
         self.models = tuple(models)
+        self.unlisted = tuple(unlisted)
         self.lists_models = lists_models
         self.api_key = api_key
         self.latency = latency
@@ -142,7 +144,7 @@ class FakeOpenAI:
             return {"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]}
         if (method, path) != ("POST", "/v1/chat/completions"):
             return Refuse(404, f"no such route: {method} {path}")
-        if body.get("model") not in self.models:
+        if body.get("model") not in (*self.models, *self.unlisted):
             return Refuse(404, f"The model `{body.get('model')}` does not exist.", "model_not_found")
         if body.get("stream"):
             return Refuse(400, "this server does not stream")

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import atif
 import pytest
+from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
+from pydantic import TypeAdapter
 from samples import cut_short, refund, refused, silent
 
 from simtrain.errors import InputError
@@ -71,6 +73,13 @@ def test_openai_rows_hold_the_conversation_in_order() -> None:
     assert row["messages"][0]["content"] == "You are a support agent."
     assert row["messages"][1]["content"].startswith("Zoë was charged twice.")
     assert row["messages"][-1] == {"role": "assistant", "content": "Refunded 12.50."}
+
+
+@pytest.mark.parametrize("sample", [refund, refused, cut_short], ids=lambda sample: sample.__name__)
+def test_openai_messages_and_tools_pass_the_types_of_the_openai_package(sample: Callable[[], Trajectory]) -> None:
+    row = only(OpenAI(), sample())
+    TypeAdapter(list[ChatCompletionMessageParam]).validate_python(row["messages"])
+    TypeAdapter(list[ChatCompletionToolParam]).validate_python(row.get("tools", []))
 
 
 def test_openai_arguments_are_json_text_and_malformed_ones_stand_as_written() -> None:

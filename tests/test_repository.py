@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from samples import refund
 
+from simtrain.exporter import Exporter
 from simtrain.plugins import PLUGINS
 from simtrain.registry import resolve
 
@@ -145,3 +147,12 @@ def requirements() -> list[Requirement]:
 def normal(name: str) -> str:
     """A distribution's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_plugin_of_the_contributing_guide_works_as_written() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    code = guide.partition("```python\n")[2].partition("```")[0]
+    names: dict[str, type[Exporter]] = {}
+    exec(compile(code, "CONTRIBUTING.md", "exec", dont_inherit=True), names)
+    trajectory = refund()
+    assert list(names["Prompts"]().rows(trajectory)) == [{"prompt": trajectory.prompt, "reward": 1.0}]

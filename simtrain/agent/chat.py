@@ -1,0 +1,126 @@
+"""The chat policy: any model on an OpenAI-compatible server, deciding what to call next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Protocol, cast
+
+import orjson
+from pydantic import Field
+
+from simtrain.agent.native_calls import NativeCalls
+from simtrain.agent.text_calls import TextCalls
+from simtrain.answers import read_answer
+from simtrain.completion import Completion, ToolCall
+from simtrain.errors import AgentFault
+from simtrain.journal import Journal
+from simtrain.llm import ModelError
+from simtrain.model_knobs import ModelKnobs
+from simtrain.policy import Briefing, Player, Policy
+from simtrain.seeding import derive
+from simtrain.trajectory import Step
+from simtrain.types import Action, JsonObject, Message, ToolSpec
+
+
+class ChatPolicy(ModelKnobs, Policy):
+    """A chat model on any OpenAI-compatible server, with native tool calls or calls written as text."""
+
+    trusted: ClassVar[bool] = True
+
+    protocol: Literal["native", "text"] = Field(
+        "native", description="Tool calls in the wire's own fields, or as fenced blocks for servers without them."
+    )
+    seed: int | Literal["episode"] | None = Field(
+        None, description="Sampling seed sent with every call; `episode` derives one from the episode's own."
+    )
+    system_suffix: str = Field("", description="Text put behind the system prompt.")
+    send_reasoning: bool = Field(False, description="Send the thinking of earlier turns back, as reasoning_content.")
+
+    def player(self, briefing: Briefing) -> Player:
+        """A fresh player for one episode."""
+        return _Player(self, briefing)
+
+    def facts(self) -> JsonObject:
+        """The model and how it samples."""
+        return {"model": self.model, "protocol": self.protocol, **self.sampling()}
+
+
+class _Calls(Protocol):
+    """How tools are offered, and calls read and written."""
+
+    @property
+    def tools(self) -> orjson.Fragment | None: ...
+    def system(self, system: str) -> str: ...
+    def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]: ...
+    def write(self, text: str, steps: Sequence[Step], written: Mapping[str, str]) -> list[JsonObject]: ...
+
+
+def _protocol(name: Literal["native", "text"], tools: Sequence[ToolSpec]) -> _Calls:
+    return NativeCalls(tools) if name == "native" else TextCalls(tools)
+
+
+class _Player:
+    """One episode. The history only grows, each message encoded once, so that the server's prefix cache hits."""
+
+    __slots__ = ("_calls", "_history", "_ids", "_policy", "_sampling", "_turns", "_written")
+
+    def __init__(self, policy: ChatPolicy, briefing: Briefing) -> None:
+        self._policy = policy
+        self._calls = _protocol(policy.protocol, briefing.tools)
+        self._history: list[orjson.Fragment] = []
+        self._turns = 0
+        self._ids: set[str] = set()
+        self._written: dict[str, str] = {}
+        self._sampling = policy.sampling()
+        if policy.seed is not None:
+            # Servers take a signed 32-bit or 64-bit seed; 31 bits suit them all.
+            self._sampling["seed"] = derive(briefing.seed, "chat") >> 33 if policy.seed == "episode" else policy.seed
+        system = "\n\n".join(part for part in (briefing.system, policy.system_suffix) if part)
+        system = self._calls.system(system)
+        if system:
+            self._append({"role": "system", "content": system})
+        self._append({"role": "user", "content": briefing.prompt})
+
+    async def think(self, journal: Journal) -> Message:
+        """The model's next message. Raises AgentFault when the model cannot be had, or says nothing."""
+        self._catch_up(journal)
+        try:
+            completion = await self._policy.client.complete(self._history, tools=self._calls.tools, **self._sampling)
+        except ModelError as error:
+            raise AgentFault(f"the model call failed: {error}") from None
+        text, calls = self._calls.read(completion)
+        if completion.finish_reason == "length" and not text and not calls:
+            raise AgentFault("the model used up max_tokens before it said anything")
+        if calls:
+            actions = tuple(self._action(call) for call in calls)
+            return Message(text, actions, completion.reasoning, completion.usage)
+        _, abstain = read_answer(text)
+        return Message(text, reasoning=completion.reasoning, usage=completion.usage, abstain=abstain)
+
+    def _catch_up(self, journal: Journal) -> None:
+        """Write the turns that the history lacks, from the journal, so that a resumed episode has the same history."""
+        for turn in journal.turns[self._turns :]:
+            self._ids.update(step.action.id for step in turn.steps)
+            messages = self._calls.write(turn.text, turn.steps, self._written)
+            if self._policy.send_reasoning and turn.reasoning:
+                messages[0]["reasoning_content"] = turn.reasoning
+            for message in messages:
+                self._append(message)
+        self._turns = len(journal.turns)
+        self._written.clear()
+
+    def _append(self, message: JsonObject) -> None:
+        self._history.append(orjson.Fragment(orjson.dumps(message)))
+
+    def _action(self, call: ToolCall) -> Action:
+        # Some servers number the calls of each message from 0 again; an action's id is unique in its episode.
+        id = call.id if call.id not in self._ids else f"{call.id}-{len(self._ids)}"
+        self._ids.add(id)
+        self._written[id] = call.arguments
+        try:
+            arguments = orjson.loads(call.arguments)
+        except orjson.JSONDecodeError:
+            arguments = None
+        if isinstance(arguments, dict):
+            return Action(id, call.name, cast(JsonObject, arguments))
+        return Action(id, call.name, {}, malformed=call.arguments)

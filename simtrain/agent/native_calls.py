@@ -1,0 +1,53 @@
+"""Tool calls in the fields that the chat completions wire has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from simtrain.completion import Completion, ToolCall
+from simtrain.trajectory import Step
+from simtrain.types import Action, JsonObject, ToolSpec, encode
+from simtrain.wire_names import wire_names
+
+
+class NativeCalls:
+    """Tools offered as function definitions, under names that the wire allows."""
+
+    __slots__ = ("_native", "_wire", "tools")
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self._wire = wire_names(tool.name for tool in tools)
+        self._native = {wire: native for native, wire in self._wire.items()}
+        self.tools = orjson.Fragment(orjson.dumps([self._definition(tool) for tool in tools])) if tools else None
+
+    def _definition(self, tool: ToolSpec) -> JsonObject:
+        function = {"name": self._wire[tool.name], "description": tool.description, "parameters": tool.input_schema}
+        return {"type": "function", "function": function}
+
+    def system(self, system: str) -> str:
+        """The system prompt; the tools stand elsewhere."""
+        return system
+
+    def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:
+        """The words and the calls, under native names. A name that was never offered is kept as the model wrote it."""
+        calls = completion.calls
+        return completion.text, tuple(
+            ToolCall(call.id, self._native.get(call.name, call.name), call.arguments) for call in calls
+        )
+
+    def write(self, text: str, steps: Sequence[Step], written: Mapping[str, str]) -> list[JsonObject]:
+        """One turn for the history. `written` holds arguments as the model wrote them, by action id, where that is known."""
+        if not steps:
+            return [{"role": "assistant", "content": text}]
+        calls = [self._call(step.action, written.get(step.action.id)) for step in steps]
+        return [
+            {"role": "assistant", "content": text or None, "tool_calls": calls},
+            *({"role": "tool", "tool_call_id": step.action.id, "content": step.observation.text} for step in steps),
+        ]
+
+    def _call(self, action: Action, written: str | None) -> JsonObject:
+        arguments = written or (encode(action.arguments) if action.malformed is None else action.malformed)
+        function = {"name": self._wire.get(action.tool, action.tool), "arguments": arguments}
+        return {"id": action.id, "type": "function", "function": function}

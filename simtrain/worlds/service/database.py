@@ -118,7 +118,21 @@ class Database:
         """Carry out one statement. Raises sqlite3.Error, `interrupted` among them when it takes too many steps."""
         self._mode = mode
         self._left = MAX_STEPS
+        try:
+            return self._connection.execute(sql, parameters)  # pyright: ignore[reportArgumentType]
+        except sqlite3.OperationalError as error:
+            if "vtable constructor failed" not in str(error):
+                raise
+        self._declare_json_tables()
         return self._connection.execute(sql, parameters)  # pyright: ignore[reportArgumentType]
+
+    def _declare_json_tables(self) -> None:
+        # SQLite declares json_each and json_tree at their first use, by SQL of its own that the authorizer would refuse.
+        self._connection.set_authorizer(None)
+        try:
+            self._connection.execute("select 1 from json_each('[]'), json_tree('[]')").close()
+        finally:
+            self._connection.set_authorizer(self._authorize)
 
     def rows(self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ) -> list[JsonObject]:
         """The rows of one statement as objects."""

@@ -16,7 +16,7 @@ import orjson
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
 from simtrain.completion import Completion, Malformed, Price, read_completion
-from simtrain.errors import InputError, SimtrainError, nearest
+from simtrain.errors import InputError, ModelFault, nearest
 from simtrain.seeding import Stream, derive
 from simtrain.types import JsonObject, JsonValue
 
@@ -42,7 +42,7 @@ WireMessage: TypeAlias = JsonObject | orjson.Fragment
 """A message of the wire format, as an object or already encoded: an append-only history is encoded once."""
 
 
-class ModelError(SimtrainError):
+class ModelError(ModelFault):
     """A model call failed for good: `str` is one line without keys; `status` is the HTTP status where there was one."""
 
     def __init__(self, problem: str, *, status: int | None = None) -> None:

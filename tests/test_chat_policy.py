@@ -11,11 +11,11 @@ from typing import Self
 import pytest
 
 from simtrain.agent.chat import ChatPolicy
-from simtrain.errors import AgentFault, InputError
+from simtrain.errors import AgentFault, InputError, ModelFault
 from simtrain.journal import Journal, Limits
 from simtrain.policy import Briefing
 from simtrain.seeding import derive
-from simtrain.testing import FakeOpenAI, Refuse, Reply, Say, Tool
+from simtrain.testing import Disconnect, FakeOpenAI, Refuse, Reply, Say, Tool
 from simtrain.trajectory import Step
 from simtrain.types import Action, Changes, JsonObject, Observation, ToolSpec, Usage
 
@@ -83,6 +83,7 @@ def test_an_episode_is_played_to_its_answer() -> None:
     assert [step.action.tool for step in journal.turns[0].steps] == ["payments.refund"]
     assert journal.turns[0].text == "Looking."
     assert journal.turns[1].text == "Done.\nANSWER: 3"
+    assert journal.message is not None and journal.message.answer == "3"
 
 
 def test_tools_are_offered_under_names_that_the_wire_allows_and_come_back_as_they_are_called_here() -> None:
@@ -172,6 +173,7 @@ def test_usage_and_cost_are_summed_over_the_turns() -> None:
 def test_a_cannot_line_is_an_abstention() -> None:
     journal, _ = play([Say("CANNOT: there is no such order")])
     assert journal.stop is not None and journal.stop.reason == "abstained"
+    assert journal.message is not None and journal.message.answer == "there is no such order"
 
 
 def test_sampling_knobs_stand_in_every_request() -> None:
@@ -249,9 +251,15 @@ def test_a_player_that_takes_over_a_journal_sends_the_same_history() -> None:
     assert taken_over == whole
 
 
-def test_a_model_that_cannot_be_had_is_an_agent_fault_with_one_line() -> None:
-    with pytest.raises(AgentFault, match=r"the model call failed: .*context is too long"):
+def test_a_history_that_is_too_long_is_an_agent_fault() -> None:
+    with pytest.raises(AgentFault, match=r"the model call was refused: .*context is too long"):
         play([Refuse(400, "context is too long")])
+
+
+@pytest.mark.parametrize("trouble", [Refuse(500), Refuse(429), Disconnect()], ids=repr)
+def test_a_model_that_cannot_be_had_is_nobody_s_fault(trouble: Reply) -> None:
+    with pytest.raises(ModelFault):
+        play([trouble, trouble], attempts=2)
 
 
 def test_a_reply_that_ends_in_mid_thought_is_an_agent_fault() -> None:

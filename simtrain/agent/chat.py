@@ -21,6 +21,8 @@ from simtrain.seeding import derive
 from simtrain.trajectory import Step
 from simtrain.types import Action, JsonObject, Message, ToolSpec
 
+_REFUSED_HISTORY = (400, 413, 422)
+
 
 class ChatPolicy(ModelKnobs, Policy):
     """A chat model on any OpenAI-compatible server, with native tool calls or calls written as text."""
@@ -82,20 +84,25 @@ class _Player:
         self._append({"role": "user", "content": briefing.prompt})
 
     async def think(self, journal: Journal) -> Message:
-        """The model's next message. Raises AgentFault when the model cannot be had, or says nothing."""
+        """The model's next message.
+
+        Raises ModelFault when the model cannot be had, AgentFault when it says nothing or its history is refused (too long).
+        """
         self._catch_up(journal)
         try:
             completion = await self._policy.client.complete(self._history, tools=self._calls.tools, **self._sampling)
         except ModelError as error:
-            raise AgentFault(f"the model call failed: {error}") from None
+            if error.status in _REFUSED_HISTORY:
+                raise AgentFault(f"the model call was refused: {error}") from None
+            raise
         text, calls = self._calls.read(completion)
         if completion.finish_reason == "length" and not text and not calls:
             raise AgentFault("the model used up max_tokens before it said anything")
         if calls:
             actions = tuple(self._action(call) for call in calls)
             return Message(text, actions, completion.reasoning, completion.usage)
-        _, abstain = read_answer(text)
-        return Message(text, reasoning=completion.reasoning, usage=completion.usage, abstain=abstain)
+        answer, abstain = read_answer(text)
+        return Message(text, (), completion.reasoning, completion.usage, abstain, answer)
 
     def _catch_up(self, journal: Journal) -> None:
         """Write the turns that the history lacks, from the journal, so that a resumed episode has the same history."""

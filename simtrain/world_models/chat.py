@@ -1,0 +1,162 @@
+"""A language world model: a chat model that answers tool calls in the place of their servers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from simtrain.completion import Completion
+from simtrain.domain import Domain
+from simtrain.errors import SimulatorFault
+from simtrain.llm import ModelError
+from simtrain.model_knobs import ModelKnobs
+from simtrain.request import Answer, Request
+from simtrain.triggers import matches
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, Usage
+from simtrain.world import WorldState
+from simtrain.world_model import WorldModel
+
+FROM_WORLD = "world"
+
+
+class Demonstration(BaseModel):
+    """One worked example in the prompt: a call and its reply, as the domain writes them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action: str
+    observation: str
+
+
+class ToolSettings(BaseModel):
+    """Sampling for some tools, where it differs; knobs that are not set stay as they are for the others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tools: str | list[str] = Field(
+        description="Glob, or list of globs, over tool names; the first entry that fits counts."
+    )
+    temperature: float | None = Field(None, ge=0)
+    top_p: float | None = Field(None, gt=0, le=1)
+    top_k: int | None = Field(None, ge=1)
+    max_tokens: int | None = Field(None, ge=1)
+    thinking: bool | None = None
+
+    def fits(self, tool: str) -> bool:
+        """Whether these settings are for a tool."""
+        return matches(tool, self.tools if isinstance(self.tools, str) else tuple(self.tools))
+
+
+class Chat(ModelKnobs, WorldModel):
+    """A chat model predicts what the tools return.
+
+    It reads the calls that come to it in this episode, in order, and nothing of those that other world models answer. The
+    sampling defaults are those of the Qwen-AgentWorld model card.
+    """
+
+    temperature: float | None = Field(0.6, ge=0, description="Sampling temperature.")
+    top_p: float | None = Field(0.95, gt=0, le=1, description="Nucleus sampling.")
+    top_k: int | None = Field(
+        20, ge=1, description="Most likely tokens to draw from; null where the server refuses it."
+    )
+    max_tokens: int | None = Field(32_768, ge=1, description="Most tokens in one prediction, thinking included.")
+    seed: int | None = Field(None, description="Sampling seed sent with every call.")
+    thinking: bool | None = Field(
+        None, description="Sent as chat_template_kwargs.enable_thinking; the server's own setting when not given."
+    )
+    per_tool: list[ToolSettings] = Field(
+        default_factory=list[ToolSettings], description="Other sampling for some tools."
+    )
+    initial_state: str = Field(FROM_WORLD, description="`world`: the world describes its state; else the text itself.")
+    hidden_state: str = Field("", description="What holds although the agent cannot see it.")
+    demonstrations: list[Demonstration] = Field(default_factory=list[Demonstration], description="Worked examples.")
+    instruction: str = Field("", description="What shall happen in the episode: a script that the model carries out.")
+    retries: int = Field(1, ge=0, description="New predictions asked for when one is rejected.")
+
+    @asynccontextmanager
+    async def session(
+        self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
+    ) -> AsyncGenerator[Answer, None]:
+        """One episode: its history only grows, by a call and its reply, so that the server's prefix cache hits."""
+        system = domain.system_prompt(
+            tools,
+            initial_state=world.describe() if self.initial_state == FROM_WORLD else self.initial_state,
+            hidden_state=self.hidden_state,
+            demonstrations=[(shown.action, shown.observation) for shown in self.demonstrations],
+            instruction=self.instruction,
+        )
+        yield _Session(self, domain, system).answer
+
+    def sampling_for(self, tool: str) -> JsonObject:
+        """The sampling fields of the request body for a call of `tool`."""
+        fields: JsonObject = {
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "top_k": self.top_k,
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+        }
+        settings = next((settings for settings in self.per_tool if settings.fits(tool)), None)
+        other = settings.model_dump(exclude={"tools", "thinking"}, exclude_none=True) if settings else {}
+        thinking = self.thinking if settings is None or settings.thinking is None else settings.thinking
+        body = {name: value for name, value in {**fields, **other}.items() if value is not None} | self.extra_body
+        if thinking is None:
+            return body
+        template: dict[str, JsonValue] = body.get("chat_template_kwargs") or {}
+        return {**body, "chat_template_kwargs": {"enable_thinking": thinking, **template}}
+
+
+class _Session:
+    """One episode's conversation with the model."""
+
+    def __init__(self, knobs: Chat, domain: Domain, system: str) -> None:
+        self.knobs = knobs
+        self.domain = domain
+        self.history = [_message("system", system)]
+        self.turns = 0
+
+    async def answer(self, request: Request) -> Observation:
+        """The model's prediction. Raises SimulatorFault when it cannot be had, or none is fit to be used."""
+        self.turns += 1
+        asked = [*self.history, _message("user", self.domain.write_action(request, turn=self.turns))]
+        sampling = self.knobs.sampling_for(request.tool.name)
+        messages, usage, attempts, reason = asked, Usage(), 0, ""
+        for _ in range(1 + self.knobs.retries):
+            completion = await self._complete(messages, sampling)
+            usage, attempts = usage + (completion.usage or Usage()), attempts + completion.attempts
+            try:
+                observation = self._read(completion, request)
+            except ValueError as error:
+                reason = str(error)
+                messages = asked if not completion.text else [*asked, *_correction(completion.text, reason)]
+                continue
+            self.history = [*asked, _message("assistant", self.domain.write_observation(observation))]
+            provenance = Provenance("chat", self.knobs.model, usage, attempts)
+            return Observation(
+                observation.text, observation.structured, observation.is_error, observation.json, provenance
+            )
+        raise SimulatorFault(f"the prediction for {request.tool.name} cannot be used: {reason}")
+
+    async def _complete(self, messages: list[orjson.Fragment], sampling: JsonObject) -> Completion:
+        try:
+            return await self.knobs.client.complete(messages, **sampling)
+        except ModelError as error:
+            raise SimulatorFault(f"the world model cannot be had: {error}") from None
+
+    def _read(self, completion: Completion, request: Request) -> Observation:
+        if completion.finish_reason == "length":
+            raise ValueError("it was cut off at max_tokens")
+        return self.domain.parse(completion.text, request)
+
+
+def _message(role: str, content: str) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps({"role": role, "content": content}))
+
+
+def _correction(rejected: str, reason: str) -> list[orjson.Fragment]:
+    """Said for one retry and then forgotten, so that a slip does not become part of the history."""
+    wanted = f"That cannot be used: {reason}. Write the observation of the same call again, and only that."
+    return [_message("assistant", rejected), _message("user", wanted)]

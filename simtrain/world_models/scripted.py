@@ -1,0 +1,89 @@
+"""Fixed answers, from a scenario file or from Python: for tests, demos, and tools that always say the same."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from simtrain.domain import Domain
+from simtrain.errors import SimulatorFault
+from simtrain.request import Answer, Request
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+from simtrain.world import WorldState
+from simtrain.world_model import WorldModel
+
+_SCRIPTED = Provenance("scripted")
+
+
+class ScriptedAnswer(BaseModel):
+    """One answer: for a tool, and only for calls with these argument values where `args` names some."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tool: str = Field(min_length=1, description="Tool name.")
+    args: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Argument values that must be given exactly so."
+    )
+    text: str | None = Field(None, description="The text of the reply.")
+    structured: dict[str, JsonValue] | None = Field(
+        None, description="The structured content; its JSON is the text when there is none."
+    )
+    is_error: bool = Field(False, description="Whether the reply is an error.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> ScriptedAnswer:
+        if self.text is None and self.structured is None:
+            raise ValueError("a scripted answer needs `text` or `structured`")
+        return self
+
+    def fits(self, tool: str, arguments: JsonObject) -> bool:
+        """Whether this may answer a call."""
+        return self.tool == tool and all(
+            name in arguments and arguments[name] == value for name, value in self.args.items()
+        )
+
+    def observation(self) -> Observation:
+        """The reply."""
+        if self.text is None:
+            return Observation(encode(self.structured), is_error=self.is_error, json=True, provenance=_SCRIPTED)
+        return Observation(self.text, self.structured, self.is_error, provenance=_SCRIPTED)
+
+
+class Scripted(WorldModel):
+    """Fixed answers: each is given once, in order, to the calls that it fits. The world is never asked and never changes."""
+
+    answers: list[ScriptedAnswer] = Field(description="The answers, in order.")
+    on_miss: Literal["error", "last"] = Field(
+        "error",
+        description="A call that no answer is left for: a fault of the simulator, or the last answer that fits.",
+    )
+
+    @asynccontextmanager
+    async def session(
+        self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
+    ) -> AsyncGenerator[Answer, None]:
+        """One episode: every answer can be given again."""
+        left = list(self.answers)
+
+        async def answer(request: Request) -> Observation:
+            found = _first(left, request)
+            if found is not None:
+                left.remove(found)
+                return found.observation()
+            return self._missed(request)
+
+        yield answer
+
+    def _missed(self, request: Request) -> Observation:
+        tool = request.tool.name
+        last = _first(self.answers[::-1], request) if self.on_miss == "last" else None
+        if last is not None:
+            return last.observation()
+        raise SimulatorFault(f"no scripted answer is left for {tool} with {encode(request.arguments)}")
+
+
+def _first(answers: Sequence[ScriptedAnswer], request: Request) -> ScriptedAnswer | None:
+    return next((given for given in answers if given.fits(request.tool.name, request.arguments)), None)

@@ -55,6 +55,10 @@ class SimulatorFault(SimtrainError):
     """The simulator could not answer: recorded in the trajectory, never blamed on the agent, never rewarded."""
 
 
+class ModelFault(SimtrainError):
+    """A language model could not be reached or read after all retries: nobody's fault in the episode; it is played again on resume."""
+
+
 class AgentFault(SimtrainError):
     """The agent itself broke down (an exception in its code, an answer that cannot be read)."""
 

@@ -148,7 +148,7 @@ class Proxy:
                 return reply
 
             seed = derive(self._episode.seed, *self._identity(armed), request.tool.name, matching)
-            preview = None if armed.perturbation.effect == "none" else self._preview(request)
+            preview = self._preview(request) if armed.perturbation.effect == "before" else None
             call = Call(request, Stream(seed), self.state.clock, self._memories[place], self.state)
             observation = await armed.perturbation.apply(call, proceed)
             without = clean[0] if clean else preview

@@ -148,7 +148,7 @@ class Grading:
     grader: Grader
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scenario:
     """A scenario loaded and checked: every name resolved, every plug-in built once."""
 
@@ -168,7 +168,7 @@ class Scenario:
         return self.prompt.names
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Episode:
     """One episode to be played: a case of a scenario in a variant of its world."""
 

@@ -115,7 +115,8 @@ class Observation:
 class Message:
     """What an agent said in one turn: words, thinking kept apart, and the calls it wants made, in order.
 
-    A message without calls ends the episode: its text is the answer. `abstain` marks an answer that declines the task.
+    A message without calls ends the episode: `answer` is what it answers (None: the whole text), `abstain` marks an answer
+    that declines the task.
     """
 
     text: str = ""
@@ -123,6 +124,7 @@ class Message:
     reasoning: str | None = None
     usage: Usage | None = None
     abstain: bool = False
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,7 @@ class ServiceSource:
         self.document = document
         self.spec = spec
         self.name = spec.name
+        self._built: dict[Variant, World] = {}
         names = [tool.name for tool in spec.tools]
         for index, name in enumerate(names):
             if name in names[:index]:
@@ -158,10 +159,12 @@ class ServiceSource:
         return blake2b(canonical(self.document.data), digest_size=16).hexdigest()
 
     def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
-        """Build the world in a variant. Raises InputError with the place in the file."""
+        """The world in a variant, built once. Raises InputError with the place in the file."""
         from simtrain.worlds.service.world import ServiceWorld
 
-        return ServiceWorld(self, variant)
+        if variant not in self._built:
+            self._built[variant] = ServiceWorld(self, variant)
+        return self._built[variant]
 
     def input_schema(self, tool: ToolSource) -> JsonObject:
         """The JSON Schema of a tool's arguments: written out, or made from the short form."""

@@ -1,0 +1,22 @@
+"""simtrain: train, drill and test LLM agents in simulated environments.
+
+The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `grade`, `export`. Everything is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from simtrain.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from simtrain.public import export, grade, load_scenario, load_scenarios, open_episode, rollout, run
+
+__all__ = ["__version__", "export", "grade", "load_scenario", "load_scenarios", "open_episode", "rollout", "run"]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(import_module("simtrain.public"), name)
+    raise AttributeError(f"module 'simtrain' has no attribute {name!r}")

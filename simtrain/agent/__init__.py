@@ -1,0 +1,1 @@
+"""The LangGraph loop and the policies that play in it."""

@@ -1,0 +1,42 @@
+"""From the name of an agent on the command line to the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from pydantic import ValidationError
+
+from simtrain.documents import describe
+from simtrain.errors import InputError, nearest
+from simtrain.policy import Agent
+from simtrain.registry import known, resolve
+from simtrain.types import JsonValue
+
+
+def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
+    """The agent that a name stands for: a plug-in (`resilient`), `chat:MODEL`, or `package.module:attribute`.
+
+    The attribute may be a compiled LangGraph graph, a LangChain agent, or an async function `(prompt, tools, step) -> answer`.
+    Raises InputError for a name that stands for nothing, and for knobs that the agent does not have.
+    """
+    given = dict(knobs or {})
+    plugin, colon, rest = name.partition(":")
+    if name in known("agents"):
+        return _build(name, given)
+    if colon and plugin == "chat":
+        return _build(plugin, {"model": rest, **given})
+    if colon:
+        from simtrain.agent.imported import import_agent
+
+        return import_agent(plugin, rest)
+    raise InputError(f"unknown agent {name!r}", remedy=f"{nearest(name, known('agents'))} (or chat:MODEL, or package.module:attribute)")
+
+
+def _build(name: str, knobs: dict[str, JsonValue]) -> Agent:
+    plugin = cast(type[Agent], resolve("agents", name))
+    try:
+        return plugin.model_validate(knobs)
+    except ValidationError as error:
+        problem, remedy = describe(error.errors(include_url=False)[0], plugin)
+        raise InputError(f"agent {name}: {problem}", remedy=remedy) from None

@@ -1,0 +1,168 @@
+"""Walking a plan: the steps of a scenario's `reference` (or `wrong`) as a generator of calls that is sent the replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias, cast
+
+from simtrain.errors import AgentFault, InputError
+from simtrain.journal import Journal
+from simtrain.reference import AnyStep, CallStep, EachStep, Plan, SetStep
+from simtrain.templates import Value, expression
+from simtrain.types import Action, JsonObject, JsonValue, Message, Observation, encode
+
+NEXT_CURSOR = "next_cursor"
+MAX_PAGES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A call that a plan wants made."""
+
+    tool: str
+    arguments: JsonObject
+
+
+Walking: TypeAlias = Generator[Planned, Observation, Message]
+Calling: TypeAlias = Generator[Planned, Observation, Observation]
+Caller: TypeAlias = Callable[[Planned], Calling]
+"""How one planned call is made: once, or with recovery. Generates the calls really made, returns the reply that counts."""
+
+
+class _Abstained(Exception):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def once(planned: Planned) -> Calling:
+    """Make the call as it is planned."""
+    return (yield planned)
+
+
+class Walk:
+    """One walk through a plan. `follow_pages` false reads first pages only; `tolerant` passes over steps that cannot be evaluated."""
+
+    __slots__ = ("_call", "_follow_pages", "_plan", "_tolerant", "_values")
+
+    def __init__(self, plan: Plan, stated: Mapping[str, JsonValue], *, call: Caller = once, follow_pages: bool = True, tolerant: bool = False) -> None:
+        self._plan = plan
+        self._call = call
+        self._follow_pages = follow_pages
+        self._tolerant = tolerant
+        self._values: dict[str, JsonValue] = {**stated, **{step.into: [] for step in plan.calls() if step.into}}
+
+    def run(self) -> Walking:
+        """The calls, then the final message. Raises InputError for an expression that has no value, unless tolerant."""
+        try:
+            yield from self._steps(self._plan.steps)
+        except _Abstained as abstained:
+            return declining(abstained.reason)
+        if self._plan.abstain is not None:
+            return declining(str(_value(self._plan.abstain).evaluate(self._values)))
+        try:
+            return answering(_value_of(self._plan.answer, self._values))
+        except InputError:
+            if self._tolerant:
+                return answering("Done.")
+            raise
+
+    def _steps(self, steps: list[AnyStep]) -> Generator[Planned, Observation, None]:
+        for step in steps:
+            try:
+                yield from self._step(step)
+            except InputError:
+                if not self._tolerant:
+                    raise
+
+    def _step(self, step: AnyStep) -> Generator[Planned, Observation, None]:
+        if step.when is not None and not _expression(step.when).evaluate(self._values):
+            return
+        if isinstance(step, CallStep):
+            yield from self._make(step)
+        elif isinstance(step, EachStep):
+            for item in list(cast(list[JsonValue], _expression(step.items).evaluate(self._values))):
+                self._values[step.item] = item
+                yield from self._steps(step.steps)
+        elif isinstance(step, SetStep):
+            for name, source in step.values.items():
+                self._values[name] = _value_of(source, self._values)
+        else:
+            raise _Abstained(str(_value(step.abstain).evaluate(self._values)))
+
+    def _make(self, step: CallStep) -> Generator[Planned, Observation, None]:
+        given = {name: _value_of(source, self._values) for name, source in step.arguments.items()}
+        arguments = {name: value for name, value in given.items() if value is not None}
+        reply = _reply(yield from self._call(Planned(step.call, arguments)))
+        if step.pages is not None and self._follow_pages:
+            yield from self._pages(step, arguments, reply)
+        if step.bind:
+            self._values[step.bind] = reply
+        if step.into:
+            self._values[step.into] = [*cast(list[JsonValue], self._values[step.into]), reply]
+
+    def _pages(self, step: CallStep, arguments: JsonObject, reply: JsonObject) -> Generator[Planned, Observation, None]:
+        """Follow the cursor; the lists found under the key of `pages` are joined in `reply`."""
+        key = cast(str, step.pages)
+        cursor = reply.get(NEXT_CURSOR)
+        for _ in range(MAX_PAGES):
+            if cursor is None:
+                return
+            page = _reply((yield from self._call(Planned(step.call, {**arguments, "cursor": cursor}))))
+            reply[key] = [*cast(list[JsonValue], reply.get(key, [])), *cast(list[JsonValue], page.get(key, []))]
+            cursor = page.get(NEXT_CURSOR)
+        reply[NEXT_CURSOR] = None
+
+
+def _reply(observation: Observation) -> JsonObject:
+    """What a plan sees of a reply: its structured content, or the error."""
+    if observation.is_error:
+        return {"error": observation.text}
+    content = observation.content
+    return {"text": observation.text} if content is None else content
+
+
+_expression = lru_cache(maxsize=4096)(expression)
+
+
+@lru_cache(maxsize=4096)
+def _value(source: str) -> Value:
+    return Value(source)
+
+
+def _value_of(source: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:
+    return (_value(source) if isinstance(source, str) else Value(source)).evaluate(values)
+
+
+def answering(value: JsonValue) -> Message:
+    """A final message that answers."""
+    text = value if isinstance(value, str) else "" if value is None else encode(value)
+    return Message(f"ANSWER: {text}", answer=text)
+
+
+def declining(reason: str) -> Message:
+    """A final message that declines the task."""
+    return Message(f"CANNOT: {reason}", abstain=True, answer=reason)
+
+
+class PlanPlayer:
+    """A player that carries out a walk, one call a turn."""
+
+    __slots__ = ("_count", "_walking")
+
+    def __init__(self, walking: Walking) -> None:
+        self._walking = walking
+        self._count = 0
+
+    async def think(self, journal: Journal) -> Message:
+        """The next call of the walk, or its final message. Raises AgentFault when the plan cannot go on."""
+        try:
+            planned = next(self._walking) if not journal.turns else self._walking.send(journal.turns[-1].steps[-1].observation)
+        except StopIteration as finished:
+            return cast(Message, finished.value)
+        except InputError as error:
+            raise AgentFault(f"the plan cannot go on: {error}") from None
+        self._count += 1
+        return Message(calls=(Action(f"call_{self._count}", planned.tool, planned.arguments),))

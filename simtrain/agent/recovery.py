@@ -1,0 +1,85 @@
+"""General recovery skills: reading an error text, mending arguments by a schema, deciding what to try next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import cast
+
+from simtrain.types import JsonObject, JsonValue
+
+
+class Trouble(StrEnum):
+    """What kind of trouble an error text tells of."""
+
+    ambiguous = "ambiguous"
+    transient = "transient"
+    arguments = "arguments"
+    refused = "refused"
+
+
+_AMBIGUOUS = re.compile(r"tim(?:ed?|ing)[ -]?out|internal server error|not completed|connection (?:reset|closed|lost)|bad gateway|gateway", re.IGNORECASE)
+_TRANSIENT = re.compile(r"\b429\b|\b50[0234]\b|rate.?limit|too many requests|try again|retry|temporar|unavailable|overloaded|busy", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"invalid (?:arguments|params|input)|validation error|required propert|is not of type|is not one of|additional propert|missing required", re.IGNORECASE)
+
+
+def diagnose(text: str) -> Trouble:
+    """What an error reply means: the effect may have landed, it may pass, the arguments are wrong, or it is simply refused."""
+    if _ARGUMENTS.search(text):
+        return Trouble.arguments
+    if _AMBIGUOUS.search(text):
+        return Trouble.ambiguous
+    return Trouble.transient if _TRANSIENT.search(text) else Trouble.refused
+
+
+def mend(arguments: Mapping[str, JsonValue], schema: JsonObject) -> JsonObject:
+    """The arguments made to fit a JSON Schema of an object, as far as names, types and enumerations tell how."""
+    properties = cast(dict[str, JsonObject], schema.get("properties", {}))
+    required = cast(list[str], schema.get("required", []))
+    missing = [name for name in required if name not in arguments]
+    mended: JsonObject = {}
+    for name, value in arguments.items():
+        target = name if name in properties or not properties else _renamed(name, missing)
+        if target is not None:
+            mended[target] = _fitted(value, properties.get(target, {}))
+    return mended
+
+
+def _renamed(name: str, missing: list[str]) -> str | None:
+    """The missing property that an unknown argument was meant for: the closest name, or the only one that is missing."""
+    plain = {re.sub(r"[^a-z0-9]", "", other.lower()): other for other in missing}
+    close = get_close_matches(re.sub(r"[^a-z0-9]", "", name.lower()), plain, n=1, cutoff=0.6)
+    if close:
+        return plain[close[0]]
+    return missing[0] if len(missing) == 1 else None
+
+
+def _fitted(value: JsonValue, schema: JsonObject) -> JsonValue:
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else cast(list[str], kinds)
+    choices = cast(list[JsonValue], schema.get("enum", []))
+    if choices and value not in choices:
+        close = get_close_matches(str(value).lower(), [str(choice).lower() for choice in choices], n=1, cutoff=0.5)
+        return next((choice for choice in choices if close and str(choice).lower() == close[0]), value)
+    if "string" in kinds and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str) and "string" not in kinds:
+        return _number(value, kinds)
+    if kinds == ["array"] and not isinstance(value, list):
+        return [value]
+    return value
+
+
+def _number(text: str, kinds: list[str]) -> JsonValue:
+    try:
+        if "integer" in kinds:
+            return int(text)
+        if "number" in kinds:
+            return float(text)
+    except ValueError:
+        return text
+    if "boolean" in kinds and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return text

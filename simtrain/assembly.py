@@ -1,0 +1,278 @@
+"""Scenario files made into scenarios: every name resolved, every plug-in built, every SQL tried, before anything is played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar, cast
+
+from pydantic import BaseModel
+
+from simtrain.catalog import find
+from simtrain.documents import Document, Place, read_document
+from simtrain.errors import InputError, nearest
+from simtrain.grader import Grader
+from simtrain.paradigm import Paradigm
+from simtrain.perturbation import Perturbation
+from simtrain.reference import AbstainStep, AnyStep, CallStep, EachStep, Plan, SetStep
+from simtrain.registry import known, resolve
+from simtrain.scenario import Answering, Armed, Grading, PackSpec, PackUse, PerturbationUse, Scenario, ScenarioSpec, Use
+from simtrain.templates import Text, Value, expression
+from simtrain.triggers import matches
+from simtrain.types import JsonObject, JsonValue, canonical
+from simtrain.world import World, WorldSource
+from simtrain.world_model import WorldModel
+
+PluginT = TypeVar("PluginT", bound=BaseModel)
+
+
+def load_world(path: Path) -> WorldSource:
+    """The source of a world file. Raises InputError."""
+    return _load_world(path.resolve(), path.stat().st_mtime_ns if path.exists() else 0)
+
+
+@lru_cache(maxsize=64)
+def _load_world(path: Path, _: int) -> WorldSource:
+    document = read_document(_shorten(path))
+    kind = document.data.get("kind")
+    if not isinstance(kind, str):
+        raise document.error((), "a world file begins with `kind:`", f"one of {', '.join(known('worlds'))}")
+    try:
+        spec = resolve("worlds", kind)
+    except InputError as error:
+        raise document.relocate(error, ("kind",)) from None
+    return cast(WorldSource, spec.load(document))  # pyright: ignore[reportFunctionMemberAccess]
+
+
+def load_scenario_file(path: Path, name: str) -> Scenario:
+    """The scenario in a file, checked as far as it can be without playing it. Raises InputError."""
+    document = read_document(_shorten(path))
+    return _Assembler(document, document.parse(ScenarioSpec), name).scenario()
+
+
+def paradigm_of(scenario: Scenario) -> Paradigm:
+    """The paradigm of a scenario, with its defaults."""
+    try:
+        return cast(Paradigm, resolve("paradigms", scenario.spec.paradigm)())
+    except InputError as error:
+        raise scenario.document.relocate(error, ("paradigm",)) from None
+
+
+def _shorten(path: Path) -> Path:
+    """The path as it is shown in messages: relative to the working folder where it lies in it."""
+    try:
+        return path.resolve().relative_to(Path.cwd().resolve())
+    except ValueError:
+        return path
+
+
+class _Assembler:
+    def __init__(self, document: Document, spec: ScenarioSpec, name: str) -> None:
+        self.document = document
+        self.spec = spec
+        self.name = name
+
+    def scenario(self) -> Scenario:
+        """The scenario, whole and checked."""
+        source = self._world()
+        world = source.build()
+        packs: list[Document] = []
+        answering = self._answering(world)
+        perturbations = self._perturbations(world, packs)
+        case = self._first_case(world)
+        prompt = self._prompt(case)
+        self._check_tools(world)
+        for key in ("reference", "wrong"):
+            plan = cast("Plan | None", getattr(self.spec, key))
+            if plan is not None:
+                _PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools).check(plan)
+        grading = self._grading(world, case)
+        digest = blake2b(canonical([self.document.data, source.digest, *(pack.data for pack in packs)]), digest_size=16).hexdigest()
+        return Scenario(self.name, self.spec, self.document, digest, source, prompt, answering, perturbations, grading)
+
+    def _world(self) -> WorldSource:
+        try:
+            path = find("worlds", self.spec.world, beside=self.document.path.parent)
+        except InputError as error:
+            raise self.document.relocate(error, ("world",)) from None
+        return load_world(path)
+
+    def _first_case(self, world: World) -> JsonObject:
+        cases, document = self.spec.cases, self.document
+        if (cases.sql is None) == (cases.rows is None):
+            raise document.error(("cases",), "cases need either `sql` or `rows`")
+        try:
+            rows = world.query(cases.sql) if cases.sql is not None else list(cases.rows or [])
+        except InputError as error:
+            raise document.relocate(error, ("cases", "sql")) from None
+        if not rows:
+            raise document.error(("cases",), "the cases are empty", "the query yields no row in this world" if cases.sql else None)
+        for index, row in enumerate(rows):
+            if set(row) != set(rows[0]):
+                raise document.error(("cases", index), "the cases do not all have the same parameters")
+        return rows[0]
+
+    def _prompt(self, case: JsonObject) -> Text:
+        try:
+            text = Text(self.spec.prompt)
+        except InputError as error:
+            raise self.document.relocate(error, ("prompt",)) from None
+        for name in sorted(text.names - set(case)):
+            raise self.document.error(("prompt",), f"the prompt names {name!r}, which no case has", nearest(name, case))
+        return text
+
+    def _check_tools(self, world: World) -> None:
+        tools = [tool.name for tool in world.tools]
+        for index, glob in enumerate(self.spec.tools):
+            if not any(matches(tool, glob) for tool in tools):
+                raise self.document.error(("tools", index), f"no tool of the world {world.name!r} matches {glob!r}", nearest(glob, tools))
+
+    def _answering(self, world: World) -> tuple[Answering, ...]:
+        found: list[Answering] = []
+        for index, use in enumerate(self.spec.world_models):
+            place: Place = ("world_models", index)
+            globs = (use.tools,) if isinstance(use.tools, str) else tuple(use.tools)
+            plugin = self._plugin("world_models", use, place, WorldModel)
+            found.append(Answering(use.label or use.use, globs, plugin))
+        for tool in world.tools:
+            offered = matches(tool.name, tuple(self.spec.tools))
+            if offered and not any(matches(tool.name, answering.tools) for answering in found):
+                raise self.document.error(("world_models",), f"nobody answers the tool {tool.name!r}", 'add {tools: "*", use: embedded}')
+        self._distinct([item.label for item in found], "world_models")
+        return tuple(found)
+
+    def _perturbations(self, world: World, packs: list[Document]) -> tuple[Armed, ...]:
+        found: list[Armed] = []
+        for index, item in enumerate(self.spec.perturbations):
+            place: Place = ("perturbations", index)
+            if isinstance(item, PackUse):
+                found.extend(self._pack(item.pack, place, packs))
+            else:
+                found.append(arm(self.document, item, place))
+        self._distinct([item.label for item in found], "perturbations")
+        for item in found:
+            globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
+            if not any(matches(tool.name, globs) for tool in world.tools):
+                raise self.document.error(("perturbations",), f"the perturbation {item.label!r} matches no tool of the world {world.name!r}")
+        return tuple(found)
+
+    def _pack(self, name: str, place: Place, packs: list[Document]) -> Iterable[Armed]:
+        try:
+            document = read_document(_shorten(find("perturbations", name, beside=self.document.path.parent)))
+        except InputError as error:
+            raise self.document.relocate(error, place) from None
+        packs.append(document)
+        return arm_pack(document)
+
+    def _grading(self, world: World, case: JsonObject) -> tuple[Grading, ...]:
+        inner: Place = ("rubric",) if isinstance(self.document.data.get("rubric"), list) else ("rubric", "graders")
+        found: list[Grading] = []
+        for index, use in enumerate(self.spec.rubric.graders):
+            place: Place = (*inner, index)
+            grader = self._plugin("graders", use, place, Grader)
+            try:
+                grader.check(world, case)
+            except InputError as error:
+                raise self.document.error((*place, "with", *_parts(error.place)), error.problem, error.remedy) from None
+            found.append(Grading(use.label or use.use, use.weight, grader.gates if use.gate is None else use.gate, grader))
+        self._distinct([item.label for item in found], "rubric")
+        return tuple(found)
+
+    def _plugin(self, kind: str, use: Use, place: Place, contract: type[PluginT]) -> PluginT:
+        return build_plugin(self.document, kind, use, place, contract)
+
+    def _distinct(self, labels: Sequence[str], key: str) -> None:
+        for index, label in enumerate(labels):
+            if label in labels[:index]:
+                raise self.document.error((key,), f"the label {label!r} stands twice", "give one of them another name with `as`")
+
+
+def _parts(place: str | None) -> Place:
+    """`expect[1]` as a place."""
+    parts = (place or "").replace("[", ".").replace("]", "").split(".")
+    return tuple(int(part) if part.isdigit() else part for part in parts if part)
+
+
+def build_plugin(document: Document, kind: str, use: Use, place: Place, contract: type[PluginT], extra: Mapping[str, JsonValue] | None = None) -> PluginT:
+    """The plug-in that a `use` names, with its knobs. Raises InputError at the place of the mistake."""
+    try:
+        plugin = cast(type[PluginT], resolve(kind, use.use))
+    except InputError as error:
+        raise document.relocate(error, (*place, "use")) from None
+    return document.parse(plugin, {**(extra or {}), **use.knobs}, (*place, "with"))
+
+
+def arm(document: Document, use: PerturbationUse, place: Place, *, severity: float | None = None) -> Armed:
+    """One perturbation of a scenario or a pack, ready to fire; `severity` where its knobs leave it out. Raises InputError."""
+    extra = {} if severity is None else {"severity": severity}
+    return Armed(use.label or use.use, use.use, use.when, build_plugin(document, "perturbations", use, place, Perturbation, extra))
+
+
+def arm_pack(document: Document) -> list[Armed]:
+    """All perturbations of a pack, ready to fire. Raises InputError."""
+    pack = document.parse(PackSpec)
+    return [arm(document, item, ("perturbations", index), severity=pack.severity) for index, item in enumerate(pack.perturbations)]
+
+
+class _PlanCheck:
+    """A plan may name what the prompt states and what earlier steps bind; nothing else of the case."""
+
+    def __init__(self, document: Document, key: str, world: World, stated: frozenset[str], case: frozenset[str], globs: Sequence[str]) -> None:
+        self.document = document
+        self.key = key
+        self.tools = {tool.name: tool for tool in world.tools if matches(tool.name, tuple(globs))}
+        self.hidden = case - stated
+        self.bound = set(stated)
+
+    def check(self, plan: Plan) -> None:
+        """Refuse, with an InputError, a plan that names what it may not or calls what is not there."""
+        self._steps(plan.steps, (self.key, "steps"))
+        if plan.answer is not None and plan.abstain is not None:
+            raise self.document.error((self.key,), "a plan ends with `answer` or with `abstain`, not both")
+        for name, source in (("answer", plan.answer), ("abstain", plan.abstain)):
+            if source is not None:
+                self._names(Value, source, (self.key, name))
+
+    def _steps(self, steps: Sequence[AnyStep], place: Place) -> None:
+        for index, step in enumerate(steps):
+            here: Place = (*place, index)
+            if step.when is not None:
+                self._names(expression, step.when, (*here, "if"))
+            if isinstance(step, CallStep):
+                self._call(step, here)
+            elif isinstance(step, EachStep):
+                self._names(expression, step.items, (*here, "in"))
+                self.bound.add(step.item)
+                self._steps(step.steps, (*here, "do"))
+            elif isinstance(step, SetStep):
+                for name, source in step.values.items():
+                    self._names(Value, source, (*here, "set", name))
+                    self.bound.add(name)
+            else:
+                self._names(Value, cast(AbstainStep, step).abstain, (*here, "abstain"))
+
+    def _call(self, step: CallStep, here: Place) -> None:
+        tool = self.tools.get(step.call)
+        if tool is None:
+            raise self.document.error((*here, "call"), f"the plan calls {step.call!r}, which the agent is not given", nearest(step.call, self.tools))
+        properties = cast(JsonObject, tool.input_schema.get("properties", {}))
+        for name, source in step.arguments.items():
+            if properties and name not in properties:
+                raise self.document.error((*here, "with", name), f"{step.call} has no argument {name!r}", nearest(name, properties))
+            self._names(Value, source, (*here, "with", name))
+        for name in cast(list[str], tool.input_schema.get("required", [])):
+            if name not in step.arguments:
+                raise self.document.error((*here, "with"), f"{step.call} needs the argument {name!r}")
+        self.bound |= {name for name in (step.bind, step.into) if name}
+
+    def _names(self, compile_source: Callable[[str], Value] | type[Value], source: JsonValue, place: Place) -> None:
+        try:
+            value = compile_source(source)
+        except InputError as error:
+            raise self.document.relocate(error, place) from None
+        for name in sorted(value.names - self.bound):
+            if name in self.hidden:
+                raise self.document.error(place, f"the plan uses the case parameter {name!r}, which the prompt does not state", "look it up with a tool")
+            raise self.document.error(place, f"the plan names {name!r}, which nothing binds before", nearest(name, self.bound))

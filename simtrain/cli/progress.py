@@ -1,0 +1,81 @@
+"""A live display of a run: rate, success so far, time left; plain lines when the output is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+from types import TracebackType
+from typing import Any, Self
+
+from simtrain.playing import Played
+from simtrain.summary import SUCCESS
+
+PLAIN_EVERY = 5.0
+
+
+class RunProgress:
+    """Shown on standard error, so that standard output stays clean for --json."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._live: Any = None
+        self._task: Any = None
+        self._total = 0
+        self._done = 0
+        self._graded = 0
+        self._successes = 0
+        self._begun = monotonic()
+        self._ended: float | None = None
+        self._printed = self._begun
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._ended = monotonic()
+        if self._live is not None:
+            self._live.stop()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the first episode was dealt."""
+        return (self._ended or monotonic()) - self._begun
+
+    @property
+    def rate(self) -> float:
+        """Episodes a second."""
+        return self._done / self.seconds if self.seconds > 0 else 0.0
+
+    def planned(self, total: int) -> None:
+        """The run begins: so many episodes will be played."""
+        self._total, self._begun = total, monotonic()
+        self._printed = self._begun
+        if not self._quiet and sys.stderr.isatty():
+            self._start_live()
+
+    def played(self, played: Played) -> None:
+        """One episode more."""
+        self._done += 1
+        if played.reward is not None:
+            self._graded += 1
+            self._successes += played.reward >= SUCCESS
+        if self._live is not None:
+            self._live.update(self._task, completed=self._done, success=self._success(), rate=f"{self.rate:,.0f}/s")
+        elif not self._quiet and monotonic() - self._printed > PLAIN_EVERY:
+            self._printed = monotonic()
+            left = (self._total - self._done) / self.rate if self.rate else 0.0
+            print(f"{self._done}/{self._total} episodes, {self.rate:,.1f}/s, success {self._success()}, {left:,.0f} s left", file=sys.stderr, flush=True)
+
+    def _success(self) -> str:
+        return f"{self._successes / self._graded:.1%}" if self._graded else "-"
+
+    def _start_live(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._live = Progress(
+            TextColumn("playing"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TextColumn("success {task.fields[success]}"),
+            TimeRemainingColumn(), console=Console(stderr=True), refresh_per_second=8,
+        )  # fmt: skip
+        self._task = self._live.add_task("", total=self._total, success="-", rate="-")
+        self._live.start()

@@ -1,0 +1,63 @@
+"""A trajectory printed for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simtrain.types import encode
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from simtrain.trajectory import Step, Trajectory
+
+MAX_SHOWN = 600
+
+
+def print_trajectory(screen: Console, trajectory: Trajectory, *, full: bool = False) -> None:
+    """Print prompt, turns, perturbations, answer and rewards; long texts are cut unless `full`."""
+    from rich.panel import Panel
+    from rich.text import Text
+
+    key = f"{trajectory.scenario}  {trajectory.episode}  seed {trajectory.seed}  attempt {trajectory.attempt}"
+    screen.print()
+    screen.print(Panel(Text(trajectory.prompt.strip()), title=Text(key), title_align="left"))
+    for number, turn in enumerate(trajectory.turns, start=1):
+        if turn.reasoning:
+            screen.print(Text(f"{number:>3}  thinks: {_cut(turn.reasoning, full)}", style="dim"))
+        if turn.text:
+            screen.print(Text(f"{number:>3}  says: {_cut(turn.text, full)}"))
+        for step in turn.steps:
+            _print_step(screen, number, step, full)
+    _print_end(screen, trajectory)
+
+
+def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
+    from rich.text import Text
+
+    arguments = step.action.malformed if step.action.malformed is not None else encode(step.action.arguments)
+    screen.print(Text.assemble(f"{number:>3}  ", (step.action.tool, "bold cyan"), f" {_cut(arguments, full)}"))
+    for event in step.events:
+        screen.print(Text(f"     perturbed by {event.label}; without it: {_cut(event.clean.text, full) if event.clean else 'unknown'}", style="yellow"))
+    observation = step.observation
+    screen.print(Text(f"     {_cut(observation.text, full)}", style="red" if observation.is_error else "green"))
+
+
+def _print_end(screen: Console, trajectory: Trajectory) -> None:
+    from rich.text import Text
+
+    stop = trajectory.stop
+    detail = f" ({stop.detail})" if stop.detail else ""
+    screen.print(Text(f"     stop: {stop.reason}{detail}" + (f", answer: {trajectory.answer}" if trajectory.answer is not None else "")))
+    for table, rows in trajectory.changes.items():
+        screen.print(Text(f"     changed: {len(rows)} in {table}", style="dim"))
+    for reward in trajectory.rewards:
+        value = f"failed: {reward.error}" if reward.value is None else f"{reward.value:.2f}"
+        gate = " (gate)" if reward.gate else ""
+        screen.print(Text(f"     {reward.grader}{gate}: {value}  {_cut(encode(reward.detail), False) if reward.detail else ''}".rstrip(), style="dim"))
+    total = "none" if trajectory.reward is None else f"{trajectory.reward:.2f}"
+    screen.print(Text(f"     reward: {total}", style="bold"))
+
+
+def _cut(text: str, full: bool) -> str:
+    return text if full or len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} ... ({len(text)} characters)"

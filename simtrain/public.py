@@ -1,0 +1,104 @@
+"""The public face of simtrain, reached through the package: `from simtrain import load_scenario, rollout, run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from simtrain.agent.choosing import build_agent
+from simtrain.assembly import load_scenario_file, paradigm_of
+from simtrain.batch import RunResult
+from simtrain.batch import run as run_batch
+from simtrain.catalog import find_scenarios
+from simtrain.environment import Environment
+from simtrain.errors import InputError
+from simtrain.playing import Played, RunOptions
+from simtrain.policy import Agent
+from simtrain.regrade import regrade
+from simtrain.rollouts import rollout as play_rollout
+from simtrain.scenario import Episode, Scenario
+from simtrain.selection import Selection, Tally
+from simtrain.selection import export as export_trajectories
+from simtrain.store import read_run
+from simtrain.trajectory import Trajectory
+from simtrain.types import JsonObject, JsonValue
+
+
+def load_scenario(name: str | Path) -> Scenario:
+    """The one scenario that a name (`helpdesk/refund`) or a file stands for. Raises InputError, also for a suite of several."""
+    found = load_scenarios(str(name))
+    if len(found) > 1:
+        raise InputError(f"{str(name)!r} names {len(found)} scenarios", remedy="name one, or use load_scenarios")
+    return found[0]
+
+
+def load_scenarios(*names: str) -> list[Scenario]:
+    """All scenarios that names, suites, files and folders stand for, each once, in order. Raises InputError."""
+    files: dict[str, Path] = {}
+    for name in names:
+        files.update(find_scenarios(name))
+    return [load_scenario_file(path, name) for name, path in files.items()]
+
+
+def episode(scenario: Scenario, *, case: int = 0, seed: int = 0, attempt: int = 0) -> Episode:
+    """One episode of a scenario: its case number `case`, counted over the cases and then the variants of its world. Raises InputError."""
+    for number, found in enumerate(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1)):
+        if number == case:
+            return Episode(scenario, found.id, found.case, found.variant, seed, attempt)
+    raise InputError(f"{scenario.name} has no case {case}")
+
+
+def open_episode(scenario: Scenario, *, case: int = 0, seed: int = 0) -> Environment:
+    """The environment of one episode: `async with open_episode(scenario) as environment: await environment.step(action)`. Raises InputError."""
+    return paradigm_of(scenario).open(episode(scenario, case=case, seed=seed))
+
+
+async def rollout(scenario: Scenario, agent: Agent | str = "resilient", *, case: int = 0, seed: int = 0, attempt: int = 0) -> Trajectory:
+    """Play one episode of a scenario and grade it. What goes wrong inside the episode is in the trajectory's `stop`. Raises InputError."""
+    player = build_agent(agent) if isinstance(agent, str) else agent
+    name = agent if isinstance(agent, str) else type(agent).__name__
+    try:
+        return await play_rollout(episode(scenario, case=case, seed=seed, attempt=attempt), player, name=name)
+    finally:
+        await player.close()
+
+
+def run(
+    scenarios: Sequence[Scenario],
+    agent: Agent | str = "resilient",
+    *,
+    out: str | Path,
+    knobs: Mapping[str, JsonValue] | None = None,
+    seed: int = 0,
+    episodes: int | None = None,
+    attempts: int = 1,
+    concurrency: int = 32,
+    workers: int = 1,
+    sync_every: int = 0,
+    resume: bool = False,
+    on_planned: Callable[[int], None] = lambda _: None,
+    on_played: Callable[[Played], None] = lambda _: None,
+) -> RunResult:
+    """Play scenarios into the run folder `out`; see docs/runs.md for the options. Raises InputError for bad input."""
+    name = agent if isinstance(agent, str) else type(agent).__name__
+    options = RunOptions(name, dict(knobs or {}), seed, episodes, attempts, concurrency, workers, sync_every)
+    made = None if isinstance(agent, str) else agent
+    return run_batch(scenarios, options, Path(out), agent=made, resume=resume, on_planned=on_planned, on_played=on_played)
+
+
+def grade(run_folder: str | Path) -> JsonObject:
+    """Grade a run folder again by its scenarios' present rubrics, without playing again; returns its summary. Raises InputError."""
+    return regrade(Path(run_folder))
+
+
+def export(
+    trajectories: str | Path | Iterable[Trajectory],
+    exporter: str,
+    *,
+    out: str | Path,
+    selection: Selection | None = None,
+    knobs: JsonObject | None = None,
+) -> Tally:
+    """Write a run folder (or trajectories) in a trainer's format to the file `out`. Raises InputError."""
+    rows = read_run(Path(trajectories)) if isinstance(trajectories, str | Path) else trajectories
+    return export_trajectories(rows, exporter=exporter, out=out, selection=selection, knobs=knobs)

@@ -1,0 +1,141 @@
+"""One rollout: an episode opened, played, recorded and graded."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+from time import perf_counter
+
+from simtrain.answers import ANSWER_FORMAT
+from simtrain.assembly import paradigm_of
+from simtrain.environment import Environment
+from simtrain.errors import AgentFault, ModelFault, SimtrainError, SimulatorFault
+from simtrain.grading import grade
+from simtrain.journal import Journal
+from simtrain.policy import Agent, Briefing, Loop, Policy
+from simtrain.scenario import Episode
+from simtrain.seeding import derive
+from simtrain.trajectory import Stop, Trajectory, WorldFacts
+from simtrain.types import Action, JsonObject, Message, Observation
+from simtrain.version import VERSION
+from simtrain.world import FinishedWorld
+
+SYSTEM = """\
+You complete a task by calling tools. Use only what the tools return; never invent a value.
+When several records look alike, make sure that you act on the right one. Lists may be paged: follow next_cursor until it is null.
+Change nothing beyond what the task asks for."""
+
+
+class EpisodeOver(SimtrainError):
+    """A limit ended the episode; an agent with its own loop meets it at its next call."""
+
+
+async def rollout(episode: Episode, agent: Agent, *, name: str) -> Trajectory:
+    """Play one episode with an agent (known as `name`) and grade it.
+
+    Never raises for what goes wrong inside the episode: that is recorded in the trajectory's `stop`.
+    """
+    begun, clock = datetime.now(UTC), perf_counter()
+    async with paradigm_of(episode.scenario).open(episode) as environment:
+        briefing = brief(episode, environment)
+        journal = Journal(environment, episode.scenario.spec.limits)
+        stop = await _play(agent, briefing, journal)
+        world = environment.finished()
+        played = perf_counter() - clock
+        trajectory = _record(episode, environment, briefing, journal, stop, world, {**agent.facts(), "name": name})
+        graded = await grade(trajectory, episode.scenario.grading, episode.scenario.spec.rubric.combine, world)
+    timing: JsonObject = {
+        "started": begun.isoformat(timespec="milliseconds"),
+        "seconds": round(perf_counter() - clock, 6),
+        "playing": round(played, 6),
+        "steps": [round(seconds, 6) for seconds in journal.timings],
+    }
+    return replace(graded, timing=timing)
+
+
+def brief(episode: Episode, environment: Environment) -> Briefing:
+    """What the agent is told at the start."""
+    scenario = episode.scenario
+    return Briefing(
+        system=scenario.spec.system if scenario.spec.system is not None else f"{SYSTEM}\n\n{ANSWER_FORMAT}",
+        prompt=scenario.prompt.render(episode.case),
+        tools=environment.tools,
+        stated={name: value for name, value in episode.case.items() if name in scenario.stated},
+        seed=derive(episode.seed, scenario.name, episode.id, "agent", episode.attempt),
+        reference=scenario.spec.reference,
+        wrong=scenario.spec.wrong,
+        equivalents={tool: tuple(others) for tool, others in scenario.spec.equivalents.items()},
+    )
+
+
+async def _play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
+    try:
+        if isinstance(agent, Policy):
+            from simtrain.agent.loop import play
+
+            return await play(agent.player(briefing), journal)
+        assert isinstance(agent, Loop), "an agent is a Policy or a Loop"
+        return await _run_loop(agent, briefing, journal)
+    except EpisodeOver:
+        assert journal.stop is not None
+        return journal.stop
+    except SimulatorFault as fault:
+        return journal.end(Stop("failed", "simulator", str(fault)))
+    except ModelFault as fault:
+        return journal.end(Stop("failed", None, str(fault)))
+    except AgentFault as fault:
+        return journal.end(Stop("failed", "agent", str(fault)))
+    except SimtrainError:
+        raise
+    except Exception as error:
+        return journal.end(Stop("failed", "agent", f"{type(error).__name__}: {error}"))
+
+
+async def _run_loop(agent: Loop, briefing: Briefing, journal: Journal) -> Stop:
+    lock = asyncio.Lock()
+    count = 0
+
+    async def step(tool: str, arguments: JsonObject) -> Observation:
+        nonlocal count
+        async with lock:
+            if journal.stop is not None:
+                raise EpisodeOver(journal.stop.detail or journal.stop.reason)
+            count += 1
+            journal.say(Message(calls=(Action(f"call_{count}", tool, arguments),)))
+            stop = await journal.act()
+            if stop is not None and not journal.turns[-1].steps:
+                raise EpisodeOver(stop.detail or stop.reason)
+            return journal.turns[-1].steps[-1].observation
+
+    message = await agent.run(briefing, step)
+    return journal.stop or journal.say(replace(message, calls=())) or Stop("answered")
+
+
+def _record(
+    episode: Episode, environment: Environment, briefing: Briefing, journal: Journal, stop: Stop, world: FinishedWorld, agent: JsonObject
+) -> Trajectory:
+    scenario, last = episode.scenario, journal.message
+    ended = stop.reason in ("answered", "abstained") and last is not None
+    return Trajectory(
+        scenario=scenario.name,
+        scenario_digest=scenario.digest,
+        episode=episode.id,
+        case=dict(episode.case),
+        seed=episode.seed,
+        attempt=episode.attempt,
+        paradigm=scenario.spec.paradigm,
+        world=WorldFacts(world.initial.name, world.initial.digest, world.initial.seed, dict(episode.variant.rows)),
+        agent=agent,
+        system=briefing.system,
+        prompt=briefing.prompt,
+        tools=environment.tools,
+        turns=journal.turns,
+        answer=(last.text if last.answer is None else last.answer) if ended and last else None,
+        stop=stop,
+        changes=dict(world.changes),
+        impossible=scenario.spec.impossible,
+        perturbations=tuple(armed.label for armed in scenario.perturbations),
+        usage=journal.usage,
+        version=VERSION,
+    )

@@ -1,0 +1,188 @@
+"""Is the answer right, compared with one that is computed from the world as it was at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Literal, TypeAlias, cast
+
+import orjson
+from pydantic import Field, model_validator
+
+from simtrain.answer_forms import Unreadable, read_items, read_json, read_table
+from simtrain.comparing import (
+    Overlap,
+    cell_of,
+    distinct,
+    is_number,
+    normal_text,
+    overlap_of_rows,
+    overlap_of_sets,
+    same_json,
+    same_number,
+    shown,
+    text_of,
+)
+from simtrain.errors import InputError, nearest
+from simtrain.grader import Grader, score
+from simtrain.numerals import read_number
+from simtrain.templates import Value
+from simtrain.trajectory import Reward, Trajectory
+from simtrain.types import JsonObject, JsonValue
+from simtrain.world import FinishedWorld, World
+from simtrain.world_sql import try_columns, try_rows
+
+Form: TypeAlias = Literal["exact", "text", "number", "set", "table", "json"]
+
+
+class Answer(Grader):
+    """1 when the agent answered and the answer is right, else 0 (with `partial`, F1 for sets and tables).
+
+    The right answer comes from SQL over the initial world or from a template over the case, and must be unique: one row with
+    one column, for a set one column, for a table at least one row.
+    """
+
+    sql: str | None = Field(None, description="A SELECT over the initial world that gives the right answer.")
+    value: JsonValue = Field(
+        None, description="A template over the case that gives the right answer, instead of `sql`."
+    )
+    form: Form = Field(
+        "text", alias="as", description="How to read and compare: exact, text, number, set, table or json."
+    )
+    tolerance: float = Field(0.005, ge=0, allow_inf_nan=False, description="How far numbers may be apart, absolute.")
+    partial: bool = Field(False, description="Give F1 instead of 1 or 0, for `as: set` and `as: table`.")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Answer:
+        if (self.sql is None) == (self.value is None):
+            raise ValueError("answer needs either `sql` or `value`")
+        if self.partial and self.form not in ("set", "table"):
+            raise ValueError("`partial` needs `as: set` or `as: table`")
+        if "tolerance" in self.model_fields_set and self.form in ("exact", "text"):
+            raise ValueError("`tolerance` needs numbers: `as: number`, set, table or json")
+        return self
+
+    @cached_property
+    def _template(self) -> Value:
+        return Value(self.value)
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+        if self.sql is not None:
+            columns = try_columns(world, self.sql, case, place="sql")
+            if self.form not in ("table", "json") and len(columns) > 1:
+                raise InputError(f"`as: {self.form}` needs one column, not {', '.join(columns)}", place="sql")
+        self.gold(world, case)
+
+    def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:
+        """The right answer: a scalar, a list for a set, a list of objects for a table, any value for JSON. Raises InputError."""
+        if self.sql is not None:
+            return self._computed(try_rows(world, self.sql, case, place="sql"))
+        try:
+            for name in sorted(self._template.names - set(case)):
+                raise InputError(f"the template names {name!r}, which no case has", remedy=nearest(name, case))
+            return self._stated(self._template.evaluate(case))
+        except InputError as error:
+            raise error.at(place="value") from None
+
+    def _computed(self, rows: list[JsonObject]) -> JsonValue:
+        if self.form == "table":
+            return _some(rows)
+        if self.form == "set":
+            if any(len(row) != 1 for row in rows):
+                raise InputError("`as: set` needs one column", place="sql")
+            return distinct([next(iter(row.values())) for row in rows])
+        if len(rows) != 1:
+            raise InputError(
+                f"the gold is not unique: the SQL gave {len(rows)} rows", remedy="make it give one", place="sql"
+            )
+        if self.form == "json" and len(rows[0]) > 1:
+            return rows[0]
+        if len(rows[0]) > 1:
+            raise InputError(f"the gold is not unique: the SQL gave {len(rows[0])} columns", place="sql")
+        cell = next(iter(rows[0].values()))
+        return _json(cell) if self.form == "json" else self._scalar(cell, "sql")
+
+    def _stated(self, value: JsonValue) -> JsonValue:
+        if self.form == "json":
+            return _json(value)
+        if self.form in ("exact", "text", "number"):
+            return self._scalar(value, "value")
+        items = _json(value)
+        if not isinstance(items, list):
+            raise InputError(f"`as: {self.form}` needs a list", place="value")
+        found = cast(list[JsonValue], items)
+        return _some(found) if self.form == "table" else distinct(found)
+
+    def _scalar(self, value: JsonValue, place: str) -> JsonValue:
+        if value is None or isinstance(value, dict | list):
+            raise InputError(f"the gold is {'null' if value is None else 'not a single value'}", place=place)
+        if self.form != "number" or is_number(value):
+            return value
+        number = read_number(text_of(value))
+        if number is None:
+            raise InputError(f"the gold {shown(value, limit=40)!r} is not a number", place=place)
+        return number
+
+    async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
+        if trajectory.stop.reason != "answered" or trajectory.answer is None:
+            return score(0.0, reason=f"no answer: the episode ended with {trajectory.stop.reason}")
+        gold = self.gold(world.initial, trajectory.case)
+        expected, found = shown(gold), shown(trajectory.answer)
+        try:
+            value = self._mark(gold, trajectory.answer)
+        except Unreadable as error:
+            return score(0.0, expected=expected, found=found, reason=f"unreadable: {shown(str(error))}")
+        return score(value, expected=expected, found=found)
+
+    def _mark(self, gold: JsonValue, answer: str) -> float:
+        """The value of an answer. Raises Unreadable."""
+        match self.form:
+            case "exact":
+                return float(answer.strip() == text_of(gold).strip())
+            case "text":
+                return float(normal_text(answer) == normal_text(text_of(gold)))
+            case "number":
+                number = read_number(answer)
+                if number is None:
+                    raise Unreadable("not exactly one number")
+                return float(same_number(gold, number, tolerance=self.tolerance))
+            case "json":
+                return float(same_json(gold, read_json(answer), tolerance=self.tolerance))
+            case "set":
+                return self._share(self._overlap_of_items(gold, answer))
+            case "table":
+                return self._share(self._overlap_of_table(gold, answer))
+
+    def _overlap_of_items(self, gold: list[JsonValue], answer: str) -> Overlap:
+        # A mark that is part of a right item does not divide items, and only where large numbers are due are there thousands.
+        apart = "".join(mark for mark in ",;" if not any(isinstance(item, str) and mark in item for item in gold))
+        grouped = any(is_number(item) and abs(item) >= 1000 for item in gold)
+        cells = [cell_of(item) for item in read_items(answer, apart=apart, grouped=grouped)]
+        return overlap_of_sets(gold, cells, tolerance=self.tolerance)
+
+    def _overlap_of_table(self, gold: list[JsonObject], answer: str) -> Overlap:
+        columns = list(gold[0])
+        rows = [[cell_of(cell) for cell in row] for row in read_table(answer, columns)]
+        return overlap_of_rows([list(row.values()) for row in gold], rows, tolerance=self.tolerance)
+
+    def _share(self, overlap: Overlap) -> float:
+        return overlap.f1 if self.partial else float(overlap.whole)
+
+
+def _json(value: JsonValue) -> JsonValue:
+    """A value, parsed where it is JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return value
+
+
+def _some(rows: list[JsonValue]) -> list[JsonObject]:
+    """The rows of a table. Raises InputError when there are none, or when they are not objects with the same keys."""
+    if not rows:
+        raise InputError("the gold is an empty table", remedy="choose cases for which there are rows")
+    if not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
+        raise InputError("the rows of a table are objects with the same keys")
+    return cast(list[JsonObject], rows)

@@ -95,7 +95,8 @@ class Walk:
     def _make(self, step: CallStep) -> Generator[Planned, Observation, None]:
         given = {name: _value_of(source, self._values) for name, source in step.arguments.items()}
         arguments = {name: value for name, value in given.items() if value is not None}
-        reply = _reply(yield from self._call(Planned(step.call, arguments)))
+        observation = yield from self._call(Planned(step.call, arguments))
+        reply = _reply(observation)
         if step.pages is not None and self._follow_pages:
             yield from self._pages(step, arguments, reply)
         if step.bind:

@@ -12,7 +12,7 @@ from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
 
 from simtrain.errors import InputError
-from simtrain.types import JsonValue
+from simtrain.types import JsonValue, encode
 
 MAX_SOURCE = 20_000
 MAX_OUTPUT = 200_000
@@ -54,7 +54,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(undefined=StrictUndefined, keep_trailing_newline=False, cache_size=0)
         kept = {name: self.filters[name] for name in _FILTERS}
         self.filters.clear()
-        self.filters.update(kept, counted=_counted, money=_money)
+        self.filters.update(kept, counted=_counted, money=_money, tojson=encode)  # Jinja's own tojson escapes for HTML
         self.globals.clear()
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:

@@ -15,11 +15,10 @@ from simtrain.types import JsonObject, JsonValue
 MAX_TEXT = 100_000
 MAX_ITEMS = 5_000
 
-_FENCE = re.compile(r"\s*(```|~~~)[\w-]*[ \t]*\n(?P<inside>.*?)\n?[ \t]*\1\s*", re.DOTALL)
 _BULLET = re.compile(r"(?:[-*•–]|\d{1,4}[.)])[ \t]+")
 _NOTHING = frozenset({"none", "nothing", "empty", "n/a"})
 _GROUPING_COMMA = r",(?!\d{3}(?!\d))"
-_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_RULE = re.compile(r":?-+:?")
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -59,7 +58,13 @@ def _json_list(text: str) -> list[JsonValue]:
     value = read_json(text)
     if not isinstance(value, list):
         raise Unreadable("not a list")
-    return _limited(cast(list[JsonValue], value))
+    return _limited(_scalars(cast(list[JsonValue], value)))
+
+
+def _scalars(values: list[JsonValue]) -> list[JsonValue]:
+    if any(isinstance(value, dict | list) for value in values):
+        raise Unreadable("a list or an object where a single value is due")
+    return values
 
 
 def read_table(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
@@ -78,7 +83,7 @@ def read_table(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
     if bare.casefold().rstrip(".") in _NOTHING:
         return []
     lines = bare.splitlines()
-    rules = [index for index, line in enumerate(lines) if "-" in line and _RULE.fullmatch(line)]
+    rules = [index for index, line in enumerate(lines) if "-" in line and all(map(_RULE.fullmatch, _cells(line)))]
     if rules and rules[0] > 0 and "|" in lines[rules[0] - 1]:
         return _markdown(lines, rules, columns)
     return _csv(bare, columns)
@@ -113,6 +118,8 @@ def _csv(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True) if row]
     except csv.Error as error:
         raise Unreadable(f"not CSV: {error}") from None
+    if not rows:
+        raise Unreadable("the answer is empty")
     places = _places(rows[0], columns)
     if places is not None:
         return _arranged(rows[1:], places, len(rows[0]))
@@ -140,14 +147,14 @@ def _arranged(rows: list[list[str]], places: Sequence[int], width: int) -> list[
 
 def _json_row(row: JsonValue, columns: Sequence[str], number: int) -> list[JsonValue]:
     if isinstance(row, list) and len(cast(list[JsonValue], row)) == len(columns):
-        return cast(list[JsonValue], row)
+        return _scalars(cast(list[JsonValue], row))
     if not isinstance(row, dict):
         raise Unreadable(f"row {number} is not an object")
     named = {_name(key): value for key, value in cast(JsonObject, row).items()}
     wanted = [_name(column) for column in columns]
     if not any(name in named for name in wanted):
         raise Unreadable(f"row {number} has none of the columns {', '.join(columns)}")
-    return [named.get(name) for name in wanted]
+    return _scalars([named.get(name) for name in wanted])
 
 
 def _name(text: str) -> str:
@@ -157,8 +164,12 @@ def _name(text: str) -> str:
 def _bare(text: str) -> str:
     if len(text) > MAX_TEXT:
         raise Unreadable(f"longer than {MAX_TEXT} characters")
-    fenced = _FENCE.fullmatch(text)
-    return (fenced["inside"] if fenced else text).strip()
+    bare = text.strip()
+    for fence in ("```", "~~~"):
+        first, _, rest = bare.partition("\n")
+        if first.startswith(fence) and rest.endswith(fence):
+            return rest.removesuffix(fence).strip()
+    return bare
 
 
 def _limited(rows: list[JsonValue]) -> list[JsonValue]:

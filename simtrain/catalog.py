@@ -38,6 +38,12 @@ def names(kind: Kind) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+def shipped_scenarios() -> dict[str, Path]:
+    """Every family that ships, by name."""
+    folder = shipped_root() / "scenarios"
+    return {_name(path, folder): path for path in _files(folder)}
+
+
 def find(kind: Kind, name: str, *, beside: Path | None = None) -> Path:
     """The file of one name, or of a path (relative to the folder `beside`, when given). Raises InputError with the nearest name."""
     if name.endswith((".yaml", ".yml")):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,26 +46,39 @@ class Cell:
 
 
 def cell_of(value: JsonValue) -> Cell:
-    """A cell from text that an agent wrote or from a JSON value."""
+    """A cell from text that an agent wrote, or from a JSON scalar."""
+    if value is None:
+        return Cell("", None)
     if isinstance(value, bool):
         return Cell("true" if value else "false", float(value))
     if is_number(value):
         return Cell(encode(value), float(value))
+    return Cell(normal_text(value), read_number(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What a cell should hold, prepared for comparison: a number, or one of some normal texts."""
+
+    texts: frozenset[str]
+    number: float | None
+
+    def met_by(self, cell: Cell, *, tolerance: float) -> bool:
+        """Whether a cell holds it: numbers as numbers, text without case, punctuation and runs of white space."""
+        if self.number is None:
+            return cell.text in self.texts
+        return cell.number is not None and same_number(self.number, cell.number, tolerance=tolerance)
+
+
+def due(value: JsonValue) -> Due:
+    """What is expected for a scalar: null is an empty cell or `none`, true is also `yes`."""
     if value is None:
-        return Cell("", None)
-    text = text_of(value)
-    return Cell(normal_text(text), read_number(text))
-
-
-def same_cell(expected: JsonValue, given: Cell, *, tolerance: float) -> bool:
-    """Whether a cell holds what is expected: numbers as numbers, text as `normal_text`, null as an empty cell or `none`."""
-    if expected is None:
-        return given.text in _EMPTY
-    if isinstance(expected, bool):
-        return given.text in (("true", "yes") if expected else ("false", "no"))
-    if is_number(expected):
-        return given.number is not None and same_number(float(expected), given.number, tolerance=tolerance)
-    return normal_text(text_of(expected)) == given.text
+        return Due(_EMPTY, None)
+    if isinstance(value, bool):
+        return Due(frozenset(("true", "yes") if value else ("false", "no")), None)
+    if is_number(value):
+        return Due(frozenset(), float(value))
+    return Due(frozenset((normal_text(value),)), None)
 
 
 def same_json(expected: JsonValue, given: JsonValue, *, tolerance: float) -> bool:
@@ -106,42 +118,41 @@ class Overlap:
         return 1.0 if self.whole else 2 * self.shared / (2 * self.shared + self.missing + self.extra)
 
 
-def overlap_of_sets(expected: Sequence[JsonValue], given: Sequence[Cell], *, tolerance: float) -> Overlap:
-    """How two sets agree; what stands twice counts once."""
-    wanted = distinct(expected)
-    cells = list(dict.fromkeys(given))
-    shared = sum(any(same_cell(value, cell, tolerance=tolerance) for cell in cells) for value in wanted)
-    extra = sum(not any(same_cell(value, cell, tolerance=tolerance) for value in wanted) for cell in cells)
+def overlap_of_sets(expected: Sequence[JsonValue], given: Sequence[JsonValue], *, tolerance: float) -> Overlap:
+    """How two sets of scalars agree; what stands twice counts once."""
+    wanted = [due(value) for value in distinct(expected)]
+    cells = list(dict.fromkeys(cell_of(value) for value in given))
+    shared = sum(any(want.met_by(cell, tolerance=tolerance) for cell in cells) for want in wanted)
+    extra = sum(not any(want.met_by(cell, tolerance=tolerance) for want in wanted) for cell in cells)
     return Overlap(shared, len(wanted) - shared, extra)
 
 
 def overlap_of_rows(
-    expected: Sequence[Sequence[JsonValue]], given: Sequence[Sequence[Cell]], *, tolerance: float
+    expected: Sequence[Sequence[JsonValue]], given: Sequence[Sequence[JsonValue]], *, tolerance: float
 ) -> Overlap:
     """How two lists of rows agree, each row matched at most once, in any order."""
-    left = list(given)
+    left = [[cell_of(value) for value in row] for row in given]
     shared = 0
     for row in expected:
-        place = next((index for index, cells in enumerate(left) if _same_row(row, cells, tolerance)), None)
+        wanted = [due(value) for value in row]
+        place = next((index for index, cells in enumerate(left) if _met(wanted, cells, tolerance)), None)
         if place is not None:
             del left[place]
             shared += 1
     return Overlap(shared, len(expected) - shared, len(left))
 
 
-def _same_row(expected: Sequence[JsonValue], given: Sequence[Cell], tolerance: float) -> bool:
-    return all(same_cell(value, cell, tolerance=tolerance) for value, cell in zip(expected, given, strict=True))
+def _met(wanted: Sequence[Due], cells: Sequence[Cell], tolerance: float) -> bool:
+    return all(want.met_by(cell, tolerance=tolerance) for want, cell in zip(wanted, cells, strict=True))
 
 
 def distinct(values: Sequence[JsonValue]) -> list[JsonValue]:
-    """The values without repetitions, in order; text that differs in case or punctuation alone is a repetition."""
-    found: dict[object, JsonValue] = {}
-    for value in values:
-        found.setdefault(float(value) if is_number(value) else normal_text(text_of(value)), value)
-    return list(found.values())
+    """The scalars without repetitions, in order; text that differs in case or punctuation alone is a repetition."""
+    return list({due(value): value for value in reversed(values)}.values())[::-1]
 
 
 def shown(value: JsonValue, *, limit: int = 160) -> str:
     """A value in a few words, for the detail of a reward."""
-    text = re.sub(r"\s+", " ", text_of(value)).encode("utf-8", "replace").decode()
+    head = text_of(value)[: 4 * limit]
+    text = " ".join(head.split()).encode("utf-8", "replace").decode()
     return text if len(text) <= limit else text[: limit - 3] + "..."

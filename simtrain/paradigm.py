@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from simtrain.environment import Environment
 from simtrain.plugin import Plugin
 from simtrain.scenario import Episode, Scenario
+from simtrain.world import World
 
 
 class Paradigm(Plugin):
@@ -18,5 +19,5 @@ class Paradigm(Plugin):
         """The episodes in the order they are dealt: cases first, then world variants, then attempts. Raises InputError."""
 
     @abstractmethod
-    def open(self, episode: Episode) -> Environment:
-        """The environment of one episode, to be entered by the caller."""
+    def open(self, episode: Episode, *, world: World | None = None) -> Environment:
+        """The environment of one episode, to be entered by the caller; over another base than the episode's own when `world` is given."""

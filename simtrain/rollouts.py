@@ -19,7 +19,7 @@ from simtrain.seeding import derive
 from simtrain.trajectory import Stop, Trajectory, WorldFacts
 from simtrain.types import Action, JsonObject, Message, Observation
 from simtrain.version import VERSION
-from simtrain.world import FinishedWorld
+from simtrain.world import FinishedWorld, World
 
 SYSTEM = """\
 You complete a task by calling tools. Use only what the tools return; never invent a value.
@@ -31,20 +31,20 @@ class EpisodeOver(SimtrainError):
     """A limit ended the episode; an agent with its own loop meets it at its next call."""
 
 
-async def rollout(episode: Episode, agent: Agent, *, name: str) -> Trajectory:
-    """Play one episode with an agent (known as `name`) and grade it.
+async def rollout(episode: Episode, agent: Agent, *, name: str, world: World | None = None) -> Trajectory:
+    """Play one episode with an agent (known as `name`) and grade it; over another base than its own when `world` is given.
 
     Never raises for what goes wrong inside the episode: that is recorded in the trajectory's `stop`.
     """
     begun, clock = datetime.now(UTC), perf_counter()
-    async with paradigm_of(episode.scenario).open(episode) as environment:
+    async with paradigm_of(episode.scenario).open(episode, world=world) as environment:
         briefing = brief(episode, environment)
         journal = Journal(environment, episode.scenario.spec.limits)
         stop = await _play(agent, briefing, journal)
-        world = environment.finished()
+        finished = environment.finished()
         played = perf_counter() - clock
-        trajectory = _record(episode, environment, briefing, journal, stop, world, {**agent.facts(), "name": name})
-        graded = await grade(trajectory, episode.scenario.grading, episode.scenario.spec.rubric.combine, world)
+        trajectory = _record(episode, environment, briefing, journal, stop, finished, {**agent.facts(), "name": name})
+        graded = await grade(trajectory, episode.scenario.grading, episode.scenario.spec.rubric.combine, finished)
     timing: JsonObject = {
         "started": begun.isoformat(timespec="milliseconds"),
         "seconds": round(perf_counter() - clock, 6),

@@ -99,6 +99,18 @@ class World(ABC):
         """The (table, column) pairs that a SELECT reads."""
 
     @abstractmethod
+    def columns(self) -> Mapping[str, tuple[str, ...]]:
+        """The tables and, for each, the columns that can be written."""
+
+    @abstractmethod
+    def altered(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> World:
+        """A copy of the world with one writing statement applied to its base, constraints aside. Raises InputError."""
+
+    @abstractmethod
+    def backwards(self) -> World:
+        """A copy that yields the rows of a query backwards wherever the query does not order them."""
+
+    @abstractmethod
     def describe(self) -> str:
         """The base in a few lines of text, for the prompt of a language world model."""
 

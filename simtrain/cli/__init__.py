@@ -9,7 +9,7 @@ import typer
 from simtrain.cli.options import fail
 from simtrain.errors import InputError
 
-COMMANDS = ("run", "list", "show")
+COMMANDS = ("run", "validate", "list", "show")
 
 
 def build() -> typer.Typer:

@@ -14,7 +14,8 @@ def result_table(summary: JsonObject) -> Table:
     """A run's figures: a row for each family, and one for all."""
     from rich.table import Table
 
-    table = Table("scenario", title="Results", title_justify="left")
+    table = Table(title="Results", title_justify="left")
+    table.add_column("scenario", no_wrap=True)
     for name in ("episodes", "success", "95 % interval", "reward", "steps"):
         table.add_column(name, justify="right")
     table.add_column("stops")

@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 from simtrain.answer_forms import Unreadable, read_items, read_json, read_table
 from simtrain.comparing import (
     Overlap,
-    cell_of,
     distinct,
     is_number,
     normal_text,
@@ -111,10 +110,14 @@ class Answer(Grader):
         if not isinstance(items, list):
             raise InputError(f"`as: {self.form}` needs a list", place="value")
         found = cast(list[JsonValue], items)
-        return _some(found) if self.form == "table" else distinct(found)
+        if self.form == "table":
+            return _some(found)
+        if not all(map(_is_scalar, found)):
+            raise InputError("the items of a set are single values")
+        return distinct(found)
 
     def _scalar(self, value: JsonValue, place: str) -> JsonValue:
-        if value is None or isinstance(value, dict | list):
+        if value is None or not _is_scalar(value):
             raise InputError(f"the gold is {'null' if value is None else 'not a single value'}", place=place)
         if self.form != "number" or is_number(value):
             return value
@@ -157,13 +160,11 @@ class Answer(Grader):
         # A mark that is part of a right item does not divide items, and only where large numbers are due are there thousands.
         apart = "".join(mark for mark in ",;" if not any(isinstance(item, str) and mark in item for item in gold))
         grouped = any(is_number(item) and abs(item) >= 1000 for item in gold)
-        cells = [cell_of(item) for item in read_items(answer, apart=apart, grouped=grouped)]
-        return overlap_of_sets(gold, cells, tolerance=self.tolerance)
+        return overlap_of_sets(gold, read_items(answer, apart=apart, grouped=grouped), tolerance=self.tolerance)
 
     def _overlap_of_table(self, gold: list[JsonObject], answer: str) -> Overlap:
-        columns = list(gold[0])
-        rows = [[cell_of(cell) for cell in row] for row in read_table(answer, columns)]
-        return overlap_of_rows([list(row.values()) for row in gold], rows, tolerance=self.tolerance)
+        expected = [list(row.values()) for row in gold]
+        return overlap_of_rows(expected, read_table(answer, list(gold[0])), tolerance=self.tolerance)
 
     def _share(self, overlap: Overlap) -> float:
         return overlap.f1 if self.partial else float(overlap.whole)
@@ -179,10 +180,16 @@ def _json(value: JsonValue) -> JsonValue:
         return value
 
 
+def _is_scalar(value: JsonValue) -> bool:
+    return not isinstance(value, dict | list)
+
+
 def _some(rows: list[JsonValue]) -> list[JsonObject]:
-    """The rows of a table. Raises InputError when there are none, or when they are not objects with the same keys."""
+    """The rows of a table. Raises InputError when there are none, or when they are not flat objects with the same keys."""
     if not rows:
         raise InputError("the gold is an empty table", remedy="choose cases for which there are rows")
-    if not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
-        raise InputError("the rows of a table are objects with the same keys")
+    if not all(
+        isinstance(row, dict) and list(row) == list(rows[0]) and all(map(_is_scalar, row.values())) for row in rows
+    ):
+        raise InputError("the rows of a table are objects of single values, all with the same keys in the same order")
     return cast(list[JsonObject], rows)

@@ -32,17 +32,16 @@ class Impersonation(Paradigm):
                 for index, case in enumerate(cases):
                     yield Episode(scenario, f"c{index:04d}{suffix}", case, variant, seed, attempt)
 
-    def open(self, episode: Episode) -> Environment:
+    def open(self, episode: Episode, *, world: World | None = None) -> Environment:
         """The proxy over a fresh state of the episode's world."""
-        scenario = episode.scenario
-        world = scenario.source.build(episode.variant)
-        toolbox, routes, domain = _offer(scenario, world)
-        return Proxy(episode, world, toolbox=toolbox, routes=routes, domain=domain)
+        toolbox, routes, domain = _offer(episode.scenario, episode.variant)
+        return Proxy(episode, world or episode.scenario.source.build(episode.variant), toolbox=toolbox, routes=routes, domain=domain)
 
 
 @lru_cache(maxsize=256)
-def _offer(scenario: Scenario, world: World) -> tuple[Toolbox, Mapping[str, int], Domain]:
-    """What all episodes of a scenario in one world share."""
+def _offer(scenario: Scenario, variant: Variant) -> tuple[Toolbox, Mapping[str, int], Domain]:
+    """What all episodes of a scenario in one variant of its world share."""
+    world = scenario.source.build(variant)
     tools = tuple(tool for tool in world.tools if matches(tool.name, tuple(scenario.spec.tools)))
     routes = {
         tool.name: next(place for place, answering in enumerate(scenario.answering) if matches(tool.name, answering.tools))

@@ -56,8 +56,8 @@ class Database:
 
     __slots__ = ("__weakref__", "_connection", "_left", "_mode", "moment")
 
-    def __init__(self, content: bytes | None = None, *, moment: str = "") -> None:
-        """Open an empty database, or a copy of `content` (as `serialize` returns it)."""
+    def __init__(self, content: bytes | None = None, *, moment: str = "", backwards: bool = False) -> None:
+        """Open an empty database, or a copy of `content` (as `serialize` returns it). `backwards` reverses every order left open."""
         connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=48, check_same_thread=False)
         if content is not None:
             connection.deserialize(content)
@@ -65,6 +65,8 @@ class Database:
         connection.execute("pragma foreign_keys=on")
         # Without it the rows that INSERT OR REPLACE removes would not be noted as changes.
         connection.execute("pragma recursive_triggers=on")
+        if backwards:
+            connection.execute("pragma reverse_unordered_selects=on")
         self.moment = moment
         self._connection = connection
         self._mode = Mode.READ

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from typing import cast
 
 from simtrain.clock import Clock, instant, seconds
@@ -36,6 +37,7 @@ class ServiceWorld(World):
         self.per_step = seconds(spec.clock.per_step)
         self.errors = ErrorStyle(spec.errors.unknown_tool, spec.errors.bad_arguments)
         self.description = spec.description
+        self.scans_backwards = False
         self.base = fill(spec, document, seed=self.seed, counts=dict(variant.rows))
         self.content = self.base.serialize()
         self.compiled: dict[str, Tool] = {}
@@ -62,6 +64,32 @@ class ServiceWorld(World):
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> frozenset[tuple[str, str]]:
         return self.base.columns_read(sql, parameters or {})
+
+    def columns(self) -> Mapping[str, tuple[str, ...]]:
+        return {table: tuple(columns_of(self.base, table)) for table in tables_of(self.base)}
+
+    def altered(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> ServiceWorld:
+        base = Database(self.content, moment=self.base.moment)
+        for pragma in ("foreign_keys=off", "ignore_check_constraints=on"):
+            base.run(f"pragma {pragma}", mode=Mode.OWN)
+        try:
+            base.run(sql, parameters or {}, mode=Mode.WRITE)
+        except sqlite3.Error as error:
+            base.close()
+            raise InputError(f"the SQL fails: {explain(error)}") from None
+        base.run(f"delete from {CHANGES}", mode=Mode.OWN)
+        return self._over(base)
+
+    def backwards(self) -> ServiceWorld:
+        other = self._over(Database(self.content, moment=self.base.moment, backwards=True))
+        other.scans_backwards = True
+        return other
+
+    def _over(self, base: Database) -> ServiceWorld:
+        other = copy(self)
+        other.base = base
+        other.content = base.serialize()
+        return other
 
     def describe(self) -> str:
         return _describe(self, self.base)
@@ -170,7 +198,7 @@ class ServiceState(WorldState):
 
     def _forked(self) -> Database:
         if self._own is None:
-            self._own = Database(self.world.content)
+            self._own = Database(self.world.content, backwards=self.world.scans_backwards)
         self._own.moment = self.clock.now
         return self._own
 

@@ -1,0 +1,228 @@
+"""Proofs about a scenario family: that it can be solved, cannot be faked, depends on its world, and gives nothing away."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from simtrain.agent.choosing import build_agent
+from simtrain.assembly import paradigm_of
+from simtrain.errors import InputError, SimtrainError
+from simtrain.grading import grade
+from simtrain.mutation import answer_changes, column_changes, state_changes
+from simtrain.rollouts import rollout
+from simtrain.scenario import Episode, Scenario
+from simtrain.seeding import Stream, derive
+from simtrain.summary import SUCCESS
+from simtrain.trajectory import Trajectory, to_line
+from simtrain.types import JsonObject, JsonValue
+from simtrain.world import FinishedWorld, World
+
+MUTATED_CASES = 2
+_WORDLESS = frozenset({"", "yes", "no", "true", "false", "none", "null"})
+
+
+@dataclass
+class Proof:
+    """What was proved of a family: `problems` is empty when all held. `rules` are the refusals met, `calls` the oracle's fewest and most."""
+
+    name: str
+    cases: int = 0
+    calls: tuple[int, int] = (0, 0)
+    rules: set[str] = field(default_factory=set[str])
+    problems: list[str] = field(default_factory=list[str])
+
+    def facts(self) -> JsonObject:
+        """As `simtrain validate --json` prints it."""
+        return {"name": self.name, "ok": not self.problems, "cases": self.cases, "calls": list(self.calls), "rules": sorted(self.rules), "problems": self.problems}
+
+
+async def prove(scenario: Scenario, *, cases: int | None = None, seed: int = 0) -> Proof:
+    """Prove all that a family claims, over every case or `cases` sampled ones. Raises InputError for a file that cannot be used."""
+    proof = Proof(scenario.name)
+    if scenario.spec.reference is None:
+        proof.problems.append("there is no `reference` plan, so nothing can be proved")
+        return proof
+    episodes = list(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1))
+    if cases is not None:
+        episodes = Stream(derive(seed, scenario.name, "proof")).sample(episodes, cases)
+    await _Prover(scenario, episodes, proof).prove()
+    return proof
+
+
+class _Prover:
+    def __init__(self, scenario: Scenario, episodes: Sequence[Episode], proof: Proof) -> None:
+        self.scenario = scenario
+        self.episodes = episodes
+        self.proof = proof
+        self.wrong_trips = 0
+
+    async def prove(self) -> None:
+        """Run every proof; problems are collected, one line each."""
+        self.proof.cases = len(self.episodes)
+        self._distinct_prompts()
+        oracles: list[tuple[Episode, Trajectory]] = []
+        for episode in self.episodes:
+            try:
+                self._nothing_leaks(episode)
+                oracles.append((episode, await self._plays(episode)))
+            except InputError as error:
+                self._note(episode, str(error))
+        if oracles:
+            counts = [len(trajectory.steps) for _, trajectory in oracles]
+            self.proof.calls = (min(counts), max(counts))
+        self._wrong_plan_trips()
+        for episode, trajectory in oracles[:MUTATED_CASES]:
+            if trajectory.reward is not None and trajectory.reward >= SUCCESS:
+                await self._depends_on_world(episode, trajectory)
+                await self._graders_can_fail(episode, trajectory)
+                await self._orders_are_fixed(episode, trajectory)
+
+    def _note(self, episode: Episode, problem: str) -> None:
+        self.proof.problems.append(f"case {episode.id}: {problem}")
+
+    def _distinct_prompts(self) -> None:
+        prompts = Counter((self.scenario.prompt.render(episode.case), episode.variant) for episode in self.episodes)
+        for (prompt, _), count in prompts.items():
+            if count > 1:
+                self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
+
+    def _nothing_leaks(self, episode: Episode) -> None:
+        """No gold value stands in the prompt or in a tool's description; parameters, yes and no, and small numbers aside."""
+        world = self.scenario.source.build(episode.variant)
+        texts = [("the prompt", self.scenario.prompt.render(episode.case)), *((f"the description of {tool.name}", tool.description) for tool in world.tools)]
+        stated = {str(value).lower() for value in episode.case.values()}
+        for grading in self.scenario.grading:
+            for value in _leaves(grading.grader.gold(world, episode.case)):
+                told = _as_told(value)
+                if told is None or told in stated:
+                    continue
+                for where, text in texts:
+                    if re.search(rf"(?<![\w.]){re.escape(told)}(?![\w]|\.\d)", text.lower()):
+                        self._note(episode, f"the gold value {value!r} stands in {where}")
+
+    async def _plays(self, episode: Episode) -> Trajectory:
+        """The oracle earns all, the agents that do nothing earn less, one that abstains earns nothing where the task can be done."""
+        oracle = await self._play(episode, "oracle")
+        if oracle.reward is None or oracle.reward < SUCCESS:
+            self._note(episode, f"the oracle earns {oracle.reward}, not 1: {_why(oracle)}")
+        for name in ("nop", "claims_done"):
+            idle = await self._play(episode, name)
+            if idle.reward is None or idle.reward >= SUCCESS:
+                self._note(episode, f"the agent {name}, which calls nothing, earns {idle.reward}")
+        if not self.scenario.spec.impossible:
+            declined = await self._play(episode, "abstain")
+            if declined.reward != 0:
+                self._note(episode, f"an agent that declines at once earns {declined.reward}, not 0")
+        if self.scenario.spec.wrong is not None:
+            wrong = await self._play(episode, "wrong")
+            self.wrong_trips += any(reward.gate and reward.value == 0 for reward in wrong.rewards)
+            self.proof.rules |= _rules(wrong)
+        self.proof.rules |= _rules(oracle)
+        self._says_only_what_is_stated(episode, oracle)
+        return oracle
+
+    async def _play(self, episode: Episode, agent: str, world: World | None = None) -> Trajectory:
+        return await rollout(episode, build_agent(agent), name=agent, world=world)
+
+    def _says_only_what_is_stated(self, episode: Episode, trajectory: Trajectory) -> None:
+        """A case parameter that the plan uses must stand in the prompt as it is, not only steer its wording."""
+        prompt = trajectory.prompt
+        for name in self.scenario.stated:
+            value = episode.case[name]
+            if isinstance(value, str) and len(value) > 3 and value not in prompt and any(value in str(step.action.arguments) for step in trajectory.steps[:1]):
+                self._note(episode, f"the plan uses {name!r}, but its value {value!r} does not stand in the prompt")
+
+    def _wrong_plan_trips(self) -> None:
+        writes = {tool.name for tool in self.scenario.source.build().tools if tool.writes}
+        plan = self.scenario.spec.reference
+        if plan is None or self.scenario.spec.impossible or not any(step.call in writes for step in plan.calls()):
+            return
+        if self.scenario.spec.wrong is None:
+            self.proof.problems.append("a family that writes needs a `wrong` plan, to show that its checks catch one")
+        elif self.wrong_trips == 0:
+            self.proof.problems.append("the wrong plan trips no forbidden-effect check in any case")
+
+    async def _depends_on_world(self, episode: Episode, oracle: Trajectory) -> None:
+        """With plan and gold fixed, some changed value of the world lowers the oracle's reward."""
+        world = self.scenario.source.build(episode.variant)
+        for statement in column_changes(world):
+            try:
+                altered = world.altered(statement)
+                played = await self._play(episode, "oracle", altered)
+            except SimtrainError:
+                continue
+            final = altered.open(played.changes)
+            graded = await self._grade(played, FinishedWorld(world, final, played.changes))
+            final.close()
+            if graded.reward is not None and graded.reward < SUCCESS:
+                return
+        self._note(episode, "no changed value of the world lowers the oracle's reward: the plan or the gold does not depend on the world")
+
+    async def _graders_can_fail(self, episode: Episode, oracle: Trajectory) -> None:
+        open_graders = {grading.label for grading in self.scenario.grading}
+        world = self.scenario.source.build(episode.variant)
+        async for graded in self._spoilt(world, oracle):
+            open_graders -= {reward.grader for reward in graded.rewards if reward.value is not None and reward.value < SUCCESS}
+            if not open_graders:
+                return
+        for label in sorted(open_graders):
+            self._note(episode, f"the grader {label!r} gives full marks whatever is changed in the answer or the final state")
+
+    async def _spoilt(self, world: World, oracle: Trajectory):
+        final = world.open(oracle.changes)
+        finished = FinishedWorld(world, final, oracle.changes)
+        for changed in answer_changes(oracle):
+            yield await self._grade(changed, finished)
+        for state in state_changes(finished):
+            yield await self._grade(replace(oracle, changes=dict(state.changes)), state)
+        final.close()
+
+    async def _grade(self, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
+        return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric.combine, world)
+
+    async def _orders_are_fixed(self, episode: Episode, oracle: Trajectory) -> None:
+        """A query without a full ORDER BY may answer otherwise on another machine; turning SQLite's free choices round shows it."""
+        world = self.scenario.source.build(episode.variant)
+        played = await self._play(episode, "oracle", world.backwards())
+        if to_line(replace(played, timing={})) != to_line(replace(oracle, timing={})):
+            step = next((ours for ours, theirs in zip(oracle.steps, played.steps, strict=False) if ours != theirs), None)
+            self._note(episode, f"the reply of {step.action.tool if step else 'a tool'} depends on an order that its SQL leaves open; complete its ORDER BY")
+
+
+def _leaves(value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from _leaves(item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in cast(Sequence[JsonValue], value):
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _as_told(value: JsonValue) -> str | None:
+    """How a gold value would stand in a text; None for what anybody could guess."""
+    if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 100):
+        return None
+    text = str(value).strip().lower()
+    if text in _WORDLESS:
+        return None
+    try:
+        return None if abs(float(text)) < 100 else text
+    except ValueError:
+        return text
+
+
+def _rules(trajectory: Trajectory) -> set[str]:
+    return {step.observation.provenance.rule for step in trajectory.steps if step.observation.provenance and step.observation.provenance.rule}
+
+
+def _why(trajectory: Trajectory) -> str:
+    if trajectory.stop.detail:
+        return trajectory.stop.detail
+    lost = [reward for reward in trajectory.rewards if reward.value is None or reward.value < SUCCESS]
+    return "; ".join(f"{reward.grader}: {reward.error or reward.detail}" for reward in lost)[:400]

@@ -101,7 +101,7 @@ def _markdown(lines: list[str], rules: list[int], columns: Sequence[str]) -> lis
     places = _places(heading, columns)
     if places is None and len(heading) != len(columns):
         raise Unreadable(f"the table has the columns {', '.join(heading)}")
-    return _arranged(rows, places or range(len(columns)), len(heading))
+    return _arranged(rows, range(len(columns)) if places is None else places, len(heading))
 
 
 def _cells(line: str) -> list[str]:

@@ -74,56 +74,49 @@ class Answer(Grader):
 
     def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:
         """The right answer: a scalar, a list for a set, a list of objects for a table, any value for JSON. Raises InputError."""
-        if self.sql is not None:
-            return self._computed(try_rows(world, self.sql, case, place="sql"))
+        place = "value" if self.sql is None else "sql"
         try:
+            if self.sql is not None:
+                return self._computed(try_rows(world, self.sql, case, place=place))
             for name in sorted(self._template.names - set(case)):
                 raise InputError(f"the template names {name!r}, which no case has", remedy=nearest(name, case))
             return self._stated(self._template.evaluate(case))
         except InputError as error:
-            raise error.at(place="value") from None
+            raise error.at(place=place) from None
 
     def _computed(self, rows: list[JsonObject]) -> JsonValue:
         if self.form == "table":
-            return _some(rows)
-        if self.form == "set":
-            if any(len(row) != 1 for row in rows):
-                raise InputError("`as: set` needs one column", place="sql")
-            return distinct([next(iter(row.values())) for row in rows])
-        if len(rows) != 1:
-            raise InputError(
-                f"the gold is not unique: the SQL gave {len(rows)} rows", remedy="make it give one", place="sql"
-            )
+            return _rows(rows)
+        if len(rows) != 1 and self.form != "set":
+            raise InputError(f"the gold is not unique: the SQL gave {len(rows)} rows", remedy="make it give one")
         if self.form == "json" and len(rows[0]) > 1:
             return rows[0]
-        if len(rows[0]) > 1:
-            raise InputError(f"the gold is not unique: the SQL gave {len(rows[0])} columns", place="sql")
-        cell = next(iter(rows[0].values()))
-        return _json(cell) if self.form == "json" else self._scalar(cell, "sql")
+        if any(len(row) > 1 for row in rows):
+            raise InputError(f"the gold is not unique: the SQL gave {len(rows[0])} columns", remedy="select one")
+        cells = [next(iter(row.values())) for row in rows]
+        if self.form == "set":
+            return _items(cells)
+        return _json(cells[0]) if self.form == "json" else self._scalar(cells[0])
 
     def _stated(self, value: JsonValue) -> JsonValue:
         if self.form == "json":
             return _json(value)
         if self.form in ("exact", "text", "number"):
-            return self._scalar(value, "value")
+            return self._scalar(value)
         items = _json(value)
         if not isinstance(items, list):
-            raise InputError(f"`as: {self.form}` needs a list", place="value")
+            raise InputError(f"`as: {self.form}` needs a list")
         found = cast(list[JsonValue], items)
-        if self.form == "table":
-            return _some(found)
-        if not all(map(_is_scalar, found)):
-            raise InputError("the items of a set are single values")
-        return distinct(found)
+        return _rows(found) if self.form == "table" else _items(found)
 
-    def _scalar(self, value: JsonValue, place: str) -> JsonValue:
-        if value is None or not _is_scalar(value):
-            raise InputError(f"the gold is {'null' if value is None else 'not a single value'}", place=place)
+    def _scalar(self, value: JsonValue) -> JsonValue:
+        if value in (None, "") or not _is_scalar(value):
+            raise InputError(f"the gold is {shown(value, limit=40) or 'empty text'}, not a single value")
         if self.form != "number" or is_number(value):
             return value
         number = read_number(text_of(value))
         if number is None:
-            raise InputError(f"the gold {shown(value, limit=40)!r} is not a number", place=place)
+            raise InputError(f"the gold {shown(value, limit=40)!r} is not a number")
         return number
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
@@ -184,12 +177,22 @@ def _is_scalar(value: JsonValue) -> bool:
     return not isinstance(value, dict | list)
 
 
-def _some(rows: list[JsonValue]) -> list[JsonObject]:
+def _items(values: list[JsonValue]) -> list[JsonValue]:
+    """The items of a set, each once. Raises InputError for one that is null, empty or no single value."""
+    if any(value is None or value == "" or not _is_scalar(value) for value in values):
+        raise InputError("an item of the gold is null, empty or not a single value", remedy="leave it out in the SQL")
+    return distinct(values)
+
+
+def _rows(values: list[JsonValue]) -> list[JsonObject]:
     """The rows of a table. Raises InputError when there are none, or when they are not flat objects with the same keys."""
-    if not rows:
+    if not values:
         raise InputError("the gold is an empty table", remedy="choose cases for which there are rows")
-    if not all(
-        isinstance(row, dict) and list(row) == list(rows[0]) and all(map(_is_scalar, row.values())) for row in rows
-    ):
-        raise InputError("the rows of a table are objects of single values, all with the same keys in the same order")
-    return cast(list[JsonObject], rows)
+    if not all(isinstance(value, dict) for value in values):
+        raise InputError("the rows of a table are objects")
+    rows = cast(list[JsonObject], values)
+    if any(list(row) != list(rows[0]) for row in rows):
+        raise InputError("the rows of a table have the same keys in the same order")
+    if not all(_is_scalar(cell) for row in rows for cell in row.values()):
+        raise InputError("the cells of a table are single values")
+    return rows

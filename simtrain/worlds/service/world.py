@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from copy import copy
 from typing import cast
 
-from simtrain.clock import Clock, instant, seconds
+from simtrain.clock import Clock, instant, seconds, stamp
 from simtrain.errors import InputError, nearest
 from simtrain.request import Request
 from simtrain.types import Change, Changes, JsonObject, JsonValue, Observation, ToolSpec
@@ -60,6 +60,8 @@ class ServiceWorld(World):
         return ServiceState(self, None if changes is None else _restore(self, changes))
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        # States that only read share the base, and leave their time in it.
+        self.base.moment = stamp(self.start)
         return _query(self.base, sql, parameters)
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> frozenset[tuple[str, str]]:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from simtrain.errors import InputError, nearest
 from simtrain.types import Change, Changes, JsonObject, JsonValue
 from simtrain.world import World
 
 _UNBOUND = re.compile(r"binding parameter [:@$]?(\w+)")
-_TABLES = (
-    "select name from sqlite_master where type = 'table' "
-    "and substr(name, 1, 7) <> 'sqlite_' and substr(name, 1, 9) <> '_simtrain'"
-)
 
 
 def is_true(value: JsonValue) -> bool:
@@ -61,7 +56,7 @@ def try_predicate(world: World, sql: str, case: Mapping[str, JsonValue], *, plac
 
 def check_table(world: World, table: str, *, place: str) -> None:
     """Refuse, with an InputError, a table that the world does not have."""
-    known = [cast(str, row["name"]) for row in world.query(_TABLES)]
+    known = world.columns()
     if table not in known:
         raise InputError(f"the world {world.name!r} has no table {table!r}", remedy=nearest(table, known), place=place)
 
@@ -69,6 +64,7 @@ def check_table(world: World, table: str, *, place: str) -> None:
 def check_column(world: World, table: str, column: str, *, place: str) -> None:
     """Refuse, with an InputError, a column that a table does not have, and a table that is not there."""
     check_table(world, table, place=place)
+    # The columns of rows, generated ones included: those that changes are recorded with.
     quoted = table.replace('"', '""')
     known = try_columns(world, f'select * from "{quoted}"', {}, place=place)
     if column not in known:

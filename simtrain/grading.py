@@ -22,10 +22,10 @@ async def grade(
 ) -> Trajectory:
     """The trajectory with its rewards and their total.
 
-    A grader that raises is recorded as failed, and the episode then has no reward. An episode that the simulator spoilt is not
-    graded at all.
+    A grader that raises is recorded as failed, and the episode then has no reward. An episode that failed through no fault
+    of the agent is not graded at all.
     """
-    if trajectory.stop.reason == "failed" and trajectory.stop.blame == "simulator":
+    if trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent":
         return replace(trajectory, reward=None, rewards=())
     rewards = tuple([await _ask(item, trajectory, world) for item in grading])
     return replace(trajectory, reward=total(rewards, combine), rewards=rewards)

@@ -1,0 +1,151 @@
+"""Models in whole rollouts: the chat policy, the language world model and the judge, each behind the fake server."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from simtrain import load_scenario, rollout, run
+from simtrain.agent.choosing import build_agent
+from simtrain.errors import InputError
+from simtrain.policy import Agent
+from simtrain.testing import Disconnect, FakeOpenAI, Refuse, Reply, Say, Tool, by_turn
+from simtrain.trajectory import Trajectory
+from simtrain.types import JsonObject, encode
+from simtrain.wire_names import wire_names
+
+FAMILY = "helpdesk/refund"
+
+SCENARIO = """\
+name: told
+world: helpdesk
+prompt: Look up the customer C0001 and tell me the name.
+tools: ["customers.*", "billing.*"]
+world_models:
+  - {{tools: "customers.*", use: embedded}}
+  - {{tools: "*", use: chat, with: {{model: fake, base_url: "{url}", backoff: 0}}}}
+rubric:
+  - use: judge
+    with: {{model: fake, base_url: "{url}", backoff: 0, criteria: Is the name told?, scale: [0, 1]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Trajectory:
+    return asyncio.run(rollout(load_scenario(FAMILY), "oracle"))
+
+
+def native(trajectory: Trajectory) -> list[Reply]:
+    """The replies of a model that does what was done in a trajectory."""
+    names = wire_names(tool.name for tool in trajectory.tools)
+    said: list[Reply] = [
+        Say(calls=[Tool(names[step.action.tool], step.action.arguments) for step in turn.steps])
+        for turn in trajectory.turns
+        if turn.steps
+    ]
+    return [*said, Say(f"That was it.\nANSWER: {trajectory.answer}")]
+
+
+def written(trajectory: Trajectory) -> list[Reply]:
+    """The same in the text protocol."""
+    calls = ({"name": step.action.tool, "arguments": step.action.arguments} for step in trajectory.steps)
+    said: list[Reply] = [Say(f"```tool_call\n{encode(call)}\n```") for call in calls]
+    return [*said, Say(f"ANSWER: {trajectory.answer}")]
+
+
+def chat(server: FakeOpenAI, **knobs: object) -> Agent:
+    return build_agent("chat:fake", {"base_url": server.url, "backoff": 0, **knobs})
+
+
+@pytest.mark.parametrize(("protocol", "replies"), [("native", native), ("text", written)])
+def test_a_model_that_does_the_right_thing_earns_the_whole_reward(protocol, replies, oracle: Trajectory) -> None:
+    with FakeOpenAI(by_turn(replies(oracle))) as server:
+        played = asyncio.run(rollout(load_scenario(FAMILY), chat(server, protocol=protocol, prompt_price=1.0)))
+    assert (played.reward, played.answer, played.stop.reason) == (1.0, oracle.answer, "answered")
+    assert [(step.action.tool, step.action.arguments) for step in played.steps] == [
+        (step.action.tool, step.action.arguments) for step in oracle.steps
+    ]
+    assert played.changes == oracle.changes
+    assert played.usage is not None and played.usage.tokens == 110 * len(played.turns)
+    assert played.usage.cost == pytest.approx(100 * len(played.turns) / 1e6)
+    assert played.agent["model"] == "fake"
+
+
+def test_a_bad_line_to_the_model_costs_attempts_and_not_the_episode(oracle: Trajectory) -> None:
+    good = iter(native(oracle))
+    trouble: list[Reply] = [Refuse(429), Disconnect(), Refuse(503)]
+    with FakeOpenAI(lambda body: trouble.pop() if trouble else next(good)) as server:
+        played = asyncio.run(rollout(load_scenario(FAMILY), chat(server)))
+    assert played.reward == 1.0
+
+
+def test_a_model_that_goes_away_is_nobody_s_fault() -> None:
+    with FakeOpenAI([Refuse(500)] * 2) as server:
+        played = asyncio.run(rollout(load_scenario(FAMILY), chat(server, attempts=2)))
+    assert (played.stop.reason, played.stop.blame, played.reward) == ("failed", None, None)
+
+
+def test_an_abstaining_model_is_recorded_as_such() -> None:
+    with FakeOpenAI([Say("CANNOT: there is no second charge")]) as server:
+        played = asyncio.run(rollout(load_scenario(FAMILY), chat(server)))
+    assert (played.stop.reason, played.answer) == ("abstained", "there is no second charge")
+    assert played.reward is not None and played.reward < 1
+
+
+def test_a_wrong_model_is_said_before_anything_is_played(tmp_path: Path) -> None:
+    with FakeOpenAI(models=["qwen3"]) as server, pytest.raises(InputError, match="did you mean 'qwen3'"):
+        run([load_scenario(FAMILY)], chat(server).model_copy(update={"model": "qwen2"}), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def roles(agent_says: list[Reply], world_says: list[Reply], judge_says: list[Reply]):
+    """One server for the three of them, told apart by how they are asked."""
+    queues = {"agent": iter(agent_says), "world": iter(world_says), "judge": iter(judge_says)}
+
+    def choose(body: JsonObject) -> Reply:
+        system = body["messages"][0]["content"]
+        role = "world" if "You are the environment" in system else "judge" if "You rate how" in system else "agent"
+        return next(queues[role])
+
+    return choose
+
+
+CALLS = [
+    Say(
+        calls=[Tool("customers_get", {"customer_id": "C0001"}), Tool("billing_list_charges", {"customer_id": "C0001"})]
+    ),
+    Say("ANSWER: somebody"),
+]
+RATED = Say('{"ratings": [{"criterion": 1, "rating": 1, "reason": "it is"}]}')
+
+
+def told(tmp_path: Path, world_says: list[Reply], judge_says: list[Reply]) -> Trajectory:
+    with FakeOpenAI(roles(CALLS, world_says, judge_says)) as server:
+        path = tmp_path / "told.yaml"
+        path.write_text(SCENARIO.format(url=server.url))
+        return asyncio.run(rollout(load_scenario(path), chat(server)))
+
+
+def test_world_models_answer_side_by_side_and_every_step_says_who_answered(tmp_path: Path) -> None:
+    played = told(tmp_path, [Say("Error: The billing service is closed today.")], [RATED])
+    first, second = played.steps
+    assert first.observation.provenance is not None and first.observation.provenance.source == "embedded"
+    assert second.observation.provenance is not None
+    assert (second.observation.provenance.source, second.observation.provenance.model) == ("chat", "fake")
+    assert second.observation.provenance.usage is not None
+    assert (second.observation.text, second.observation.is_error) == ("The billing service is closed today.", True)
+    assert played.reward == 1.0
+
+
+def test_a_world_model_that_says_nothing_of_use_is_the_simulator_s_fault(tmp_path: Path) -> None:
+    played = told(tmp_path, [Say(""), Say("")], [RATED])
+    assert (played.stop.reason, played.stop.blame, played.reward) == ("failed", "simulator", None)
+
+
+def test_a_judge_that_cannot_be_read_is_a_recorded_failure_and_no_zero(tmp_path: Path) -> None:
+    played = told(tmp_path, [Say("Error: closed")], [Say("great"), Say("great")])
+    (reward,) = played.rewards
+    assert (reward.value, played.reward) == (None, None)
+    assert reward.error is not None and "no rating that can be read" in reward.error

@@ -28,7 +28,7 @@ format: .venv/.dev ## rewrite the code in the project's style
 	$(BIN)/ruff format .
 
 types: .venv/.dev ## types, pyright strict
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 imports: .venv/.dev ## import rules
 	$(BIN)/lint-imports --no-cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from pydantic import Field
 
@@ -50,6 +50,12 @@ class ModelKnobs(Plugin):
             price=Price(self.prompt_price, self.completion_price, self.cached_price),
             trusted=self.trusted,
         )
+
+    def __copy__(self) -> Self:
+        # A copy may be given other knobs (`model_copy`), and the client was made from these.
+        copied = super().__copy__()
+        vars(copied).pop("client", None)
+        return copied
 
     def sampling(self) -> JsonObject:
         """The sampling fields of the request body that are set; `extra_body` wins over the others."""

@@ -279,3 +279,10 @@ def test_a_wrong_model_is_said_before_anything_is_played() -> None:
         policy = ChatPolicy(model="qwen2", base_url=server.url)
         with pytest.raises(InputError, match="did you mean 'qwen3'"):
             asyncio.run(policy.ready())
+
+
+def test_a_copy_with_other_knobs_has_a_client_of_its_own() -> None:
+    policy = ChatPolicy(model="one", base_url="http://localhost:1/v1")
+    assert policy.client.model == "one"
+    assert policy.model_copy(update={"model": "two"}).client.model == "two"
+    assert policy.client is policy.client

@@ -317,7 +317,7 @@ def test_an_answer_is_right_where_declining_is_not_due() -> None:
         (FinalState(changes_only=["Orders"]), "changes_only[0]: the world 'till' has no table 'Orders'; did you mean 'orders'?"),
         (FinalState(changes_only=["orders.state"]), "changes_only[0]: the table 'orders' has no column 'state'; did you mean 'status'?"),
         (FinalState(changes={"refund": "select 1"}), "changes.refund: the world 'till' has no table 'refund'; did you mean 'refunds'?"),
-        (FinalState(changes={"refunds": "select id as order_i from orders"}), "changes.refunds: the table 'refunds' has no column 'order_i'"),
+        (FinalState(changes={"refunds": "select id as order_i from orders"}), "changes.refunds: the table 'refunds' has no column"),
         (Answer(sql="select total from orders"), "sql: the gold is not unique: the SQL gave 3 rows; make it give one"),
         (Answer(sql="select total from orders where 0"), "sql: the gold is not unique: the SQL gave 0 rows; make it give one"),
         (Answer(sql="select id, total from orders limit 1"), "sql: `as: text` needs one column, not id, total"),

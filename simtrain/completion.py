@@ -137,7 +137,10 @@ def _call(item: Mapping[str, JsonValue], index: int) -> ToolCall:
     if not isinstance(name, str):
         raise Malformed("a tool call has no name")
     # Ollama and some proxies send the arguments as an object; an absent or empty text means no arguments.
-    text = arguments if isinstance(arguments, str) else "" if arguments is None else encode(arguments)
+    try:
+        text = arguments if isinstance(arguments, str) else "" if arguments is None else encode(arguments)
+    except orjson.JSONEncodeError:
+        raise Malformed("the arguments of a tool call are nested too deeply") from None
     return ToolCall(
         given if isinstance(given, str) and given else f"call_{index}", name, text if text.strip() else "{}"
     )

@@ -286,3 +286,14 @@ def test_a_copy_with_other_knobs_has_a_client_of_its_own() -> None:
     assert policy.client.model == "one"
     assert policy.model_copy(update={"model": "two"}).client.model == "two"
     assert policy.client is policy.client
+
+
+@pytest.mark.parametrize("depth", [240, 300])
+@pytest.mark.parametrize("protocol", ["native", "text"])
+def test_arguments_too_deep_to_be_recorded_are_malformed(depth: int, protocol: str) -> None:
+    deep = '{"q": ' * depth + "1" + "}" * depth
+    block = f'```tool_call\n{{"name": "payments.refund", "arguments": {deep}}}\n```'
+    said = Say(calls=[Tool("payments_refund", deep)]) if protocol == "native" else Say(block)
+    journal, _ = play([said, Say("ANSWER: 3")], protocol=protocol)
+    action = journal.turns[0].steps[0].action
+    assert (action.tool, action.arguments) == ("payments.refund", {}) and action.malformed is not None

@@ -104,6 +104,7 @@ REJECTED = {
     "wrong shape": (Say('{"orders": 3}'), "orders: 3 is not of type"),
     "missing key": (Say("{}"), "orders"),
     "cut off": (Say('{"orders": []}', finish_reason="length"), "cut off"),
+    "too deep": (Say('{"orders": ' + "[" * 300 + "]" * 300 + "}"), "nested too deeply"),
     "silent error": (Say("Error:"), "says nothing"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import ClassVar, Literal, Protocol, cast
 
 import orjson
@@ -22,6 +23,7 @@ from simtrain.trajectory import Step
 from simtrain.types import Action, JsonObject, Message, ToolSpec
 
 _REFUSED_HISTORY = (400, 413, 422)
+_LEVELS_ABOVE = 20
 
 
 class ChatPolicy(ModelKnobs, Policy):
@@ -124,10 +126,18 @@ class _Player:
         id = call.id if call.id not in self._ids else f"{call.id}-{len(self._ids)}"
         self._ids.add(id)
         self._written[id] = call.arguments
-        try:
-            arguments = orjson.loads(call.arguments)
-        except orjson.JSONDecodeError:
-            arguments = None
-        if isinstance(arguments, dict):
-            return Action(id, call.name, cast(JsonObject, arguments))
-        return Action(id, call.name, {}, malformed=call.arguments)
+        arguments = _object(call.arguments)
+        if arguments is None:
+            return Action(id, call.name, {}, malformed=call.arguments)
+        return Action(id, call.name, arguments)
+
+
+def _object(text: str) -> JsonObject | None:
+    """The JSON object in a text; None when it holds none, or one too deep to be recorded."""
+    try:
+        value = orjson.loads(text)
+        # JSON is read to a depth of 1024 and written to one of 254, and a trajectory holds arguments some levels down.
+        orjson.dumps(reduce(lambda inner, _: [inner], range(_LEVELS_ABOVE), value))
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        return None
+    return cast(JsonObject, value) if isinstance(value, dict) else None

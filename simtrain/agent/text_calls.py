@@ -81,7 +81,10 @@ def _call(block: str, index: int) -> ToolCall:
     tool, arguments = call.get("name"), call.get("arguments", {})
     if not isinstance(tool, str) or not isinstance(arguments, dict) or set(call) - {"name", "arguments"}:
         return _malformed(name, block)
-    return ToolCall(name, tool, encode(cast(object, arguments)))
+    try:
+        return ToolCall(name, tool, encode(cast(object, arguments)))
+    except orjson.JSONEncodeError:
+        return _malformed(name, block)
 
 
 def _malformed(id: str, block: str) -> ToolCall:

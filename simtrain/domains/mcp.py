@@ -118,7 +118,10 @@ def _structured(written: str, schema: JsonObject) -> Observation:
     if problem is not None:
         path = ".".join(str(part) for part in cast(list[object], problem.instance_path))
         raise ValueError(f"it does not fit the result schema: {f'{path}: ' if path else ''}{problem.message}")
-    return Observation(encode(cast(JsonObject, value)), json=True)
+    try:
+        return Observation(encode(cast(JsonObject, value)), json=True)
+    except orjson.JSONEncodeError:
+        raise ValueError("it is nested too deeply") from None
 
 
 @lru_cache(maxsize=1024)

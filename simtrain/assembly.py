@@ -16,7 +16,7 @@ from simtrain.errors import InputError, nearest
 from simtrain.grader import Grader
 from simtrain.paradigm import Paradigm
 from simtrain.perturbation import Perturbation
-from simtrain.reference import AbstainStep, AnyStep, CallStep, EachStep, Plan, SetStep
+from simtrain.reference import AnyStep, CallStep, EachStep, Plan, SetStep
 from simtrain.registry import known, resolve
 from simtrain.scenario import Answering, Armed, Grading, PackSpec, PackUse, PerturbationUse, Scenario, ScenarioSpec, Use
 from simtrain.templates import Text, Value, expression
@@ -89,7 +89,9 @@ class _Assembler:
             if plan is not None:
                 _PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools).check(plan)
         grading = self._grading(world, case)
-        digest = blake2b(canonical([self.document.data, source.digest, *(pack.data for pack in packs)]), digest_size=16).hexdigest()
+        digest = blake2b(
+            canonical([self.document.data, source.digest, *(pack.data for pack in packs)]), digest_size=16
+        ).hexdigest()
         return Scenario(self.name, self.spec, self.document, digest, source, prompt, answering, perturbations, grading)
 
     def _world(self) -> WorldSource:
@@ -108,7 +110,9 @@ class _Assembler:
         except InputError as error:
             raise document.relocate(error, ("cases", "sql")) from None
         if not rows:
-            raise document.error(("cases",), "the cases are empty", "the query yields no row in this world" if cases.sql else None)
+            raise document.error(
+                ("cases",), "the cases are empty", "the query yields no row in this world" if cases.sql else None
+            )
         for index, row in enumerate(rows):
             if set(row) != set(rows[0]):
                 raise document.error(("cases", index), "the cases do not all have the same parameters")
@@ -127,7 +131,9 @@ class _Assembler:
         tools = [tool.name for tool in world.tools]
         for index, glob in enumerate(self.spec.tools):
             if not any(matches(tool, glob) for tool in tools):
-                raise self.document.error(("tools", index), f"no tool of the world {world.name!r} matches {glob!r}", nearest(glob, tools))
+                raise self.document.error(
+                    ("tools", index), f"no tool of the world {world.name!r} matches {glob!r}", nearest(glob, tools)
+                )
 
     def _answering(self, world: World) -> tuple[Answering, ...]:
         found: list[Answering] = []
@@ -139,7 +145,9 @@ class _Assembler:
         for tool in world.tools:
             offered = matches(tool.name, tuple(self.spec.tools))
             if offered and not any(matches(tool.name, answering.tools) for answering in found):
-                raise self.document.error(("world_models",), f"nobody answers the tool {tool.name!r}", 'add {tools: "*", use: embedded}')
+                raise self.document.error(
+                    ("world_models",), f"nobody answers the tool {tool.name!r}", 'add {tools: "*", use: embedded}'
+                )
         self._distinct([item.label for item in found], "world_models")
         return tuple(found)
 
@@ -155,7 +163,9 @@ class _Assembler:
         for item in found:
             globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
             if not any(matches(tool.name, globs) for tool in world.tools):
-                raise self.document.error(("perturbations",), f"the perturbation {item.label!r} matches no tool of the world {world.name!r}")
+                raise self.document.error(
+                    ("perturbations",), f"the perturbation {item.label!r} matches no tool of the world {world.name!r}"
+                )
         return tuple(found)
 
     def _pack(self, name: str, place: Place, packs: list[Document]) -> Iterable[Armed]:
@@ -176,7 +186,9 @@ class _Assembler:
                 grader.check(world, case)
             except InputError as error:
                 raise self.document.error((*place, "with", *_parts(error.place)), error.problem, error.remedy) from None
-            found.append(Grading(use.label or use.use, use.weight, grader.gates if use.gate is None else use.gate, grader))
+            found.append(
+                Grading(use.label or use.use, use.weight, grader.gates if use.gate is None else use.gate, grader)
+            )
         self._distinct([item.label for item in found], "rubric")
         return tuple(found)
 
@@ -186,7 +198,9 @@ class _Assembler:
     def _distinct(self, labels: Sequence[str], key: str) -> None:
         for index, label in enumerate(labels):
             if label in labels[:index]:
-                raise self.document.error((key,), f"the label {label!r} stands twice", "give one of them another name with `as`")
+                raise self.document.error(
+                    (key,), f"the label {label!r} stands twice", "give one of them another name with `as`"
+                )
 
 
 def _parts(place: str | None) -> Place:
@@ -195,7 +209,14 @@ def _parts(place: str | None) -> Place:
     return tuple(int(part) if part.isdigit() else part for part in parts if part)
 
 
-def build_plugin(document: Document, kind: str, use: Use, place: Place, contract: type[PluginT], extra: Mapping[str, JsonValue] | None = None) -> PluginT:
+def build_plugin(
+    document: Document,
+    kind: str,
+    use: Use,
+    place: Place,
+    contract: type[PluginT],
+    extra: Mapping[str, JsonValue] | None = None,
+) -> PluginT:
     """The plug-in that a `use` names, with its knobs. Raises InputError at the place of the mistake."""
     try:
         plugin = cast(type[PluginT], resolve(kind, use.use))
@@ -207,19 +228,35 @@ def build_plugin(document: Document, kind: str, use: Use, place: Place, contract
 def arm(document: Document, use: PerturbationUse, place: Place, *, severity: float | None = None) -> Armed:
     """One perturbation of a scenario or a pack, ready to fire; `severity` where its knobs leave it out. Raises InputError."""
     extra = {} if severity is None else {"severity": severity}
-    return Armed(use.label or use.use, use.use, use.when, build_plugin(document, "perturbations", use, place, Perturbation, extra))
+    return Armed(
+        use.label or use.use,
+        use.use,
+        use.when,
+        build_plugin(document, "perturbations", use, place, Perturbation, extra),
+    )
 
 
 def arm_pack(document: Document) -> list[Armed]:
     """All perturbations of a pack, ready to fire. Raises InputError."""
     pack = document.parse(PackSpec)
-    return [arm(document, item, ("perturbations", index), severity=pack.severity) for index, item in enumerate(pack.perturbations)]
+    return [
+        arm(document, item, ("perturbations", index), severity=pack.severity)
+        for index, item in enumerate(pack.perturbations)
+    ]
 
 
 class _PlanCheck:
     """A plan may name what the prompt states and what earlier steps bind; nothing else of the case."""
 
-    def __init__(self, document: Document, key: str, world: World, stated: frozenset[str], case: frozenset[str], globs: Sequence[str]) -> None:
+    def __init__(
+        self,
+        document: Document,
+        key: str,
+        world: World,
+        stated: frozenset[str],
+        case: frozenset[str],
+        globs: Sequence[str],
+    ) -> None:
         self.document = document
         self.key = key
         self.tools = {tool.name: tool for tool in world.tools if matches(tool.name, tuple(globs))}
@@ -251,16 +288,22 @@ class _PlanCheck:
                     self._names(Value, source, (*here, "set", name))
                     self.bound.add(name)
             else:
-                self._names(Value, cast(AbstainStep, step).abstain, (*here, "abstain"))
+                self._names(Value, step.abstain, (*here, "abstain"))
 
     def _call(self, step: CallStep, here: Place) -> None:
         tool = self.tools.get(step.call)
         if tool is None:
-            raise self.document.error((*here, "call"), f"the plan calls {step.call!r}, which the agent is not given", nearest(step.call, self.tools))
+            raise self.document.error(
+                (*here, "call"),
+                f"the plan calls {step.call!r}, which the agent is not given",
+                nearest(step.call, self.tools),
+            )
         properties = cast(JsonObject, tool.input_schema.get("properties", {}))
         for name, source in step.arguments.items():
             if properties and name not in properties:
-                raise self.document.error((*here, "with", name), f"{step.call} has no argument {name!r}", nearest(name, properties))
+                raise self.document.error(
+                    (*here, "with", name), f"{step.call} has no argument {name!r}", nearest(name, properties)
+                )
             self._names(Value, source, (*here, "with", name))
         for name in cast(list[str], tool.input_schema.get("required", [])):
             if name not in step.arguments:
@@ -274,5 +317,11 @@ class _PlanCheck:
             raise self.document.relocate(error, place) from None
         for name in sorted(value.names - self.bound):
             if name in self.hidden:
-                raise self.document.error(place, f"the plan uses the case parameter {name!r}, which the prompt does not state", "look it up with a tool")
-            raise self.document.error(place, f"the plan names {name!r}, which nothing binds before", nearest(name, self.bound))
+                raise self.document.error(
+                    place,
+                    f"the plan uses the case parameter {name!r}, which the prompt does not state",
+                    "look it up with a tool",
+                )
+            raise self.document.error(
+                place, f"the plan names {name!r}, which nothing binds before", nearest(name, self.bound)
+            )

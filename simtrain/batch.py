@@ -13,7 +13,16 @@ from simtrain.errors import InputError
 from simtrain.playing import Played, RunOptions, Stopper, play, stop_on_signals
 from simtrain.policy import Agent
 from simtrain.scenario import Episode, Scenario
-from simtrain.store import RUN_FILE, SUMMARY_FILE, Key, RunFolder, failures_writer, finished_keys, read_rows, write_whole
+from simtrain.store import (
+    RUN_FILE,
+    SUMMARY_FILE,
+    Key,
+    RunFolder,
+    failures_writer,
+    finished_keys,
+    read_rows,
+    write_whole,
+)
 from simtrain.summary import summarise
 from simtrain.types import JsonObject
 from simtrain.version import VERSION
@@ -59,13 +68,17 @@ def run(
     Raises InputError for bad input, and then leaves no new folder behind.
     """
     if agent is not None and options.workers > 1:
-        raise InputError("an agent made in Python plays in one process", remedy="register it as a plug-in, or leave --workers at 1")
+        raise InputError(
+            "an agent made in Python plays in one process", remedy="register it as a plug-in, or leave --workers at 1"
+        )
     player = agent or build_agent(options.agent, options.knobs)
     episodes = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
     finished = _finished(out) if resume else set[Key]()
     asyncio.run(_check(scenarios, player))
     going_on = resume and (out / RUN_FILE).exists()
-    folder = RunFolder.reopen(out) if going_on else RunFolder.create(out, _facts(scenarios, options, player, len(episodes)))
+    folder = (
+        RunFolder.reopen(out) if going_on else RunFolder.create(out, _facts(scenarios, options, player, len(episodes)))
+    )
     try:
         missing = [index for index, episode in enumerate(episodes) if episode.key not in finished]
         on_planned(len(missing))
@@ -79,7 +92,9 @@ def run(
         write_whole(out / SUMMARY_FILE, summary)
     finally:
         folder.close()
-    return RunResult(out, summary, counter.played, len(episodes) - len(missing), counter.failed, counter.played < len(missing))
+    return RunResult(
+        out, summary, counter.played, len(episodes) - len(missing), counter.failed, counter.played < len(missing)
+    )
 
 
 def _finished(out: Path) -> set[Key]:
@@ -106,7 +121,12 @@ class _Counter:
 
 
 async def _play_here(
-    episodes: Sequence[Episode], agent: Agent, options: RunOptions, folder: RunFolder, on_played: Callable[[Played], None], stopper: Stopper
+    episodes: Sequence[Episode],
+    agent: Agent,
+    options: RunOptions,
+    folder: RunFolder,
+    on_played: Callable[[Played], None],
+    stopper: Stopper,
 ) -> None:
     kept, failures = folder.writer(0, sync_every=options.sync_every), failures_writer(folder.path)
     try:
@@ -127,6 +147,8 @@ def _facts(scenarios: Sequence[Scenario], options: RunOptions, agent: Agent, epi
         "episodes": episodes,
         "total": options.episodes,
         "attempts": options.attempts,
-        "scenarios": [{"name": scenario.name, "digest": scenario.digest, "file": str(scenario.document.path)} for scenario in scenarios],
+        "scenarios": [
+            {"name": scenario.name, "digest": scenario.digest, "file": str(scenario.document.path)}
+            for scenario in scenarios
+        ],
     }
-

@@ -16,7 +16,11 @@ def shipped_root() -> Path:
     """The folder that holds the shipped scenarios/, worlds/ and perturbations/: the checkout's own, else the wheel's."""
     package = Path(__file__).resolve().parent
     checkout = package.parent
-    return checkout if (checkout / "pyproject.toml").is_file() and (checkout / "scenarios").is_dir() else package / "shipped"
+    return (
+        checkout
+        if (checkout / "pyproject.toml").is_file() and (checkout / "scenarios").is_dir()
+        else package / "shipped"
+    )
 
 
 def roots() -> list[Path]:

@@ -41,6 +41,7 @@ def _queue(scenario: Scenario, seed: int, attempts: int, *, endless: bool) -> It
     while endless or round_number == 0:
         for episode in single:
             for attempt in range(attempts):
-                yield Episode(scenario, episode.id, episode.case, episode.variant, seed, round_number * attempts + attempt)
+                yield Episode(
+                    scenario, episode.id, episode.case, episode.variant, seed, round_number * attempts + attempt
+                )
         round_number += 1
-

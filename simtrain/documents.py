@@ -77,7 +77,9 @@ def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
         case _:
             message = cast(str, detail["msg"]).removeprefix("Value error, ")
             given = detail.get("input")
-            shown = f" (given: {given!r})" if isinstance(given, str | int | float | bool) and len(str(given)) < 60 else ""
+            shown = (
+                f" (given: {given!r})" if isinstance(given, str | int | float | bool) and len(str(given)) < 60 else ""
+            )
             return f"{message[:1].lower()}{message[1:]}{shown}", None
 
 
@@ -95,9 +97,9 @@ def _keys_at(model: type[BaseModel], location: tuple[str | int, ...]) -> list[st
 
 
 def _models_in(annotation: Any) -> set[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and issubclass(cast(type[object], annotation), BaseModel):
         return {annotation}
-    return {found for part in getattr(annotation, "__args__", ()) for found in _models_in(part)}
+    return {found for part in cast(tuple[Any, ...], getattr(annotation, "__args__", ())) for found in _models_in(part)}
 
 
 def name_place(place: Place) -> str | None:
@@ -128,7 +130,7 @@ def read_document(path: Path) -> Document:
 def parse_document(text: str, path: Path) -> Document:
     """The document in `text`, as if read from `path`; raises InputError like `read_document`."""
     try:
-        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        root = cast("yaml.Node | None", yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))  # pyright: ignore[reportUnknownMemberType]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise InputError(f"not YAML: {error.problem}", file=path, line=mark.line + 1 if mark else None) from None
@@ -168,7 +170,13 @@ class _Reader:
                 raise InputError("a key must be plain text", file=self.path, line=line)
             key = cast(str, key_node.value)
             if key in found:
-                raise InputError(f"the key {key!r} stands twice", remedy="keep one", file=self.path, line=line, place=name_place(place))
+                raise InputError(
+                    f"the key {key!r} stands twice",
+                    remedy="keep one",
+                    file=self.path,
+                    line=line,
+                    place=name_place(place),
+                )
             self.lines[(*place, key)] = line
             found[key] = self.value(value_node, (*place, key))
         return found

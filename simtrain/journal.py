@@ -17,10 +17,12 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    turns: int = Field(30, ge=1, description="Assistant messages.")
-    calls: int = Field(60, ge=1, description="Tool calls.")
-    tokens: int | None = Field(None, ge=1, description="Prompt and completion tokens of the agent, summed over its turns.")
-    wall: float | None = Field(None, gt=0, description="Real seconds.")
+    turns: int = Field(default=30, ge=1, description="Assistant messages.")
+    calls: int = Field(default=60, ge=1, description="Tool calls.")
+    tokens: int | None = Field(
+        default=None, ge=1, description="Prompt and completion tokens of the agent, summed over its turns."
+    )
+    wall: float | None = Field(default=None, gt=0, description="Real seconds.")
 
 
 class Journal:

@@ -137,10 +137,11 @@ class ChatClient:
                 raise explained from None
 
     async def close(self) -> None:
-        """Close the connections of the running event loop; the client can be used again afterwards."""
+        """Close the connections of the running event loop, when the calls in flight have ended; later calls open new ones."""
         connection = self._open.pop(asyncio.get_running_loop(), None)
         if connection is not None:
-            await connection.lifetime.aclose()
+            connection.retired = True
+            await connection.close_if_done()
 
     def __getstate__(self) -> dict[str, object]:
         # Connections stay with their process; a copy opens its own.
@@ -191,12 +192,13 @@ class ChatClient:
         import aiohttp
         import openai
 
+        connection = await self._connection()
+        connection.calls += 1
         try:
             async with asyncio.timeout(within):
-                client = await self._client()
                 if method == "get":
-                    return await client.get(path, cast_to=bytes)
-                return await client.post(path, content=content, cast_to=bytes)
+                    return await connection.client.get(path, cast_to=bytes)
+                return await connection.client.post(path, content=content, cast_to=bytes)
         except (openai.APITimeoutError, TimeoutError):
             raise _Again(f"{self.server} did not answer within {within:g} s") from None
         except openai.APIStatusError as error:
@@ -205,6 +207,9 @@ class ChatClient:
             cause = error.__cause__ or error
             problem = self._redact(str(cause)) or type(cause).__name__
             raise _Again(f"the connection to {self.server} failed: {problem}") from None
+        finally:
+            connection.calls -= 1
+            await connection.close_if_done()
 
     def _refusal(self, error: APIStatusError) -> ModelError:
         status = error.status_code
@@ -237,17 +242,17 @@ class ChatClient:
         listed = os.environ.get(TRUSTED_HOSTS_VARIABLE, "").split(",")
         return self._host in (*_LOOPBACK, own, *(name.strip() for name in listed))
 
-    async def _client(self) -> AsyncOpenAI:
+    async def _connection(self) -> _Connection:
         loop = asyncio.get_running_loop()
         known = self._open.get(loop)
         if known is not None:
-            return known.client
+            return known
         for ended in [other for other in self._open if other.is_closed()]:
             del self._open[ended]
         client = self._connect()
         connection = self._open[loop] = _Connection(client, _until_the_loop_ends(client))
         await anext(connection.lifetime)
-        return client
+        return connection
 
     def _connect(self) -> AsyncOpenAI:
         from httpx2 import Limits
@@ -300,10 +305,18 @@ class ChatClient:
         return f" (a server named in a file gets a key only when {TRUSTED_HOSTS_VARIABLE} lists {self._host})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Connection:
+    """The openai client of one event loop, and the calls that it has in flight."""
+
     client: AsyncOpenAI
     lifetime: AsyncGenerator[AsyncOpenAI, None]
+    calls: int = 0
+    retired: bool = False
+
+    async def close_if_done(self) -> None:
+        if self.retired and self.calls == 0:
+            await self.lifetime.aclose()
 
 
 async def _until_the_loop_ends(client: AsyncOpenAI) -> AsyncGenerator[AsyncOpenAI, None]:

@@ -60,7 +60,11 @@ def _differences(world: World, final: WorldState) -> Changes:
         sql = f'select rowid as "_row", * from "{table}" order by rowid'
         before = {row.pop("_row"): row for row in world.query(sql)}
         after = {row.pop("_row"): row for row in final.query(sql)}
-        changes = tuple(Change(row, before.get(row), after.get(row)) for row in sorted({*before, *after}) if before.get(row) != after.get(row))
+        changes = tuple(
+            Change(row, before.get(row), after.get(row))
+            for row in sorted({*before, *after})
+            if before.get(row) != after.get(row)
+        )
         if changes:
             found[table] = changes
     return found

@@ -16,7 +16,9 @@ from simtrain.world import WorldState
 
 Side: TypeAlias = Literal["request", "manifest", "call", "reply", "state"]
 Effect: TypeAlias = Literal["before", "after", "none"]
-Recovery: TypeAlias = Literal["retry", "fix-call", "page", "wait", "re-auth", "switch", "cross-check", "verify", "ask", "abstain"]
+Recovery: TypeAlias = Literal[
+    "retry", "fix-call", "page", "wait", "re-auth", "switch", "cross-check", "verify", "ask", "abstain"
+]
 Layer: TypeAlias = Literal["P", "D", "M", "H"]
 Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
@@ -29,17 +31,23 @@ class When(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tools: str | list[str] = Field("*", description="Glob, or list of globs, over tool names.")
-    writes: bool | None = Field(None, description="Only tools that write (true) or that do not (false).")
-    args: dict[str, JsonValue] = Field(default_factory=dict, description="Argument values that must be given exactly so.")
-    nth: int | list[int] | None = Field(None, description="The matching calls, counted from 1, on which to fire.")
-    every: int | None = Field(None, ge=1, description="Fire on every Nth matching call.")
-    burst: int | None = Field(None, ge=1, description="Once begun, go on for this many matching calls.")
-    turns: tuple[int, int] | None = Field(None, description="First and last turn, counted from 1, both included.")
-    after: str | None = Field(None, description="Glob of a tool that must have succeeded before.")
-    state: str | None = Field(None, description="SQL over the world whose single value must be true.")
-    probability: Probability | None = Field(None, description="Share of the matching calls on which to fire.")
-    max_times: int | None = Field(None, ge=1, description="Fire at most so often in an episode.")
+    tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over tool names.")
+    writes: bool | None = Field(default=None, description="Only tools that write (true) or that do not (false).")
+    args: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Argument values that must be given exactly so."
+    )
+    nth: int | list[int] | None = Field(
+        default=None, description="The matching calls, counted from 1, on which to fire."
+    )
+    every: int | None = Field(default=None, ge=1, description="Fire on every Nth matching call.")
+    burst: int | None = Field(default=None, ge=1, description="Once begun, go on for this many matching calls.")
+    turns: tuple[int, int] | None = Field(
+        default=None, description="First and last turn, counted from 1, both included."
+    )
+    after: str | None = Field(default=None, description="Glob of a tool that must have succeeded before.")
+    state: str | None = Field(default=None, description="SQL over the world whose single value must be true.")
+    probability: Probability | None = Field(default=None, description="Share of the matching calls on which to fire.")
+    max_times: int | None = Field(default=None, ge=1, description="Fire at most so often in an episode.")
 
 
 @dataclass(slots=True)
@@ -69,7 +77,9 @@ class Perturbation(Plugin):
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ()
     needs_world: ClassVar[bool] = False
 
-    severity: Probability = Field(0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set.")
+    severity: Probability = Field(
+        default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
+    )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """The tools as the agent is shown them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -66,7 +66,7 @@ class Stopper:
 
 
 @contextmanager
-def stop_on_signals(stopper: Stopper) -> Iterator[None]:
+def stop_on_signals(stopper: Stopper) -> Generator[None]:
     """While the block runs, Ctrl-C (and SIGTERM) ask the stopper."""
     loop = asyncio.get_running_loop()
     caught: list[signal.Signals] = []
@@ -110,7 +110,9 @@ async def play(
             trajectory = await rollout(episode, agent, name=options.agent)
             lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
             (failures if lost else kept).write(to_line(trajectory))
-            on_played(Played(trajectory.scenario, trajectory.reward, trajectory.stop.reason, len(trajectory.steps), not lost))
+            on_played(
+                Played(trajectory.scenario, trajectory.reward, trajectory.stop.reason, len(trajectory.steps), not lost)
+            )
 
     stopper.tasks = [asyncio.ensure_future(worker()) for _ in range(min(options.concurrency, len(episodes)))]
     try:
@@ -123,7 +125,11 @@ async def play(
 
 async def _gather(stopper: Stopper) -> None:
     """Wait for all tasks; the first real error cancels the others and is raised."""
-    done, pending = await asyncio.wait(stopper.tasks, return_when=asyncio.FIRST_EXCEPTION) if stopper.tasks else (set[asyncio.Task[None]](), set[asyncio.Task[None]]())
+    done, pending = (
+        await asyncio.wait(stopper.tasks, return_when=asyncio.FIRST_EXCEPTION)
+        if stopper.tasks
+        else (set[asyncio.Task[None]](), set[asyncio.Task[None]]())
+    )
     for task in pending:
         task.cancel()
     if pending:

@@ -27,7 +27,10 @@ _WORDLESS = frozenset({"", "yes", "no", "true", "false", "none", "null"})
 
 @dataclass
 class Proof:
-    """What was proved of a family: `problems` is empty when all held. `rules` are the refusals met, `calls` the oracle's fewest and most."""
+    """What was proved of a family: `problems` is empty when all held.
+
+    `rules` are the refusals met, `calls` the oracle's fewest and most.
+    """
 
     name: str
     cases: int = 0
@@ -37,7 +40,14 @@ class Proof:
 
     def facts(self) -> JsonObject:
         """As `simtrain validate --json` prints it."""
-        return {"name": self.name, "ok": not self.problems, "cases": self.cases, "calls": list(self.calls), "rules": sorted(self.rules), "problems": self.problems}
+        return {
+            "name": self.name,
+            "ok": not self.problems,
+            "cases": self.cases,
+            "calls": list(self.calls),
+            "rules": sorted(self.rules),
+            "problems": self.problems,
+        }
 
 
 async def prove(scenario: Scenario, *, cases: int | None = None, seed: int = 0) -> Proof:
@@ -59,6 +69,7 @@ class _Prover:
         self.episodes = episodes
         self.proof = proof
         self.wrong_trips = 0
+        self.tripped: set[str] = set()
 
     async def prove(self) -> None:
         """Run every proof; problems are collected, one line each."""
@@ -93,7 +104,10 @@ class _Prover:
     def _nothing_leaks(self, episode: Episode) -> None:
         """No gold value stands in the prompt or in a tool's description; parameters, yes and no, and small numbers aside."""
         world = self.scenario.source.build(episode.variant)
-        texts = [("the prompt", self.scenario.prompt.render(episode.case)), *((f"the description of {tool.name}", tool.description) for tool in world.tools)]
+        texts = [
+            ("the prompt", self.scenario.prompt.render(episode.case)),
+            *((f"the description of {tool.name}", tool.description) for tool in world.tools),
+        ]
         stated = {str(value).lower() for value in episode.case.values()}
         for grading in self.scenario.grading:
             for value in _leaves(grading.grader.gold(world, episode.case)):
@@ -120,6 +134,9 @@ class _Prover:
         if self.scenario.spec.wrong is not None:
             wrong = await self._play(episode, "wrong")
             self.wrong_trips += any(reward.gate and reward.value == 0 for reward in wrong.rewards)
+            self.tripped |= {
+                reward.grader for reward in wrong.rewards if reward.value is not None and reward.value < SUCCESS
+            }
             self.proof.rules |= _rules(wrong)
         self.proof.rules |= _rules(oracle)
         self._says_only_what_is_stated(episode, oracle)
@@ -130,10 +147,15 @@ class _Prover:
 
     def _says_only_what_is_stated(self, episode: Episode, trajectory: Trajectory) -> None:
         """A case parameter that the plan uses must stand in the prompt as it is, not only steer its wording."""
-        prompt = trajectory.prompt
+        prompt = trajectory.prompt.lower()
         for name in self.scenario.stated:
             value = episode.case[name]
-            if isinstance(value, str) and len(value) > 3 and value not in prompt and any(value in str(step.action.arguments) for step in trajectory.steps[:1]):
+            if (
+                isinstance(value, str)
+                and len(value) > 3
+                and value.lower() not in prompt
+                and any(value in str(step.action.arguments) for step in trajectory.steps[:1])
+            ):
                 self._note(episode, f"the plan uses {name!r}, but its value {value!r} does not stand in the prompt")
 
     def _wrong_plan_trips(self) -> None:
@@ -160,17 +182,24 @@ class _Prover:
             final.close()
             if graded.reward is not None and graded.reward < SUCCESS:
                 return
-        self._note(episode, "no changed value of the world lowers the oracle's reward: the plan or the gold does not depend on the world")
+        self._note(
+            episode,
+            "no changed value of the world lowers the oracle's reward: the plan or the gold does not depend on the world",
+        )
 
     async def _graders_can_fail(self, episode: Episode, oracle: Trajectory) -> None:
-        open_graders = {grading.label for grading in self.scenario.grading}
+        open_graders = {grading.label for grading in self.scenario.grading} - self.tripped
         world = self.scenario.source.build(episode.variant)
         async for graded in self._spoilt(world, oracle):
-            open_graders -= {reward.grader for reward in graded.rewards if reward.value is not None and reward.value < SUCCESS}
+            open_graders -= {
+                reward.grader for reward in graded.rewards if reward.value is not None and reward.value < SUCCESS
+            }
             if not open_graders:
                 return
         for label in sorted(open_graders):
-            self._note(episode, f"the grader {label!r} gives full marks whatever is changed in the answer or the final state")
+            self._note(
+                episode, f"the grader {label!r} gives full marks whatever is changed in the answer or the final state"
+            )
 
     async def _spoilt(self, world: World, oracle: Trajectory):
         final = world.open(oracle.changes)
@@ -189,8 +218,13 @@ class _Prover:
         world = self.scenario.source.build(episode.variant)
         played = await self._play(episode, "oracle", world.backwards())
         if to_line(replace(played, timing={})) != to_line(replace(oracle, timing={})):
-            step = next((ours for ours, theirs in zip(oracle.steps, played.steps, strict=False) if ours != theirs), None)
-            self._note(episode, f"the reply of {step.action.tool if step else 'a tool'} depends on an order that its SQL leaves open; complete its ORDER BY")
+            step = next(
+                (ours for ours, theirs in zip(oracle.steps, played.steps, strict=False) if ours != theirs), None
+            )
+            self._note(
+                episode,
+                f"the reply of {step.action.tool if step else 'a tool'} depends on an order that its SQL leaves open; complete its ORDER BY",
+            )
 
 
 def _leaves(value: JsonValue) -> Iterator[JsonValue]:
@@ -218,7 +252,11 @@ def _as_told(value: JsonValue) -> str | None:
 
 
 def _rules(trajectory: Trajectory) -> set[str]:
-    return {step.observation.provenance.rule for step in trajectory.steps if step.observation.provenance and step.observation.provenance.rule}
+    return {
+        step.observation.provenance.rule
+        for step in trajectory.steps
+        if step.observation.provenance and step.observation.provenance.rule
+    }
 
 
 def _why(trajectory: Trajectory) -> str:

@@ -27,11 +27,13 @@ class Proxy:
     """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
 
     __slots__ = (
-        "_answering", "_answers", "_armed", "_domain", "_episode", "_memories", "_routes", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn",
-        "state", "steps", "world",
+        "_answering", "_answers", "_armed", "_domain", "_episode", "_memories", "_routes", "_stack", "_succeeded",
+        "_toolbox", "_triggers", "_turn", "state", "steps", "world",
     )  # fmt: skip
 
-    def __init__(self, episode: Episode, world: World, *, toolbox: Toolbox, routes: Mapping[str, int], domain: Domain) -> None:
+    def __init__(
+        self, episode: Episode, world: World, *, toolbox: Toolbox, routes: Mapping[str, int], domain: Domain
+    ) -> None:
         """`routes` maps tool names to the index of the world model that answers them."""
         self.world = world
         self.state: WorldState = world.open()
@@ -46,7 +48,9 @@ class Proxy:
         self._answers: list[Answer] = []
         self._stack: AsyncExitStack | None = None
         self._succeeded: set[str] = set()
-        self._triggers = [Trigger(armed.when, seed=episode.seed, identity=self._identity(armed)) for armed in self._armed]
+        self._triggers = [
+            Trigger(armed.when, seed=episode.seed, identity=self._identity(armed)) for armed in self._armed
+        ]
         self._memories: list[dict[str, object]] = [{} for _ in self._armed]
         offered = toolbox.tools
         for armed in self._armed:
@@ -66,14 +70,18 @@ class Proxy:
         stack = self._stack = AsyncExitStack()
         try:
             for answering in self._answering:
-                session = answering.world_model.session(domain=self._domain, world=self.state, tools=self._toolbox.tools)
+                session = answering.world_model.session(
+                    domain=self._domain, world=self.state, tools=self._toolbox.tools
+                )
                 self._answers.append(await stack.enter_async_context(session))
         except BaseException:
             await stack.aclose()
             raise
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._stack is not None:
             await self._stack.aclose()
         self.state.close()
@@ -113,10 +121,16 @@ class Proxy:
         errors = self.world.errors
         if action.tool not in self._toolbox.by_name:
             return Observation(errors.unknown_tool.format(tool=action.tool), is_error=True, provenance=PROXY)
-        detail = "the arguments are not a JSON object" if action.malformed is not None else self._toolbox.problem(action.tool, action.arguments)
+        detail = (
+            "the arguments are not a JSON object"
+            if action.malformed is not None
+            else self._toolbox.problem(action.tool, action.arguments)
+        )
         if detail is None:
             return None
-        return Observation(errors.bad_arguments.format(tool=action.tool, detail=detail), is_error=True, provenance=PROXY)
+        return Observation(
+            errors.bad_arguments.format(tool=action.tool, detail=detail), is_error=True, provenance=PROXY
+        )
 
     async def _answer(self, request: Request) -> Observation:
         index = self._routes.get(request.tool.name)
@@ -127,7 +141,10 @@ class Proxy:
     def _fired(self, request: Request) -> list[tuple[int, int]]:
         """The perturbations that fire on this call: (place in the list, index of the matching call), outermost first."""
         try:
-            found = [(place, trigger.fires(request, succeeded=self._succeeded, world=self.state)) for place, trigger in enumerate(self._triggers)]
+            found = [
+                (place, trigger.fires(request, succeeded=self._succeeded, world=self.state))
+                for place, trigger in enumerate(self._triggers)
+            ]
         except InputError as error:
             raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
         return [(place, matching) for place, matching in found if matching is not None]

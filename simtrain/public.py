@@ -49,11 +49,16 @@ def episode(scenario: Scenario, *, case: int = 0, seed: int = 0, attempt: int = 
 
 
 def open_episode(scenario: Scenario, *, case: int = 0, seed: int = 0) -> Environment:
-    """The environment of one episode: `async with open_episode(scenario) as environment: await environment.step(action)`. Raises InputError."""
+    """The environment of one episode. Raises InputError.
+
+    `async with open_episode(scenario) as environment: observation = await environment.step(action)`
+    """
     return paradigm_of(scenario).open(episode(scenario, case=case, seed=seed))
 
 
-async def rollout(scenario: Scenario, agent: Agent | str = "resilient", *, case: int = 0, seed: int = 0, attempt: int = 0) -> Trajectory:
+async def rollout(
+    scenario: Scenario, agent: Agent | str = "resilient", *, case: int = 0, seed: int = 0, attempt: int = 0
+) -> Trajectory:
     """Play one episode of a scenario and grade it. What goes wrong inside the episode is in the trajectory's `stop`. Raises InputError."""
     player = build_agent(agent) if isinstance(agent, str) else agent
     name = agent if isinstance(agent, str) else type(agent).__name__
@@ -83,7 +88,9 @@ def run(
     name = agent if isinstance(agent, str) else type(agent).__name__
     options = RunOptions(name, dict(knobs or {}), seed, episodes, attempts, concurrency, workers, sync_every)
     made = None if isinstance(agent, str) else agent
-    return run_batch(scenarios, options, Path(out), agent=made, resume=resume, on_planned=on_planned, on_played=on_played)
+    return run_batch(
+        scenarios, options, Path(out), agent=made, resume=resume, on_planned=on_planned, on_played=on_played
+    )
 
 
 def grade(run_folder: str | Path) -> JsonObject:

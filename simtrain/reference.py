@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Collection, Iterator
+from typing import Annotated, Any, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
@@ -13,17 +13,21 @@ from simtrain.types import JsonValue
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
-    when: str | None = Field(None, alias="if", description="Expression; the step is passed over when it is false.")
+    when: str | None = Field(
+        default=None, alias="if", description="Expression; the step is passed over when it is false."
+    )
 
 
 class CallStep(_Part):
     """Call a tool; keep its structured reply."""
 
     call: str = Field(description="Tool name.")
-    arguments: dict[str, JsonValue] = Field(default_factory=dict, alias="with", description="Arguments; values may be templates.")
-    bind: str | None = Field(None, alias="as", description="Name for the reply.")
-    into: str | None = Field(None, description="Name of a list that the reply is appended to.")
-    pages: str | None = Field(None, description="Follow `next_cursor`, joining the lists found under this key.")
+    arguments: dict[str, JsonValue] = Field(
+        default_factory=dict, alias="with", description="Arguments; values may be templates."
+    )
+    bind: str | None = Field(default=None, alias="as", description="Name for the reply.")
+    into: str | None = Field(default=None, description="Name of a list that the reply is appended to.")
+    pages: str | None = Field(default=None, description="Follow `next_cursor`, joining the lists found under this key.")
 
 
 class EachStep(_Part):
@@ -50,12 +54,15 @@ _TAGS = {"call": "call", "for": "each", "set": "set", "abstain": "abstain"}
 
 
 def _tag(value: Any) -> str:
-    keys = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
+    keys = cast(Collection[str], value if isinstance(value, dict) else getattr(value, "model_fields_set", ()))
     return next((tag for key, tag in _TAGS.items() if key in keys), "call")
 
 
 AnyStep: TypeAlias = Annotated[
-    Annotated[CallStep, Tag("call")] | Annotated[EachStep, Tag("each")] | Annotated[SetStep, Tag("set")] | Annotated[AbstainStep, Tag("abstain")],
+    Annotated[CallStep, Tag("call")]
+    | Annotated[EachStep, Tag("each")]
+    | Annotated[SetStep, Tag("set")]
+    | Annotated[AbstainStep, Tag("abstain")],
     Discriminator(_tag),
 ]
 
@@ -66,8 +73,10 @@ class Plan(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     steps: list[AnyStep] = Field(default_factory=list[AnyStep])
-    answer: JsonValue = Field(None, description="Template over case parameters that the prompt states, and replies.")
-    abstain: str | None = Field(None, description="Template; the plan ends by declining the task.")
+    answer: JsonValue = Field(
+        default=None, description="Template over case parameters that the prompt states, and replies."
+    )
+    abstain: str | None = Field(default=None, description="Template; the plan ends by declining the task.")
 
     def calls(self) -> Iterator[CallStep]:
         """Every call step, nested ones included, in order of writing."""

@@ -12,7 +12,16 @@ from simtrain.clock import instant
 from simtrain.errors import InputError
 from simtrain.grading import grade
 from simtrain.scenario import Scenario
-from simtrain.store import SUMMARY_FILE, RunFolder, part_files, read_facts, read_part, read_rows, replace_part, write_whole
+from simtrain.store import (
+    SUMMARY_FILE,
+    RunFolder,
+    part_files,
+    read_facts,
+    read_part,
+    read_rows,
+    replace_part,
+    write_whole,
+)
 from simtrain.summary import summarise
 from simtrain.trajectory import Trajectory
 from simtrain.types import JsonObject
@@ -56,7 +65,9 @@ async def _grade(trajectory: Trajectory, scenarios: dict[str, Scenario]) -> Traj
     if scenario is None:
         raise InputError(f"run.json does not name the scenario {trajectory.scenario!r}")
     if scenario.source.digest != trajectory.world.digest:
-        raise InputError(f"the world {trajectory.world.name!r} has changed since this run was played", remedy="play it again")
+        raise InputError(
+            f"the world {trajectory.world.name!r} has changed since this run was played", remedy="play it again"
+        )
     world = finished_world(trajectory, scenario)
     try:
         return await grade(trajectory, scenario.grading, scenario.spec.rubric.combine, world)

@@ -113,7 +113,13 @@ async def _run_loop(agent: Loop, briefing: Briefing, journal: Journal) -> Stop:
 
 
 def _record(
-    episode: Episode, environment: Environment, briefing: Briefing, journal: Journal, stop: Stop, world: FinishedWorld, agent: JsonObject
+    episode: Episode,
+    environment: Environment,
+    briefing: Briefing,
+    journal: Journal,
+    stop: Stop,
+    world: FinishedWorld,
+    agent: JsonObject,
 ) -> Trajectory:
     scenario, last = episode.scenario, journal.message
     ended = stop.reason in ("answered", "abstained") and last is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -28,7 +28,7 @@ class Use(_Spec):
 
     use: str
     knobs: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
-    label: str | None = Field(None, alias="as")
+    label: str | None = Field(default=None, alias="as")
 
 
 class WorldModelUse(Use):
@@ -40,7 +40,7 @@ class WorldModelUse(Use):
 class PerturbationUse(Use):
     """A perturbation and when it fires."""
 
-    when: When = When()
+    when: When = Field(default_factory=When)
 
 
 class PackUse(_Spec):
@@ -52,7 +52,7 @@ class PackUse(_Spec):
 class GraderUse(Use):
     """A grader in the rubric. A gate multiplies the total by its value instead of being averaged; left out, the grader decides."""
 
-    weight: float = Field(1.0, gt=0)
+    weight: float = Field(default=1.0, gt=0)
     gate: bool | None = None
 
 
@@ -68,7 +68,7 @@ class Cases(_Spec):
 
     sql: str | None = None
     rows: list[dict[str, JsonValue]] | None = None
-    sample: int | None = Field(None, ge=1)
+    sample: int | None = Field(default=None, ge=1)
 
 
 class Vary(_Spec):
@@ -79,10 +79,13 @@ class Vary(_Spec):
 
 
 def _as_mapping(key: str) -> BeforeValidator:
-    return BeforeValidator(lambda value: {key: value} if isinstance(value, list) else value)
+    def wrap(value: object) -> object:
+        return {key: cast(object, value)} if isinstance(value, list) else value
+
+    return BeforeValidator(wrap)
 
 
-def _pack(value: Any) -> Any:
+def _pack(value: object) -> object:
     return {"pack": value} if isinstance(value, str) else value
 
 
@@ -96,18 +99,20 @@ class ScenarioSpec(_Spec):
     world: str
     prompt: str = Field(min_length=1)
     system: str | None = None
-    cases: Annotated[Cases, _as_mapping("rows")] = Cases(rows=[{}])
+    cases: Annotated[Cases, _as_mapping("rows")] = Field(default_factory=lambda: Cases(rows=[{}]))
     vary: Vary | None = None
     tools: list[str] = Field(default_factory=lambda: ["*"], min_length=1)
     equivalents: dict[str, list[str]] = Field(default_factory=dict)
     world_models: list[WorldModelUse] = Field(default_factory=lambda: [WorldModelUse(use="embedded")], min_length=1)
-    perturbations: list[Annotated[PerturbationUse | PackUse, BeforeValidator(_pack)]] = Field(default_factory=list)
+    perturbations: list[Annotated[PerturbationUse | PackUse, BeforeValidator(_pack)]] = Field(
+        default_factory=list[PerturbationUse | PackUse]
+    )
     impossible: bool = False
-    twin: str | None = Field(None, description="The family with the same prompt and the other outcome.")
+    twin: str | None = Field(default=None, description="The family with the same prompt and the other outcome.")
     reference: Plan | None = None
     wrong: Plan | None = None
     rubric: Annotated[Rubric, _as_mapping("graders")]
-    limits: Limits = Limits()
+    limits: Limits = Field(default_factory=Limits)
 
 
 class PackSpec(_Spec):
@@ -115,7 +120,7 @@ class PackSpec(_Spec):
 
     name: str
     description: str = ""
-    severity: float = Field(0.5, ge=0, le=1)
+    severity: float = Field(default=0.5, ge=0, le=1)
     perturbations: list[PerturbationUse] = Field(min_length=1)
 
 

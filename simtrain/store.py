@@ -84,7 +84,9 @@ def cut_torn_line(path: Path) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot be written: {error.strerror}", remedy="free some space or choose another folder with --out", file=path)
+    return InputError(
+        f"cannot be written: {error.strerror}", remedy="free some space or choose another folder with --out", file=path
+    )
 
 
 class RunFolder:
@@ -98,7 +100,11 @@ class RunFolder:
     def create(cls, path: Path, facts: JsonObject) -> Self:
         """Make a new run folder. Raises InputError when it exists with a run in it, or cannot be written."""
         if (path / RUN_FILE).exists():
-            raise InputError("the folder already holds a run", remedy="add --resume to go on with it, or choose another with --out", file=path)
+            raise InputError(
+                "the folder already holds a run",
+                remedy="add --resume to go on with it, or choose another with --out",
+                file=path,
+            )
         try:
             path.mkdir(parents=True, exist_ok=True)
             folder = cls(path, _take_lock(path))
@@ -141,7 +147,9 @@ def _take_lock(path: Path) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
-        raise InputError("another run is writing into this folder", remedy="wait for it, or choose another with --out", file=path) from None
+        raise InputError(
+            "another run is writing into this folder", remedy="wait for it, or choose another with --out", file=path
+        ) from None
     return descriptor
 
 
@@ -161,7 +169,9 @@ def read_facts(path: Path) -> JsonObject:
     try:
         facts = orjson.loads(file.read_bytes())
     except OSError as error:
-        raise InputError(f"no run folder: {error.strerror}", remedy="name a folder that `simtrain run` has written", file=file) from None
+        raise InputError(
+            f"no run folder: {error.strerror}", remedy="name a folder that `simtrain run` has written", file=file
+        ) from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}", remedy="the run folder is damaged", file=file) from None
     if not isinstance(facts, dict) or "format" not in facts:
@@ -217,7 +227,9 @@ def _lines(part: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _damaged(part: Path, number: int) -> InputError:
-    return InputError("the line is no trajectory", remedy="remove the line; --resume plays its episode again", file=part, line=number)
+    return InputError(
+        "the line is no trajectory", remedy="remove the line; --resume plays its episode again", file=part, line=number
+    )
 
 
 def replace_part(part: Path, trajectories: Iterable[Trajectory]) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import sqrt
+from typing import cast
 
 from simtrain.types import JsonObject, JsonValue
 
@@ -27,7 +28,9 @@ class Tally:
     cost: float = 0.0
     stops: Counter[str] = field(default_factory=Counter[str])
 
-    def add(self, reward: float | None, *, stop: str, steps: int, errors: int = 0, tokens: int = 0, cost: float = 0.0) -> None:
+    def add(
+        self, reward: float | None, *, stop: str, steps: int, errors: int = 0, tokens: int = 0, cost: float = 0.0
+    ) -> None:
         """Count one trajectory."""
         self.episodes += 1
         self.steps += steps
@@ -83,7 +86,7 @@ def summarise(rows: Iterable[JsonObject]) -> JsonObject:
 
 def _count(tally: Tally, row: JsonObject) -> None:
     steps: list[JsonValue] = [step for turn in row["turns"] for step in turn["steps"]]
-    usage = row.get("usage") or {}
+    usage = cast(JsonObject, row.get("usage") or {})
     tally.add(
         row["reward"],
         stop=row["stop"]["reason"],

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Any, cast
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError, nodes
+from jinja2.exceptions import SecurityError
 from jinja2.meta import find_undeclared_variables
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from simtrain.errors import InputError
 from simtrain.types import JsonValue, encode
@@ -23,7 +24,9 @@ _FILTERS = (
     "reject", "rejectattr", "replace", "reverse", "round", "select", "selectattr", "sort", "string", "sum", "title",
     "tojson", "trim", "unique", "upper",
 )  # fmt: skip
-_METHODS = frozenset({"count", "endswith", "get", "index", "items", "keys", "lower", "split", "startswith", "strip", "title", "upper", "values"})  # fmt: skip
+_METHODS = frozenset(
+    {"count", "endswith", "get", "index", "items", "keys", "lower", "split", "startswith", "strip", "title", "upper", "values"}
+)
 _REFUSED_NODES = (
     nodes.Assign, nodes.AssignBlock, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.Include, nodes.Import,
     nodes.FromImport, nodes.Extends, nodes.Block, nodes.With,
@@ -52,7 +55,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined, keep_trailing_newline=False, cache_size=0)
-        kept = {name: self.filters[name] for name in _FILTERS}
+        kept: dict[str, Any] = {name: self.filters[name] for name in _FILTERS}
         self.filters.clear()
         self.filters.update(kept, counted=_counted, money=_money, tojson=encode)  # Jinja's own tojson escapes for HTML
         self.globals.clear()
@@ -63,14 +66,18 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         tree = super()._parse(source, name, filename)
         for kind in _REFUSED_NODES:
             for found in tree.find_all(kind):
-                raise TemplateSyntaxError(f"{type(found).__name__.lower()} is not available in these templates", found.lineno)
+                raise TemplateSyntaxError(
+                    f"{type(found).__name__.lower()} is not available in these templates", found.lineno
+                )
         for loop in tree.find_all(nodes.For):
             loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
         return tree
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         # `reply.items` means the key, not the method of dict.
-        return obj[attribute] if isinstance(obj, dict) and attribute in obj else super().getattr(obj, attribute)
+        if isinstance(obj, dict) and attribute in obj:
+            return cast(dict[str, Any], obj)[attribute]
+        return super().getattr(obj, attribute)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
@@ -80,7 +87,9 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        return getattr(obj, "__name__", "") in _METHODS and isinstance(getattr(obj, "__self__", None), str | list | dict)
+        return getattr(obj, "__name__", "") in _METHODS and isinstance(
+            getattr(obj, "__self__", None), str | list | dict
+        )
 
 
 def _money(amount: float) -> str:

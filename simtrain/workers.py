@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import cast
 
 from simtrain.agent.choosing import build_agent
 from simtrain.assembly import load_scenario_file
-from simtrain.playing import Played, RunOptions, Stopper, play, stop_on_signals
 from simtrain.dealing import deal
 from simtrain.errors import InputError, SimtrainError
+from simtrain.playing import Played, RunOptions, Stopper, play, stop_on_signals
 from simtrain.scenario import Scenario
 from simtrain.store import failures_writer, part_writer
 
@@ -34,14 +35,20 @@ class _Job:
 
 
 def play_in_workers(
-    scenarios: Sequence[Scenario], options: RunOptions, out: Path, missing: list[int], *, on_played: Callable[[Played], None], stopper: Stopper
+    scenarios: Sequence[Scenario],
+    options: RunOptions,
+    out: Path,
+    missing: list[int],
+    *,
+    on_played: Callable[[Played], None],
+    stopper: Stopper,
 ) -> None:
-    """Play the episodes with the given places in the deal, in `options.workers` processes. Raises InputError when a worker fails or dies."""
+    """Play the episodes with the given places in the deal, in several processes. Raises InputError when a worker fails or dies."""
     _refuse_orphans(out)
     context = get_context("spawn")
     files = [(str(scenario.document.path.resolve()), scenario.name) for scenario in scenarios]
     readers: dict[Connection, int] = {}
-    processes = []
+    processes: list[SpawnProcess] = []
     for worker in range(options.workers):
         reader, writer = context.Pipe(duplex=False)
         job = _Job(files, options, str(out), worker, missing[worker :: options.workers])
@@ -66,7 +73,11 @@ def play_in_workers(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    problems += [f"worker {index} died (exit code {process.exitcode})" for index, process in enumerate(processes) if process.exitcode]
+    problems += [
+        f"worker {index} died (exit code {process.exitcode})"
+        for index, process in enumerate(processes)
+        if process.exitcode
+    ]
     if problems and not stopper.asked:
         raise InputError(problems[0], remedy="what is finished is kept; go on with --resume", file=out)
 
@@ -93,7 +104,9 @@ def _refuse_orphans(out: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise InputError("workers of an earlier run are still ending", remedy="try again in a moment", file=out) from None
+        raise InputError(
+            "workers of an earlier run are still ending", remedy="try again in a moment", file=out
+        ) from None
     finally:
         os.close(descriptor)
 
@@ -123,7 +136,15 @@ async def _work(job: _Job, writer: Connection) -> None:
     try:
         with stop_on_signals(stopper):
             episodes = [dealt[index] for index in job.share]
-            await play(episodes, build_agent(options.agent, options.knobs), options, kept=kept, failures=failures, on_played=writer.send, stopper=stopper)
+            await play(
+                episodes,
+                build_agent(options.agent, options.knobs),
+                options,
+                kept=kept,
+                failures=failures,
+                on_played=writer.send,
+                stopper=stopper,
+            )
     finally:
         kept.close()
         failures.close()

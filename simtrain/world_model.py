@@ -16,7 +16,9 @@ class WorldModel(Plugin):
     """Answers tool calls for one episode at a time."""
 
     @abstractmethod
-    def session(self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]) -> AbstractAsyncContextManager[Answer]:
+    def session(
+        self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
+    ) -> AbstractAsyncContextManager[Answer]:
         """Open one episode; the answers come from the callable that the block receives."""
 
     async def ready(self) -> None:

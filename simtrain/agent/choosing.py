@@ -30,7 +30,10 @@ def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agen
         from simtrain.agent.imported import import_agent
 
         return import_agent(plugin, rest)
-    raise InputError(f"unknown agent {name!r}", remedy=f"{nearest(name, known('agents'))} (or chat:MODEL, or package.module:attribute)")
+    raise InputError(
+        f"unknown agent {name!r}",
+        remedy=f"{nearest(name, known('agents'))} (or chat:MODEL, or package.module:attribute)",
+    )
 
 
 def _build(name: str, knobs: dict[str, JsonValue]) -> Agent:

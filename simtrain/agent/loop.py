@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypedDict
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
@@ -34,13 +34,13 @@ async def model(state: Cursor, runtime: Runtime[Seat]) -> Command[Literal["tools
     """Ask the player for the next message and write it down."""
     seat = runtime.context
     stop = seat.journal.say(await seat.player.think(seat.journal))
-    return Command(update={"turn": state["turn"] + 1}, goto=END if stop else "tools")
+    return Command(update={"turn": state["turn"] + 1}, goto="__end__" if stop else "tools")
 
 
 async def tools(state: Cursor, runtime: Runtime[Seat]) -> Command[Literal["model", "__end__"]]:
     """Carry out the calls of the last message, in order."""
     stop = await runtime.context.journal.act()
-    return Command(goto=END if stop else "model")
+    return Command(goto="__end__" if stop else "model")
 
 
 def build_graph(*, checkpointer: Any = None, interrupt_before: Sequence[str] = ()) -> Any:
@@ -48,7 +48,8 @@ def build_graph(*, checkpointer: Any = None, interrupt_before: Sequence[str] = (
 
     `interrupt_before=["tools"]` (with a checkpointer) stops before every tool call; invoke it again with None to go on.
     """
-    graph = StateGraph(Cursor, context_schema=Seat)
+    # LangGraph is typed by type variables that strict checking cannot follow.
+    graph: Any = StateGraph(Cursor, context_schema=Seat)
     graph.add_node("model", model, destinations=("tools", END))
     graph.add_node("tools", tools, destinations=("model", END))
     graph.add_edge(START, "model")

@@ -14,4 +14,4 @@ class Naive(Policy):
         """Raises InputError when the scenario has no reference."""
         if briefing.reference is None:
             raise InputError("the scenario has no `reference` plan", remedy="add one, or choose another agent")
-        return PlanPlayer(Walk(briefing.reference, briefing.stated, follow_pages=False, tolerant=True).run())
+        return PlanPlayer(Walk(briefing.reference, briefing.stated, careless=True).run())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias, cast
+from typing import NoReturn, TypeAlias, cast
 
 from simtrain.errors import AgentFault, InputError
 from simtrain.journal import Journal
@@ -43,31 +43,45 @@ def once(planned: Planned) -> Calling:
 
 
 class Walk:
-    """One walk through a plan. `follow_pages` false reads first pages only; `tolerant` passes over steps that cannot be evaluated."""
+    """One walk through a plan.
 
-    __slots__ = ("_call", "_follow_pages", "_plan", "_tolerant", "_values")
+    `tolerant` passes over steps that cannot be evaluated. `careless` is tolerant, reads first pages only, and claims success at the end
+    whatever happened.
+    """
 
-    def __init__(self, plan: Plan, stated: Mapping[str, JsonValue], *, call: Caller = once, follow_pages: bool = True, tolerant: bool = False) -> None:
+    __slots__ = ("_call", "_careless", "_plan", "_tolerant", "_values")
+
+    def __init__(
+        self,
+        plan: Plan,
+        stated: Mapping[str, JsonValue],
+        *,
+        call: Caller = once,
+        tolerant: bool = False,
+        careless: bool = False,
+    ) -> None:
         self._plan = plan
         self._call = call
-        self._follow_pages = follow_pages
-        self._tolerant = tolerant
+        self._careless = careless
+        self._tolerant = tolerant or careless
         self._values: dict[str, JsonValue] = {**stated, **{step.into: [] for step in plan.calls() if step.into}}
 
     def run(self) -> Walking:
         """The calls, then the final message. Raises InputError for an expression that has no value, unless tolerant."""
         try:
             yield from self._steps(self._plan.steps)
-        except _Abstained as abstained:
-            return declining(abstained.reason)
-        if self._plan.abstain is not None:
-            return declining(str(_value(self._plan.abstain).evaluate(self._values)))
-        try:
+            if self._plan.abstain is not None:
+                self._abstain(self._plan.abstain)
             return answering(_value_of(self._plan.answer, self._values))
+        except _Abstained as abstained:
+            return _CLAIM if self._careless else declining(abstained.reason)
         except InputError:
             if self._tolerant:
-                return answering("Done.")
+                return _CLAIM
             raise
+
+    def _abstain(self, reason: str) -> NoReturn:
+        raise _Abstained(str(_value(reason).evaluate(self._values)))
 
     def _steps(self, steps: list[AnyStep]) -> Generator[Planned, Observation, None]:
         for step in steps:
@@ -90,14 +104,14 @@ class Walk:
             for name, source in step.values.items():
                 self._values[name] = _value_of(source, self._values)
         else:
-            raise _Abstained(str(_value(step.abstain).evaluate(self._values)))
+            self._abstain(step.abstain)
 
     def _make(self, step: CallStep) -> Generator[Planned, Observation, None]:
         given = {name: _value_of(source, self._values) for name, source in step.arguments.items()}
         arguments = {name: value for name, value in given.items() if value is not None}
         observation = yield from self._call(Planned(step.call, arguments))
         reply = _reply(observation)
-        if step.pages is not None and self._follow_pages:
+        if step.pages is not None and not self._careless:
             yield from self._pages(step, arguments, reply)
         if step.bind:
             self._values[step.bind] = reply
@@ -148,6 +162,9 @@ def declining(reason: str) -> Message:
     return Message(f"CANNOT: {reason}", abstain=True, answer=reason)
 
 
+_CLAIM = answering("Done.")
+
+
 class PlanPlayer:
     """A player that carries out a walk, one call a turn."""
 
@@ -160,7 +177,11 @@ class PlanPlayer:
     async def think(self, journal: Journal) -> Message:
         """The next call of the walk, or its final message. Raises AgentFault when the plan cannot go on."""
         try:
-            planned = next(self._walking) if not journal.turns else self._walking.send(journal.turns[-1].steps[-1].observation)
+            planned = (
+                next(self._walking)
+                if not journal.turns
+                else self._walking.send(journal.turns[-1].steps[-1].observation)
+            )
         except StopIteration as finished:
             return cast(Message, finished.value)
         except InputError as error:

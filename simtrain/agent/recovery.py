@@ -20,9 +20,18 @@ class Trouble(StrEnum):
     refused = "refused"
 
 
-_AMBIGUOUS = re.compile(r"tim(?:ed?|ing)[ -]?out|internal server error|not completed|connection (?:reset|closed|lost)|bad gateway|gateway", re.IGNORECASE)
-_TRANSIENT = re.compile(r"\b429\b|\b50[0234]\b|rate.?limit|too many requests|try again|retry|temporar|unavailable|overloaded|busy", re.IGNORECASE)
-_ARGUMENTS = re.compile(r"invalid (?:arguments|params|input)|validation error|required propert|is not of type|is not one of|additional propert|missing required", re.IGNORECASE)
+_AMBIGUOUS = re.compile(
+    r"tim(?:ed?|ing)[ -]?out|internal server error|not completed|connection (?:reset|closed|lost)|bad gateway|gateway",
+    re.IGNORECASE,
+)
+_TRANSIENT = re.compile(
+    r"\b429\b|\b50[0234]\b|rate.?limit|too many requests|try again|retry|temporar|unavailable|overloaded|busy",
+    re.IGNORECASE,
+)
+_ARGUMENTS = re.compile(
+    r"invalid (?:arguments|params|input)|validation error|required propert|is not of type|is not one of|additional propert|missing required",
+    re.IGNORECASE,
+)
 
 
 def diagnose(text: str) -> Trouble:
@@ -68,7 +77,7 @@ def _fitted(value: JsonValue, schema: JsonObject) -> JsonValue:
     if isinstance(value, str) and "string" not in kinds:
         return _number(value, kinds)
     if kinds == ["array"] and not isinstance(value, list):
-        return [value]
+        return [cast(JsonValue, value)]
     return value
 
 

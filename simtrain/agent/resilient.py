@@ -18,7 +18,7 @@ class Resilient(Policy):
     repeating it, switches to an equivalent tool, and abstains honestly when every path is closed.
     """
 
-    retries: int = Field(4, ge=0, description="How often one call is repeated.")
+    retries: int = Field(default=4, ge=0, description="How often one call is repeated.")
 
     def player(self, briefing: Briefing) -> Player:
         """Raises InputError when the scenario has no reference."""

@@ -35,7 +35,13 @@ class Impersonation(Paradigm):
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
         """The proxy over a fresh state of the episode's world."""
         toolbox, routes, domain = _offer(episode.scenario, episode.variant)
-        return Proxy(episode, world or episode.scenario.source.build(episode.variant), toolbox=toolbox, routes=routes, domain=domain)
+        return Proxy(
+            episode,
+            world or episode.scenario.source.build(episode.variant),
+            toolbox=toolbox,
+            routes=routes,
+            domain=domain,
+        )
 
 
 @lru_cache(maxsize=256)
@@ -44,7 +50,9 @@ def _offer(scenario: Scenario, variant: Variant) -> tuple[Toolbox, Mapping[str, 
     world = scenario.source.build(variant)
     tools = tuple(tool for tool in world.tools if matches(tool.name, tuple(scenario.spec.tools)))
     routes = {
-        tool.name: next(place for place, answering in enumerate(scenario.answering) if matches(tool.name, answering.tools))
+        tool.name: next(
+            place for place, answering in enumerate(scenario.answering) if matches(tool.name, answering.tools)
+        )
         for tool in tools
         if any(matches(tool.name, answering.tools) for answering in scenario.answering)
     }
@@ -55,7 +63,7 @@ def variants_of(scenario: Scenario) -> Iterator[Variant]:
     """The variants of the world that a scenario plays: every seed with every set of row counts."""
     vary = scenario.spec.vary
     seeds: list[int | None] = list(vary.seeds) if vary and vary.seeds else [None]
-    rows = vary.rows if vary and vary.rows else [{}]
+    rows: list[dict[str, int]] = vary.rows if vary and vary.rows else [{}]
     for seed, counts in product(seeds, rows):
         yield Variant(seed, tuple(sorted(counts.items())))
 

@@ -21,8 +21,8 @@ class Latency(Perturbation):
     layer: ClassVar[Layer] = "P"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("wait",)
 
-    seconds: float | None = Field(None, ge=0, description="Virtual seconds; unset, 120 times the severity.")
-    jitter: float = Field(0.2, ge=0, le=1, description="Share by which the delay varies either way.")
+    seconds: float | None = Field(default=None, ge=0, description="Virtual seconds; unset, 120 times the severity.")
+    jitter: float = Field(default=0.2, ge=0, le=1, description="Share by which the delay varies either way.")
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Let time go by, then pass on the true reply."""

@@ -26,7 +26,9 @@ class PartialUpdate(Perturbation):
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify",)
     needs_world: ClassVar[bool] = True
 
-    statements: int | None = Field(None, ge=1, description="Statements that land; unset, fewer the higher the severity.")
+    statements: int | None = Field(
+        default=None, ge=1, description="Statements that land; unset, fewer the higher the severity."
+    )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Commit the first statements. Raises SimulatorFault where no world stands behind the proxy."""
@@ -40,4 +42,8 @@ class PartialUpdate(Perturbation):
         whole = world.partial(call.request, min(max(landed, 1), total - 1))
         if whole.is_error:
             return whole
-        return Observation("Internal server error: the request was not completed.", is_error=True, provenance=Provenance("partial_update"))
+        return Observation(
+            "Internal server error: the request was not completed.",
+            is_error=True,
+            provenance=Provenance("partial_update"),
+        )

@@ -22,7 +22,11 @@ class TimeoutAfter(Perturbation):
     effect: ClassVar[Effect] = "after"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry")
 
-    seconds: float | None = Field(None, gt=0, description="Virtual seconds until the caller gives up; unset, 60 times the severity, at least 1.")
+    seconds: float | None = Field(
+        default=None,
+        gt=0,
+        description="Virtual seconds until the caller gives up; unset, 60 times the severity, at least 1.",
+    )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Carry the call out and lose the reply. A call that was refused anyway has no effect to hide: its error is passed on."""
@@ -31,4 +35,6 @@ class TimeoutAfter(Perturbation):
             return observation
         waited = max(1.0, 60 * self.severity) if self.seconds is None else self.seconds
         call.clock.advance(waited)
-        return Observation(f"Request timed out after {waited:g} seconds.", is_error=True, provenance=Provenance("timeout_after"))
+        return Observation(
+            f"Request timed out after {waited:g} seconds.", is_error=True, provenance=Provenance("timeout_after")
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from simtrain.domain import Domain
@@ -16,7 +16,9 @@ class Embedded(WorldModel):
     """The world's own engine: every reply is computed from its state."""
 
     @asynccontextmanager
-    async def session(self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]) -> AsyncIterator[Answer]:
+    async def session(
+        self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
+    ) -> AsyncGenerator[Answer]:
         """Answers come straight from the world."""
 
         async def answer(request: Request) -> Observation:

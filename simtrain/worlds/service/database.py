@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import lru_cache
@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 
 from simtrain.types import JsonObject, JsonValue
 
-Cell: TypeAlias = None | int | float | str | bytes
+Cell: TypeAlias = int | float | str | bytes | None
 
 RESERVED = "_simtrain"
 STEP_OPS = 1000
@@ -116,7 +116,9 @@ class Database:
             return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
         return sqlite3.SQLITE_OK if action in _DEFINING and self._mode is Mode.SCHEMA else sqlite3.SQLITE_DENY
 
-    def run(self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ) -> sqlite3.Cursor:
+    def run(
+        self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ
+    ) -> sqlite3.Cursor:
         """Carry out one statement. Raises sqlite3.Error, `interrupted` among them when it takes too many steps."""
         self._mode = mode
         self._left = MAX_STEPS
@@ -136,7 +138,9 @@ class Database:
         finally:
             self._connection.set_authorizer(self._authorize)
 
-    def rows(self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ) -> list[JsonObject]:
+    def rows(
+        self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ
+    ) -> list[JsonObject]:
         """The rows of one statement as objects."""
         cursor = self.run(sql, parameters, mode=mode)
         names = [column[0] for column in cursor.description or ()]
@@ -160,7 +164,7 @@ class Database:
         return frozenset(found)
 
     @contextmanager
-    def savepoint(self, name: str, *, keep: bool) -> Iterator[None]:
+    def savepoint(self, name: str, *, keep: bool) -> Generator[None]:
         """A block that is one unit: undone on an exception, and at its end unless `keep`."""
         self.run(f"savepoint {name}", mode=Mode.OWN)
         try:

@@ -31,7 +31,9 @@ def fill(spec: ServiceSpec, document: Document, *, seed: int, counts: Mapping[st
     for table in counts:
         if table not in spec.rows:
             raise document.error(("rows",), f"no rows are generated for the table {table!r}", nearest(table, spec.rows))
-    database.run(f"create table {SEQUENCE} (format text primary key, value integer not null) without rowid", mode=Mode.OWN)
+    database.run(
+        f"create table {SEQUENCE} (format text primary key, value integer not null) without rowid", mode=Mode.OWN
+    )
     database.run("begin", mode=Mode.OWN)
     for table, blocks in spec.rows.items():
         _Filler(database, spec, document, table, seed).fill(blocks, counts.get(table))
@@ -68,7 +70,9 @@ def _define(database: Database, spec: ServiceSpec, document: Document) -> None:
         _define_one(database, statement, document, (first or 0) + begun)
         statement = ""
     if re.sub(r"--.*", "", statement).strip():
-        raise InputError("the last statement does not end", remedy="add a semicolon", file=document.path, line=first, place="schema")
+        raise InputError(
+            "the last statement does not end", remedy="add a semicolon", file=document.path, line=first, place="schema"
+        )
     for table in tables_of(database):
         try:
             database.run(f'select rowid from "{table}" limit 0', mode=Mode.OWN)
@@ -114,7 +118,9 @@ class _Filler:
         """Insert the rows of all blocks."""
         counted = [block for block in blocks if block.rows is None and block.each is None]
         if count is not None and len(counted) != 1:
-            raise self.document.error(("rows", self.table), "the row count can only be varied where one block has a plain count")
+            raise self.document.error(
+                ("rows", self.table), "the row count can only be varied where one block has a plain count"
+            )
         for index, block in enumerate(blocks):
             place: Place = ("rows", self.table) if len(blocks) == 1 else ("rows", self.table, index)
             self._fill_block(block, index, place, count if block in counted else None)
@@ -151,7 +157,9 @@ class _Filler:
     def _check_columns(self, given: Mapping[str, JsonValue], place: Place) -> None:
         for name in given:
             if name not in self.columns:
-                raise self.document.error((*place, name), f"the table {self.table!r} has no column {name!r}", nearest(name, self.columns))
+                raise self.document.error(
+                    (*place, name), f"the table {self.table!r} has no column {name!r}", nearest(name, self.columns)
+                )
 
     def _compile(self, source: JsonValue, place: Place) -> Generator:
         try:
@@ -166,9 +174,17 @@ class _Filler:
         try:
             return self.database.rows(f'select * from "{block.each}"{condition} order by rowid')
         except sqlite3.Error as error:
-            raise self.document.error((*place, "each"), f"the rows of {block.each!r} cannot be read: {explain(error)}") from None
+            raise self.document.error(
+                (*place, "each"), f"the rows of {block.each!r} cannot be read: {explain(error)}"
+            ) from None
 
-    def _generate(self, generators: Mapping[str, Generator], streams: Mapping[str, Stream], parent: Mapping[str, Cell], place: Place) -> None:
+    def _generate(
+        self,
+        generators: Mapping[str, Generator],
+        streams: Mapping[str, Stream],
+        parent: Mapping[str, Cell],
+        place: Place,
+    ) -> None:
         self.seq += 1
         row = Row({}, parent, self.seq, Stream(0), self.database, self.start, self.pools)
         for name, generator in generators.items():
@@ -187,9 +203,13 @@ class _Filler:
         names = ", ".join(f'"{name}"' for name in values)
         marks = ", ".join("?" * len(values))
         try:
-            self.database.run(f'insert into "{self.table}" ({names}) values ({marks})', tuple(values.values()), mode=Mode.WRITE)
+            self.database.run(
+                f'insert into "{self.table}" ({names}) values ({marks})', tuple(values.values()), mode=Mode.WRITE
+            )
         except (sqlite3.Error, OverflowError) as error:
-            raise self.document.error(place, f"row {self.seq} of {self.table!r} is refused by the schema: {error}") from None
+            raise self.document.error(
+                place, f"row {self.seq} of {self.table!r} is refused by the schema: {error}"
+            ) from None
 
 
 def _cell(value: JsonValue) -> Cell:
@@ -202,7 +222,10 @@ def _cell(value: JsonValue) -> Cell:
 
 def _watch(database: Database) -> None:
     """Triggers that note which rows an episode touches: the diff of a state then costs only what changed."""
-    database.run(f"create table {CHANGES} (name text not null, row integer not null, primary key (name, row)) without rowid", mode=Mode.OWN)
+    database.run(
+        f"create table {CHANGES} (name text not null, row integer not null, primary key (name, row)) without rowid",
+        mode=Mode.OWN,
+    )
     note, once = f"insert into {CHANGES} values", "on conflict do nothing;"
     for table in tables_of(database):
         bodies = {
@@ -211,4 +234,7 @@ def _watch(database: Database) -> None:
             "delete": f"{note} ('{table}', old.rowid) {once}",
         }
         for action, body in bodies.items():
-            database.run(f'create trigger "{RESERVED}_{table}_{action}" after {action} on "{table}" begin {body} end', mode=Mode.OWN)
+            database.run(
+                f'create trigger "{RESERVED}_{table}_{action}" after {action} on "{table}" begin {body} end',
+                mode=Mode.OWN,
+            )

@@ -13,7 +13,7 @@ from simtrain.errors import InputError, nearest
 from simtrain.seeding import Stream
 from simtrain.types import JsonObject, JsonValue
 from simtrain.worlds.service.database import Cell, Database
-from simtrain.worlds.service.names import COMPANY_STEMS, NAMED
+from simtrain.worlds.service.names import NAMED, POOLS
 
 DAY = 86400.0
 MAX_TRIES = 2000
@@ -66,7 +66,9 @@ def _constant(value: Cell) -> Generator:
 
 def _named(name: str) -> Generator:
     if name not in NAMED:
-        raise InputError(f"unknown generator {name!r}", remedy=nearest(name, NAMED) + " (fixed text is written {value: text})")
+        raise InputError(
+            f"unknown generator {name!r}", remedy=nearest(name, NAMED) + " (fixed text is written {value: text})"
+        )
     make = NAMED[name]
     return lambda row: make(row.stream)
 
@@ -94,7 +96,9 @@ def _field(name: str, row: Row) -> Cell:
 def _mapping(source: JsonObject) -> Generator:
     kinds = [key for key in source if key in _OPTIONS]
     if len(kinds) != 1:
-        raise InputError("a generator mapping names exactly one generator", remedy=f"one of {', '.join(sorted(_OPTIONS))}")
+        raise InputError(
+            "a generator mapping names exactly one generator", remedy=f"one of {', '.join(sorted(_OPTIONS))}"
+        )
     kind = kinds[0]
     allowed = {kind, "null", "unique", *_OPTIONS[kind]}
     for key in source:
@@ -173,7 +177,10 @@ def _bound(source: JsonValue) -> Callable[[Row], float]:
             return row.start + shift
         value = row.values.get(base, row.parent.get(base))
         if not isinstance(value, str):
-            raise InputError(f"the bound {source!r} needs an earlier column {base!r} with a date", remedy=nearest(base, [*row.values, *row.parent, "start"]))
+            raise InputError(
+                f"the bound {source!r} needs an earlier column {base!r} with a date",
+                remedy=nearest(base, [*row.values, *row.parent, "start"]),
+            )
         return instant(value) + shift
 
     return moment
@@ -270,7 +277,7 @@ def _email(source: JsonObject) -> Generator:
         if not isinstance(name, str):
             raise InputError(f"email needs an earlier text column, not {column!r}", remedy=nearest(column, row.values))
         local = re.sub(r"[^a-z0-9]+", ".", name.lower().encode("ascii", "ignore").decode()).strip(".") or "contact"
-        host = domain or f"{row.stream.choose(COMPANY_STEMS).lower()}.example"
+        host = domain or f"{row.stream.choose(POOLS['company_stems']).lower()}.example"
         taken = row.pools.setdefault("email", [])
         found, number = f"{local}@{host}", 1
         while found in taken:

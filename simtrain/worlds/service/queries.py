@@ -80,8 +80,12 @@ def _split_alias(alias: str) -> tuple[str, Callable[[JsonValue], JsonValue] | No
     return (name, _CONVERTERS[kind]) if name and kind in _CONVERTERS else (alias, None)
 
 
-def _object(converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]], row: tuple[JsonValue, ...]) -> JsonObject:
-    return {name: cell if convert is None else convert(cell) for (name, convert), cell in zip(converters, row, strict=True)}
+def _object(
+    converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]], row: tuple[JsonValue, ...]
+) -> JsonObject:
+    return {
+        name: cell if convert is None else convert(cell) for (name, convert), cell in zip(converters, row, strict=True)
+    }
 
 
 def _convert(convert: Callable[[JsonValue], JsonValue] | None, cell: JsonValue) -> JsonValue:
@@ -100,7 +104,9 @@ class Reply:
         given: JsonObject = {"items": source} if isinstance(source, str) else source
         if given and set(given) <= _SHAPES:
             key, query = _query(given, page)
-            self.parts, self.whole = ({"items": query}, None) if query.shape == "rows" else ({key: query}, query if key == "one" else None)
+            self.parts, self.whole = (
+                ({"items": query}, None) if query.shape == "rows" else ({key: query}, query if key == "one" else None)
+            )
         else:
             for name, part in given.items():
                 first = page if not any(query.page for query in self.parts.values()) else None
@@ -116,8 +122,9 @@ class Reply:
             if result is None and query.shape == "one":
                 raise ToolError(query.missing.render(values) if query.missing else "Not found.")
             if query.page is not None:
-                more = len(result) > query.page
-                found[name] = result[: query.page]
+                rows = cast(list[JsonObject], result)
+                more = len(rows) > query.page
+                found[name] = rows[: query.page]
                 found["next_cursor"] = write_cursor(cast(int, values["_offset"]) + query.page) if more else None
             else:
                 found[name] = result
@@ -141,7 +148,11 @@ def _query(source: JsonObject, page: int | None) -> tuple[str, Query]:
         spec = ReadSpec.model_validate(source)
     except ValidationError:
         raise InputError("a query is SQL, or one of {one: SQL, missing: text}, {rows: SQL}, {value: SQL}") from None
-    given = [(shape, sql) for shape, sql in (("one", spec.one), ("rows", spec.rows), ("value", spec.value)) if sql is not None]
+    given = [
+        (shape, sql)
+        for shape, sql in (("one", spec.one), ("rows", spec.rows), ("value", spec.value))
+        if sql is not None
+    ]
     if len(given) != 1:
         raise InputError("a query needs exactly one of one, rows, value")
     shape, sql = given[0]
@@ -168,7 +179,9 @@ def read_cursor(cursor: JsonValue) -> int:
             return int(offset)
     except (ValueError, binascii.Error):
         pass
-    raise ToolError("Invalid cursor. Pass next_cursor of the reply before, or leave cursor out to start at the first page.")
+    raise ToolError(
+        "Invalid cursor. Pass next_cursor of the reply before, or leave cursor out to start at the first page."
+    )
 
 
 def is_interruption(error: sqlite3.Error) -> bool:

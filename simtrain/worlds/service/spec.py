@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from hashlib import blake2b
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
@@ -15,6 +15,7 @@ from simtrain.types import JsonObject, JsonValue, canonical
 from simtrain.world import Variant, World
 
 IDENTIFIER = r"^[A-Za-z_]\w*$"
+Constraint: TypeAlias = Literal["unique", "check", "not_null", "foreign_key"]
 Name: TypeAlias = Annotated[str, Field(pattern=IDENTIFIER)]
 
 
@@ -57,21 +58,27 @@ class Block(_Spec):
     columns: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
 
 
-def _blocks(value: Any) -> Any:
+_BLOCK_KEYS = frozenset({"rows", "count", "each", "with"})
+
+
+def _blocks(value: object) -> object:
+    """One block, a list of blocks, or a list of literal rows: always as a list of blocks."""
     if isinstance(value, dict):
-        return [value]
-    if isinstance(value, list) and value and not any({"rows", "count", "each", "with"} & set(item) for item in value if isinstance(item, dict)):
-        return [{"rows": value}]
-    return value
+        return [cast(object, value)]
+    if not isinstance(value, list) or not value:
+        return cast(object, value)
+    items = cast(list[object], value)
+    blocks = any(not _BLOCK_KEYS.isdisjoint(cast(JsonObject, item)) for item in items if isinstance(item, dict))
+    return items if blocks else [{"rows": items}]
 
 
 class Refusal(_Spec):
     """A precondition: when `if` holds, or `unless` does not, the call is refused with the error text."""
 
-    holds: str | None = Field(None, alias="if")
+    holds: str | None = Field(default=None, alias="if")
     unless: str | None = None
     error: str
-    label: str | None = Field(None, alias="as")
+    label: str | None = Field(default=None, alias="as")
 
 
 class ReadSpec(_Spec):
@@ -108,14 +115,14 @@ class ToolSource(_Spec):
     output: dict[str, JsonValue] | None = None
     let: dict[Name, str] = Field(default_factory=dict)
     ids: dict[Name, str] = Field(default_factory=dict)
-    refuse: list[Refusal] = Field(default_factory=list)
+    refuse: list[Refusal] = Field(default_factory=list[Refusal])
     write: list[str] = Field(default_factory=list)
     read: str | dict[str, JsonValue] | None = None
-    page: int | None = Field(None, ge=1, le=1000)
+    page: int | None = Field(default=None, ge=1, le=1000)
     text: str | None = None
     handler: str | None = None
     writes: bool | None = None
-    errors: dict[Literal["unique", "check", "not_null", "foreign_key"], str] = Field(default_factory=dict)
+    errors: dict[Constraint, str] = Field(default_factory=dict[Constraint, str])
 
 
 class ServiceSpec(_Spec):
@@ -180,5 +187,8 @@ class ServiceSource:
             if not optional:
                 required.append(name)
         if tool.page is not None:
-            properties.setdefault("cursor", {"type": "string", "description": "Cursor of the page to fetch, from next_cursor of the reply before."})
+            properties.setdefault(
+                "cursor",
+                {"type": "string", "description": "Cursor of the page to fetch, from next_cursor of the reply before."},
+            )
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

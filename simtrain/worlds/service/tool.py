@@ -39,7 +39,23 @@ class Refused(ToolError):
 class Tool:
     """A compiled tool. `writes` says whether it may change the world; `rules` are the names of its preconditions."""
 
-    __slots__ = ("_defaults", "_handler", "_ids", "_lets", "_refusals", "_reply", "_text", "_texts", "_writes", "name", "paged", "rules", "source", "spec", "writes")
+    __slots__ = (
+        "_defaults",
+        "_handler",
+        "_ids",
+        "_lets",
+        "_refusals",
+        "_reply",
+        "_text",
+        "_texts",
+        "_writes",
+        "name",
+        "paged",
+        "rules",
+        "source",
+        "spec",
+        "writes",
+    )
 
     def __init__(self, source: ToolSource, *, input_schema: JsonObject, errors: ErrorTexts) -> None:
         """Raises InputError for what does not compile; SQL itself is checked by `check`."""
@@ -58,7 +74,12 @@ class Tool:
         self._lets = list(source.let.items())
         self._ids = list(source.ids.items())
         self._refusals = [
-            (item.label or f"{source.name}[{index}]", item.holds or item.unless or "", item.holds is not None, Text(item.error))
+            (
+                item.label or f"{source.name}[{index}]",
+                item.holds or item.unless or "",
+                item.holds is not None,
+                Text(item.error),
+            )
             for index, item in enumerate(source.refuse)
         ]
         self.rules = tuple(label for label, *_ in self._refusals)
@@ -66,7 +87,9 @@ class Tool:
         self._text = Text(source.text) if source.text else None
         self._texts = {**errors.model_dump(), **source.errors}
         properties = cast(JsonObject, input_schema.get("properties", {}))
-        self._defaults: JsonObject = {name: cast(JsonObject, schema).get("default") for name, schema in properties.items()}
+        self._defaults: JsonObject = {
+            name: cast(JsonObject, schema).get("default") for name, schema in properties.items()
+        }
         self.spec = ToolSpec(source.name, " ".join(source.description.split()), input_schema, None, self.writes)
 
     def check(self, database: Database) -> None:
@@ -95,17 +118,26 @@ class Tool:
     def output_schema(self) -> JsonObject | None:
         """The JSON Schema of the structured reply; None for a handler that states none."""
         if self.source.output is not None:
-            return cast(JsonObject, self.source.output)
+            return self.source.output
         if self._reply is not None:
             return self._reply.schema()
-        return {"type": "object", "properties": {"ok": {"const": True}}, "required": ["ok"]} if self._handler is None else None
+        return (
+            {"type": "object", "properties": {"ok": {"const": True}}, "required": ["ok"]}
+            if self._handler is None
+            else None
+        )
 
     def prepare(self, database: Database, arguments: JsonObject) -> dict[str, JsonValue]:
         """The values that SQL sees, with every precondition checked. Raises ToolError."""
-        values: dict[str, JsonValue] = {**self._defaults, **arguments, "now": database.moment, "today": database.moment[:10]}
+        values: dict[str, JsonValue] = {
+            **self._defaults,
+            **arguments,
+            "now": database.moment,
+            "today": database.moment[:10],
+        }
         for name, value in arguments.items():
             if isinstance(value, list | dict):
-                values[name] = encode(value)
+                values[name] = encode(cast(object, value))
         if self.paged:
             values["_offset"] = read_cursor(values.get("cursor"))
             values["_limit"] = cast(int, self.source.page) + 1
@@ -190,7 +222,9 @@ def _prepare(database: Database, sql: str, known: set[str], mode: Mode, place: s
     except (sqlite3.Error, sqlite3.Warning) as error:
         denied = "not authorized" in str(error) or "prohibited" in str(error)
         problem = "the SQL may not do this" if denied else f"the SQL does not compile: {error}"
-        raise InputError(problem, remedy="writing belongs in `write`; see docs/worlds.md" if denied else None, place=place) from None
+        raise InputError(
+            problem, remedy="writing belongs in `write`; see docs/worlds.md" if denied else None, place=place
+        ) from None
 
 
 def _check_names(text: Text, known: set[str], place: str) -> None:

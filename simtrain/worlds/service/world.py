@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from typing import cast
@@ -52,7 +52,9 @@ class ServiceWorld(World):
                 raise relocated from None
             self.compiled[tool.name] = tool
             found = tool.spec
-            specs.append(ToolSpec(found.name, found.description, found.input_schema, tool.output_schema(), found.writes))
+            specs.append(
+                ToolSpec(found.name, found.description, found.input_schema, tool.output_schema(), found.writes)
+            )
         self.tools = tuple(specs)
         self.rules = tuple(rule for tool in self.compiled.values() for rule in tool.rules)
 
@@ -155,7 +157,7 @@ class ServiceState(WorldState):
             raise InputError(f"the SQL fails: {explain(error)}") from None
 
     @contextmanager
-    def savepoint(self) -> Iterator[None]:
+    def savepoint(self) -> Generator[None]:
         if self._own is None:
             try:
                 yield
@@ -183,7 +185,9 @@ class ServiceState(WorldState):
                 yield Change(rowid, before, after)
 
     def fork(self) -> ServiceState:
-        other = ServiceState(self.world, None if self._own is None else Database(self._own.serialize(), moment=self._own.moment))
+        other = ServiceState(
+            self.world, None if self._own is None else Database(self._own.serialize(), moment=self._own.moment)
+        )
         other.clock.moment = self.clock.moment
         return other
 
@@ -230,7 +234,10 @@ def _restore(world: ServiceWorld, changes: Changes) -> Database:
         if table not in known:
             raise InputError(f"the world {world.name!r} has no table {table!r}", remedy=nearest(table, known))
         columns = columns_of(database, table)
-        database.run(f"delete from \"{table}\" where rowid in ({','.join(str(int(change.rowid)) for change in rows)})", mode=Mode.OWN)
+        database.run(
+            f'delete from "{table}" where rowid in ({",".join(str(int(change.rowid)) for change in rows)})',
+            mode=Mode.OWN,
+        )
         names = ", ".join(f'"{name}"' for name in columns)
         marks = ", ".join("?" * (len(columns) + 1))
         for change in rows:

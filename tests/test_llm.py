@@ -367,3 +367,17 @@ def test_more_calls_than_a_default_pool_holds_are_in_flight_at_once() -> None:
     with FakeOpenAI(last_releases) as server:
         play(run, ChatClient("fake", base_url=server.url))
     assert arrived == 150
+
+
+def test_closing_waits_for_the_calls_in_flight_and_later_calls_work() -> None:
+    async def run(client: ChatClient) -> list[Completion]:
+        async def one() -> Completion:
+            answer = await client.complete(QUESTION)
+            await client.close()
+            return answer
+
+        return [*await asyncio.gather(*(one() for _ in range(20))), await one()]
+
+    with FakeOpenAI(lambda body: Say("Three."), latency=0.002) as server:
+        answers = play(run, ChatClient("fake", base_url=server.url, attempts=1))
+    assert isinstance(answers, list) and [answer.text for answer in answers] == ["Three."] * 21

@@ -188,6 +188,7 @@ def test_a_table_is_read_from_json() -> None:
         "| order_id | total |\n|---|---|\n| O1 | 1 | 2 |",
         "| order_id | total |\n|---|---|\n| O1 | 1 |\n\n| order_id | total |\n|---|---|\n| O2 | 2 |",
         "order_id,total\nO1,1,234.50",
+        "| order_id | total | total |\n|---|---|---|\n| O1 | 1 | 2 |",
         "[1, 2]",
         '[{"a": 1}]',
         '[{"order_id": {"x": 1}, "total": 1}]',

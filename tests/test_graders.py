@@ -241,7 +241,7 @@ def test_nothing_forbidden_is_a_gate_that_stays_open() -> None:
     [
         ({"sql": ["select count(*) from refunds"]}, "sql[0] found something"),
         ({"sql": ["select 0", "select id from refunds"]}, "sql[1] found something"),
-        ({"sql": ["select * from refunds"]}, "sql[0] found something"),
+        ({"sql": ["select null as note, id from refunds"]}, "sql[0] found something"),
         ({"tables": ["refunds"]}, "1 rows of refunds changed"),
         ({"tools": ["*.refund"]}, "orders.refund was called (step 1)"),
     ],

@@ -221,10 +221,8 @@ class _Prover:
             step = next(
                 (ours for ours, theirs in zip(oracle.steps, played.steps, strict=False) if ours != theirs), None
             )
-            self._note(
-                episode,
-                f"the reply of {step.action.tool if step else 'a tool'} depends on an order that its SQL leaves open; complete its ORDER BY",
-            )
+            tool = step.action.tool if step else "a tool"
+            self._note(episode, f"the reply of {tool} depends on an order that its SQL leaves open; complete its ORDER BY")
 
 
 def _leaves(value: JsonValue) -> Iterator[JsonValue]:

@@ -56,8 +56,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined, keep_trailing_newline=False, cache_size=0)
         kept: dict[str, Any] = {name: self.filters[name] for name in _FILTERS}
-        self.filters.clear()
-        self.filters.update(kept, counted=_counted, money=_money, tojson=encode)  # Jinja's own tojson escapes for HTML
+        # Jinja's own tojson escapes for HTML.
+        self.filters = {**kept, "counted": _counted, "money": _money, "tojson": encode}
         self.globals.clear()
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -107,8 +108,9 @@ def test_a_value_outside_0_and_1_is_a_failure(value: float | None) -> None:
     assert graded.rewards[0].error
 
 
-def test_an_episode_that_the_simulator_spoilt_is_not_graded() -> None:
-    spoilt = replace(episode(), stop=Stop("failed", "simulator", "no answer from the world model"), reward=1.0)
+@pytest.mark.parametrize("blame", ["simulator", None])
+def test_an_episode_that_failed_through_no_fault_of_the_agent_is_not_graded(blame: Literal["simulator"] | None) -> None:
+    spoilt = replace(episode(), stop=Stop("failed", blame, "no answer from the world model"), reward=1.0)
     graded = run(Grading("fine", 1, False, Fixed(value=1)), trajectory=spoilt)
     assert (graded.reward, graded.rewards) == (None, ())
 

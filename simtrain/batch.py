@@ -42,7 +42,12 @@ class RunResult:
 
 
 async def make_ready(scenarios: Sequence[Scenario], agent: Agent) -> None:
-    """Check, before anything is played, that all that answers, plays and grades can be reached. Raises InputError."""
+    """Check, before anything is played, that the agent can play every scenario and that all who answer, play and grade can be reached.
+
+    Raises InputError.
+    """
+    for scenario in scenarios:
+        agent.check(scenario)
     await agent.ready()
     for scenario in scenarios:
         for answering in scenario.answering:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from simtrain.journal import Journal
 from simtrain.plugin import Plugin
 from simtrain.reference import Plan
 from simtrain.types import JsonObject, JsonValue, Message, Observation, ToolSpec
+
+if TYPE_CHECKING:
+    from simtrain.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,10 @@ StepFunction: TypeAlias = Callable[[str, JsonObject], Awaitable[Observation]]
 
 class Agent(Plugin):
     """Plays episodes: a `Policy`, which only decides, or a `Loop`, which brings its own loop."""
+
+    def check(self, scenario: Scenario) -> None:
+        """Refuse, with an InputError, a scenario that this agent cannot play: asked before anything is played."""
+        return
 
     async def ready(self) -> None:
         """Check once, before any episode, that what the agent needs can be reached. Raises InputError."""

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from simtrain.agent.plan import PlanPlayer, Walk
-from simtrain.errors import InputError
-from simtrain.policy import Briefing, Player, Policy
+from typing import ClassVar, Literal
+
+from simtrain.agent.plan import PlanPolicy, Walk, Walking
+from simtrain.policy import Briefing
+from simtrain.reference import Plan
 
 
-class Oracle(Policy):
+class Oracle(PlanPolicy):
     """Carries out the scenario's reference plan, exactly."""
 
-    def player(self, briefing: Briefing) -> Player:
-        """Raises InputError when the scenario has no reference."""
-        if briefing.reference is None:
-            raise InputError("the scenario has no `reference` plan", remedy="add one, or choose another agent")
-        return PlanPlayer(Walk(briefing.reference, briefing.stated).run())
+    def walk(self, plan: Plan, briefing: Briefing) -> Walking:
+        """Every step as it is written."""
+        return Walk(plan, briefing.stated).run()
 
 
-class Wrong(Policy):
+class Wrong(PlanPolicy):
     """Carries out the scenario's `wrong` plan: a plausible mistake that the rubric must catch."""
 
-    def player(self, briefing: Briefing) -> Player:
-        """Raises InputError when the scenario has no wrong plan."""
-        if briefing.wrong is None:
-            raise InputError("the scenario has no `wrong` plan", remedy="add one, or choose another agent")
-        return PlanPlayer(Walk(briefing.wrong, briefing.stated, tolerant=True).run())
+    key: ClassVar[Literal["reference", "wrong"]] = "wrong"
+
+    def walk(self, plan: Plan, briefing: Briefing) -> Walking:
+        """Every step as it is written; one that cannot be evaluated is passed over."""
+        return Walk(plan, briefing.stated, tolerant=True).run()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, TypeAlias, cast
 
 from simtrain.errors import AgentFault, InputError
 from simtrain.journal import Journal
+from simtrain.policy import Briefing, Player, Policy
 from simtrain.reference import AnyStep, CallStep, EachStep, Plan, SetStep
 from simtrain.templates import Value, expression
 from simtrain.types import Action, JsonObject, JsonValue, Message, Observation, encode
+
+if TYPE_CHECKING:
+    from simtrain.scenario import Scenario
 
 NEXT_CURSOR = "next_cursor"
 MAX_PAGES = 200
@@ -188,3 +193,28 @@ class PlanPlayer:
             raise AgentFault(f"the plan cannot go on: {error}") from None
         self._count += 1
         return Message(calls=(Action(f"call_{self._count}", planned.tool, planned.arguments),))
+
+
+class PlanPolicy(Policy):
+    """A policy that carries out one of a scenario's plans, the one under `key`."""
+
+    key: ClassVar[Literal["reference", "wrong"]] = "reference"
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises InputError when the scenario has no such plan."""
+        if getattr(scenario.spec, self.key) is None:
+            raise scenario.document.relocate(self._missing(), ())
+
+    def player(self, briefing: Briefing) -> Player:
+        """Raises InputError when the scenario has no such plan."""
+        plan = cast("Plan | None", getattr(briefing, self.key))
+        if plan is None:
+            raise self._missing()
+        return PlanPlayer(self.walk(plan, briefing))
+
+    @abstractmethod
+    def walk(self, plan: Plan, briefing: Briefing) -> Walking:
+        """How the plan is carried out in one episode."""
+
+    def _missing(self) -> InputError:
+        return InputError(f"the scenario has no `{self.key}` plan", remedy="add one, or choose another agent")

@@ -6,26 +6,27 @@ from collections.abc import Generator, Mapping
 
 from pydantic import Field
 
-from simtrain.agent.plan import Calling, Planned, PlanPlayer, Walk, Walking, declining
+from simtrain.agent.plan import Calling, Planned, PlanPolicy, Walk, Walking, declining
 from simtrain.agent.recovery import Trouble, diagnose, mend
 from simtrain.errors import InputError
-from simtrain.policy import Briefing, Player, Policy
+from simtrain.policy import Briefing
+from simtrain.reference import Plan
 from simtrain.types import Observation, ToolSpec
 
 
-class Resilient(Policy):
-    """The reference plan with recovery: retries what may pass, mends arguments by the error and the schema, follows cursors, verifies a write before
-    repeating it, switches to an equivalent tool, and abstains honestly when every path is closed.
+class Resilient(PlanPolicy):
+    """The reference plan with recovery skills.
+
+    Retries what may pass, mends arguments by the error and the schema, follows cursors, verifies a write before repeating it,
+    switches to an equivalent tool, and abstains honestly when every path is closed.
     """
 
     retries: int = Field(default=4, ge=0, description="How often one call is repeated.")
 
-    def player(self, briefing: Briefing) -> Player:
-        """Raises InputError when the scenario has no reference."""
-        if briefing.reference is None:
-            raise InputError("the scenario has no `reference` plan", remedy="add one, or choose another agent")
+    def walk(self, plan: Plan, briefing: Briefing) -> Walking:
+        """Every call with recovery; where the plan cannot go on, the task is declined."""
         caller = _Recovering(briefing, self.retries)
-        return PlanPlayer(_honest(Walk(briefing.reference, briefing.stated, call=caller.call).run(), caller))
+        return _honest(Walk(plan, briefing.stated, call=caller.call).run(), caller)
 
 
 def _honest(walking: Walking, caller: _Recovering) -> Walking:

@@ -11,5 +11,5 @@ class Naive(PlanPolicy):
     """The reference plan, carelessly: first pages only, errors passed over, success claimed at the end."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Cursors are not followed, and what an error makes impossible is passed over."""
-        return Walk(plan, briefing.stated, follow_pages=False, tolerant=True).run()
+        """First pages only; what cannot be done is passed over and claimed done."""
+        return Walk(plan, briefing.stated, careless=True).run()

@@ -60,10 +60,12 @@ async def rollout(
     scenario: Scenario, agent: Agent | str = "resilient", *, case: int = 0, seed: int = 0, attempt: int = 0
 ) -> Trajectory:
     """Play one episode of a scenario and grade it. What goes wrong inside the episode is in the trajectory's `stop`. Raises InputError."""
-    player = build_agent(agent) if isinstance(agent, str) else agent
-    name = agent if isinstance(agent, str) else type(agent).__name__
+    played = episode(scenario, case=case, seed=seed, attempt=attempt)
+    if isinstance(agent, Agent):
+        return await play_rollout(played, agent, name=type(agent).__name__)
+    player = build_agent(agent)
     try:
-        return await play_rollout(episode(scenario, case=case, seed=seed, attempt=attempt), player, name=name)
+        return await play_rollout(played, player, name=agent)
     finally:
         await player.close()
 

@@ -17,10 +17,11 @@ from simtrain.seeding import Stream, derive
 from simtrain.toolbox import Toolbox
 from simtrain.trajectory import Event, Step
 from simtrain.triggers import Trigger
-from simtrain.types import Action, Observation, Provenance, ToolSpec
+from simtrain.types import Action, Observation, Provenance, ToolSpec, encode
 from simtrain.world import FinishedWorld, World, WorldState
 
 PROXY = Provenance("proxy")
+MAX_MALFORMED = 2000
 
 
 class Proxy:
@@ -96,6 +97,7 @@ class Proxy:
 
     async def step(self, action: Action) -> Observation:
         """Carry out one action and record it. Raises SimulatorFault when nobody could answer."""
+        action = recordable(action)
         clock = self.state.clock
         clock.tick()
         begun = clock.now
@@ -180,6 +182,15 @@ class Proxy:
             return None
         with self.state.savepoint():
             return self.state.answer(request)
+
+
+def recordable(action: Action) -> Action:
+    """The action, with arguments that are no JSON (huge integers, foreign objects, endless nesting) turned into malformed ones."""
+    try:
+        encode(action.arguments)
+    except TypeError:
+        return Action(action.id, action.tool, {}, repr(action.arguments)[:MAX_MALFORMED].encode("utf-8", "replace").decode())
+    return action
 
 
 def relabel(observation: Observation, label: str) -> Observation:

@@ -21,7 +21,7 @@ class Trouble(StrEnum):
 
 
 _AMBIGUOUS = re.compile(
-    r"tim(?:ed?|ing)[ -]?out|internal server error|not completed|connection (?:reset|closed|lost)|bad gateway|gateway",
+    r"tim(?:ed?|ing)[ -]?out|internal server error|not completed|connection (?:reset|closed|lost)|bad gateway|gateway time-?out",
     re.IGNORECASE,
 )
 _TRANSIENT = re.compile(

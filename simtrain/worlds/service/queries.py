@@ -53,19 +53,25 @@ class Query:
         self.missing = Text(missing) if missing else None
         stripped = sql.strip().rstrip(";")
         self.sql = f"{stripped}\nlimit :_limit offset :_offset" if page else stripped
-        self._converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]] | None = None
+        self._converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]] = []
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, known once the query ran."""
-        return [name for name, _ in self._converters or ()]
+        """The names of the columns, known once it has learnt them."""
+        return [name for name, _ in self._converters]
+
+    def learn(self, database: Database, values: Mapping[str, JsonValue]) -> None:
+        """Find out the columns without running the query. Raises InputError when two have the same name."""
+        cursor = database.run(f"select * from ({self.sql}) limit 0", values)
+        self._converters = [_split_alias(column[0]) for column in cursor.description]
+        for index, name in enumerate(self.columns):
+            if name in self.columns[:index] or name == "":
+                raise InputError(f"two columns are called {name!r}", remedy="name one with `as`")
 
     def fetch(self, database: Database, values: Mapping[str, JsonValue]) -> JsonValue:
         """The result in its shape; a paged list is one row longer than a page when there is more."""
         cursor = database.run(self.sql, values)
         converters = self._converters
-        if converters is None:
-            converters = self._converters = [_split_alias(column[0]) for column in cursor.description]
         if self.shape == "rows":
             return [_object(converters, row) for row in cursor]
         row = cursor.fetchone()
@@ -131,7 +137,7 @@ class Reply:
         return found if self.whole is None else next(iter(found.values()))
 
     def schema(self) -> JsonObject:
-        """A JSON Schema of the content, as far as columns tell; the queries must have run once."""
+        """A JSON Schema of the content, as far as columns tell; the queries must have learnt theirs."""
         if self.whole is not None:
             return _object_schema(self.whole)
         properties: JsonObject = {}

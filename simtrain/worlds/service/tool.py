@@ -111,7 +111,10 @@ class Tool:
                 _prepare(database, query.sql, known | paging, Mode.READ, f"read.{name}")
                 if query.missing:
                     _check_names(query.missing, known, f"read.{name}.missing")
-                query.fetch(database, {**nothing, "_limit": 0, "_offset": 0})
+                try:
+                    query.learn(database, {**nothing, "_limit": 0, "_offset": 0})
+                except InputError as error:
+                    raise error.at(place=f"read.{name}") from None
         if self._text is not None and self._reply is not None and self._reply.whole is None:
             _check_names(self._text, known | set(self._reply.parts) | {"next_cursor"}, "text")
 
@@ -177,7 +180,7 @@ class Tool:
             return _error(str(error))
         except sqlite3.IntegrityError as error:
             return _error(self._constraint(str(error)))
-        except (OverflowError, UnicodeEncodeError, sqlite3.DataError, orjson.JSONDecodeError):
+        except (OverflowError, UnicodeEncodeError, sqlite3.DataError, orjson.JSONDecodeError, orjson.JSONEncodeError):
             return _error(self._texts["bad_arguments"].format(tool=self.name, detail="a value is out of range"))
         except sqlite3.OperationalError as error:
             if is_interruption(error):

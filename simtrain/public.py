@@ -95,9 +95,12 @@ def run(
     )
 
 
-def grade(run_folder: str | Path) -> JsonObject:
-    """Grade a run folder again by its scenarios' present rubrics, without playing again; returns its summary. Raises InputError."""
-    return regrade(Path(run_folder))
+def grade(run_folder: str | Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:
+    """Grade a run folder again by its scenarios' present rubrics, without playing again; returns its summary. Raises InputError.
+
+    `on_graded` is called after each trajectory.
+    """
+    return regrade(Path(run_folder), on_graded=on_graded)
 
 
 def export(

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from simtrain.agent.choosing import build_agent
-from simtrain.assembly import paradigm_of
+from simtrain.assembly import load_scenario_file, paradigm_of
+from simtrain.catalog import find
 from simtrain.errors import InputError, SimtrainError
 from simtrain.grading import grade
 from simtrain.mutation import answer_changes, column_changes, state_changes
@@ -75,6 +76,7 @@ class _Prover:
         """Run every proof; problems are collected, one line each."""
         self.proof.cases = len(self.episodes)
         self._distinct_prompts()
+        self._has_its_twin()
         oracles: list[tuple[Episode, Trajectory]] = []
         for episode in self.episodes:
             try:
@@ -100,6 +102,17 @@ class _Prover:
         for (prompt, _), count in prompts.items():
             if count > 1:
                 self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
+
+    def _has_its_twin(self) -> None:
+        """The twin has the same prompt and the other outcome, so that the wording gives the outcome away to nobody."""
+        spec = self.scenario.spec
+        if spec.twin is None:
+            return
+        twin = load_scenario_file(find("scenarios", spec.twin, beside=self.scenario.document.path.parent), spec.twin).spec
+        if twin.prompt != spec.prompt:
+            self.proof.problems.append(f"the prompt of the twin {spec.twin!r} reads otherwise")
+        if twin.impossible is spec.impossible:
+            self.proof.problems.append(f"the twin {spec.twin!r} has the same outcome")
 
     def _nothing_leaks(self, episode: Episode) -> None:
         """No gold value stands in the prompt or in a tool's description; parameters, yes and no, and small numbers aside."""

@@ -138,7 +138,7 @@ class Proxy:
         index = self._routes.get(request.tool.name)
         if index is None:
             raise SimulatorFault(f"no world model answers {request.tool.name}")
-        return await self._answers[index](request)
+        return relabel(await self._answers[index](request), self._answering[index].label)
 
     def _fired(self, request: Request) -> list[tuple[int, int]]:
         """The perturbations that fire on this call: (place in the list, index of the matching call), outermost first."""

@@ -1,0 +1,1 @@
+"""One plug-in of each kind, as another package adds them by entry points."""

@@ -78,11 +78,13 @@ class Vary(_Spec):
     rows: list[dict[str, int]] = Field(default_factory=list[dict[str, int]])
 
 
-def _as_mapping(key: str) -> BeforeValidator:
+def _as_mapping(key: str, written: object) -> BeforeValidator:
+    """A list stands for a mapping with that list under `key`; `written` is the type of both forms, for JSON Schemas."""
+
     def wrap(value: object) -> object:
         return {key: cast(object, value)} if isinstance(value, list) else value
 
-    return BeforeValidator(wrap)
+    return BeforeValidator(wrap, json_schema_input_type=written)
 
 
 def _pack(value: object) -> object:
@@ -99,19 +101,23 @@ class ScenarioSpec(_Spec):
     world: str
     prompt: str = Field(min_length=1)
     system: str | None = None
-    cases: Annotated[Cases, _as_mapping("rows")] = Field(default_factory=lambda: Cases(rows=[{}]))
+    cases: Annotated[Cases, _as_mapping("rows", Cases | list[dict[str, JsonValue]])] = Field(
+        default_factory=lambda: Cases(rows=[{}])
+    )
     vary: Vary | None = None
     tools: list[str] = Field(default_factory=lambda: ["*"], min_length=1)
     equivalents: dict[str, list[str]] = Field(default_factory=dict)
     world_models: list[WorldModelUse] = Field(default_factory=lambda: [WorldModelUse(use="embedded")], min_length=1)
-    perturbations: list[Annotated[PerturbationUse | PackUse, BeforeValidator(_pack)]] = Field(
-        default_factory=list[PerturbationUse | PackUse]
-    )
+    perturbations: list[
+        Annotated[
+            PerturbationUse | PackUse, BeforeValidator(_pack, json_schema_input_type=PerturbationUse | PackUse | str)
+        ]
+    ] = Field(default_factory=list[PerturbationUse | PackUse])
     impossible: bool = False
     twin: str | None = Field(default=None, description="The family with the same prompt and the other outcome.")
     reference: Plan | None = None
     wrong: Plan | None = None
-    rubric: Annotated[Rubric, _as_mapping("graders")]
+    rubric: Annotated[Rubric, _as_mapping("graders", Rubric | list[GraderUse])]
     limits: Limits = Field(default_factory=Limits)
 
 

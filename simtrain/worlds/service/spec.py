@@ -27,7 +27,7 @@ class ClockSpec(_Spec):
     """Virtual time: where it starts and how far a tool call moves it."""
 
     start: str = DEFAULT_START
-    per_step: str | float = 20
+    per_step: str | float = 20.0
 
     @field_validator("start")
     @classmethod
@@ -70,6 +70,9 @@ def _blocks(value: object) -> object:
     items = cast(list[object], value)
     blocks = any(not _BLOCK_KEYS.isdisjoint(cast(JsonObject, item)) for item in items if isinstance(item, dict))
     return items if blocks else [{"rows": items}]
+
+
+_WrittenBlocks: TypeAlias = Block | list[Block] | list[dict[str, JsonValue]]
 
 
 class Refusal(_Spec):
@@ -134,7 +137,9 @@ class ServiceSpec(_Spec):
     seed: int = 0
     clock: ClockSpec = ClockSpec()
     tables: str = Field(alias="schema")
-    rows: dict[Name, Annotated[list[Block], BeforeValidator(_blocks)]] = Field(default_factory=dict)
+    rows: dict[Name, Annotated[list[Block], BeforeValidator(_blocks, json_schema_input_type=_WrittenBlocks)]] = Field(
+        default_factory=dict
+    )
     after: list[str] = Field(default_factory=list)
     errors: ErrorTexts = ErrorTexts()
     tools: list[ToolSource] = Field(min_length=1)

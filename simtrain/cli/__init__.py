@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import NoReturn
 
 import typer
 
-from simtrain.cli.options import fail
-from simtrain.errors import InputError
+from simtrain.cli.options import fail, fail_usage
+from simtrain.errors import InputError, SimtrainError
 
-COMMANDS = ("run", "validate", "list", "show")
+COMMANDS = ("run", "validate", "list", "show", "grade", "export", "schema", "init", "doctor")
 
 
 def build() -> typer.Typer:
@@ -28,7 +30,7 @@ def build() -> typer.Typer:
     app.callback(invoke_without_command=True)(_version)
     for name in COMMANDS:
         module = import_module(f"simtrain.cli.{name}_command")
-        app.command(name, help=module.HELP)(module.command)
+        app.command(name, help=module.HELP, short_help=module.HELP.partition("\n")[0])(module.command)
     return app
 
 
@@ -40,13 +42,23 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
         raise typer.Exit
 
 
-def main() -> None:
-    """The entry point: bad input is one line on standard error and exit code 2."""
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The entry point; `arguments` are those of the process unless given.
+
+    Ends with exit code 0, 1 (ran with failures) or 2: bad input, said in one line on standard error.
+    """
     try:
-        build()()
+        code = build()(args=arguments, prog_name="simtrain", standalone_mode=False)
     except InputError as error:
-        fail(error)
+        fail(str(error))
+    except SimtrainError as error:
+        fail(str(error), code=1)
+    except typer.TyperException as error:
+        fail_usage(error)
     except BrokenPipeError:
         # Whoever read our output has gone; Python would complain once more while closing it.
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+    sys.exit(code)

@@ -12,14 +12,18 @@ from simtrain.cli.options import console, print_json
 if TYPE_CHECKING:
     from simtrain.types import JsonObject
 
-HELP = """List what there is: scenarios, worlds, perturbations, agents, graders, exporters, world models.
+HELP = """List scenarios, worlds, perturbations, agents, graders, ...
 
+Names are looked up in the working folder, in the folders on SIMTRAIN_PATH, and
+in what ships. --json adds files, knobs and more.
+
+\b
 Examples:
-
   simtrain list scenarios
-
   simtrain list graders --json
 """
+
+COLUMNS = {"scenarios": ("name", "about"), "worlds": ("name", "kind", "tools", "about")}
 
 
 class Listed(StrEnum):
@@ -39,42 +43,24 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print names and one line about each."""
-    rows = _from_files(kind) if kind in ("scenarios", "worlds") else _from_table(kind)
+    from simtrain.cli.listing import packs, plugins, scenarios, worlds
+
+    makers = {
+        Listed.scenarios: scenarios,
+        Listed.worlds: worlds,
+        Listed.perturbations: lambda: [*plugins("perturbations"), *packs()],
+    }
+    rows = makers[kind]() if kind in makers else plugins(kind.value)
     if as_json:
         print_json(rows)
         return
-    from rich.table import Table
+    from simtrain.cli.tables import rows_table
 
-    table = Table(*(rows[0] if rows else {"name": ""}))
-    for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
-    console().print(table)
+    console().print(rows_table([_shown(row) for row in rows], COLUMNS.get(kind.value, ("name", "about"))))
 
 
-def _from_files(kind: Listed) -> list[JsonObject]:
-    from simtrain.catalog import names
-    from simtrain.documents import read_document
-
-    rows: list[JsonObject] = []
-    for name, path in names("scenarios" if kind == "scenarios" else "worlds").items():
-        data = read_document(path).data
-        about = str(data.get("description") or data.get("prompt") or "").strip().splitlines()
-        shown = {"name": name, "world": data.get("world")} if kind == "scenarios" else {"name": name, "kind": data.get("kind"), "tools": len(data.get("tools") or [])}
-        rows.append({**shown, "about": about[0] if about else "", "file": str(path)})
-    return rows
-
-
-def _from_table(kind: Listed) -> list[JsonObject]:
-    from inspect import getdoc
-
-    from simtrain.registry import known, resolve
-
-    rows: list[JsonObject] = [{"name": name, "about": (getdoc(resolve(kind.value, name)) or "").splitlines()[0]} for name in known(kind.value)]
-    return rows + (_packs() if kind == "perturbations" else [])
-
-
-def _packs() -> list[JsonObject]:
-    from simtrain.catalog import names
-    from simtrain.documents import read_document
-
-    return [{"name": name, "about": f"pack: {read_document(path).data.get('description', '')}"} for name, path in names("perturbations").items()]
+def _shown(row: JsonObject) -> JsonObject:
+    """A row for people: lists are counted, a pack and an impossible family say so."""
+    mark = "pack: " if "severity" in row else "(impossible) " if row.get("impossible") else ""
+    counted: JsonObject = {name: len(row[name]) for name in ("tools",) if name in row}
+    return {**row, **counted, "about": f"{mark}{row['about']}"}

@@ -4,20 +4,39 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn
 
 from simtrain.errors import InputError
 
 if TYPE_CHECKING:
+    import typer
     from rich.console import Console
 
     from simtrain.types import JsonObject, JsonValue
 
 
-def fail(error: InputError) -> NoReturn:
-    """Print one line and end with exit code 2."""
-    print(f"error: {error}", file=sys.stderr)
-    sys.exit(2)
+def fail(message: str, *, code: int = 2) -> NoReturn:
+    """Print one line on standard error and end; exit code 2 stands for bad input."""
+    report(message)
+    sys.exit(code)
+
+
+def report(message: str) -> None:
+    """Print an error as one line. Names in it come from files that anybody may have written: control characters are shown, not sent."""
+    line = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in message)
+    print(f"error: {line}", file=sys.stderr)
+
+
+def fail_usage(error: typer.TyperException) -> NoReturn:
+    """End on a command line that cannot be read; without a command the help is printed instead."""
+    message = error.format_message()
+    if message.startswith("Usage:"):
+        print(message, file=sys.stderr)
+        sys.exit(2)
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "simtrain"
+    problem = " ".join(message.replace("Value error, ", "").split()).rstrip(".")
+    fail(f"{problem}; see {path} --help")
 
 
 def console() -> Console:
@@ -43,8 +62,10 @@ def knobs_from(pairs: Sequence[str]) -> JsonObject:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise InputError(f"{pair!r} is not name=value", remedy="write it like --with temperature=0.2")
+        if name in found:
+            raise InputError(f"--with {name} is given twice", remedy="keep one")
         try:
             found[name] = orjson.loads(value)
         except orjson.JSONDecodeError:
             found[name] = value
-    return cast("JsonObject", found)
+    return found

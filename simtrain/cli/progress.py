@@ -1,4 +1,4 @@
-"""A live display of a run: rate, success so far, time left; plain lines when the output is no terminal."""
+"""Live displays of long work: rate, success so far, time left; plain lines when the output is no terminal."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from simtrain.playing import Played
 from simtrain.summary import SUCCESS
 
 PLAIN_EVERY = 5.0
+SHOWN_AFTER = 2.0
 
 
 class RunProgress:
@@ -31,7 +32,9 @@ class RunProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._ended = monotonic()
         if self._live is not None:
             self._live.stop()
@@ -64,7 +67,11 @@ class RunProgress:
         elif not self._quiet and monotonic() - self._printed > PLAIN_EVERY:
             self._printed = monotonic()
             left = (self._total - self._done) / self.rate if self.rate else 0.0
-            print(f"{self._done}/{self._total} episodes, {self.rate:,.1f}/s, success {self._success()}, {left:,.0f} s left", file=sys.stderr, flush=True)
+            print(
+                f"{self._done}/{self._total} episodes, {self.rate:,.1f}/s, success {self._success()}, {left:,.0f} s left",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def _success(self) -> str:
         return f"{self._successes / self._graded:.1%}" if self._graded else "-"
@@ -74,8 +81,60 @@ class RunProgress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._live = Progress(
-            TextColumn("playing"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TextColumn("success {task.fields[success]}"),
-            TimeRemainingColumn(), console=Console(stderr=True), refresh_per_second=8,
-        )  # fmt: skip
+            TextColumn("playing"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TextColumn("success {task.fields[success]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            refresh_per_second=8,
+        )
         self._task = self._live.add_task("", total=self._total, success="-", rate="-")
         self._live.start()
+
+
+class Counting:
+    """So many of `total` done, on standard error, once it takes longer than SHOWN_AFTER seconds."""
+
+    def __init__(self, doing: str, *, total: int | None = None, quiet: bool = False) -> None:
+        self.done = 0
+        self._doing = doing
+        self._total = total
+        self._quiet = quiet
+        self._bar: Any = None
+        self._task: Any = None
+        self._next = monotonic() + SHOWN_AFTER
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self) -> None:
+        """One more is done."""
+        self.done += 1
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.done)
+        elif not self._quiet and monotonic() >= self._next:
+            self._show()
+
+    def _show(self) -> None:
+        if not sys.stderr.isatty():
+            self._next = monotonic() + PLAIN_EVERY
+            print(
+                f"{self._doing}: {self.done}" + (f" of {self._total}" if self._total is not None else ""),
+                file=sys.stderr,
+                flush=True,
+            )
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self._bar = Progress(console=Console(stderr=True), refresh_per_second=8)
+        self._task = self._bar.add_task(self._doing, total=self._total, completed=self.done)
+        self._bar.start()

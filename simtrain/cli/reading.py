@@ -38,7 +38,12 @@ def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
     arguments = step.action.malformed if step.action.malformed is not None else encode(step.action.arguments)
     screen.print(Text.assemble(f"{number:>3}  ", (step.action.tool, "bold cyan"), f" {_cut(arguments, full)}"))
     for event in step.events:
-        screen.print(Text(f"     perturbed by {event.label}; without it: {_cut(event.clean.text, full) if event.clean else 'unknown'}", style="yellow"))
+        screen.print(
+            Text(
+                f"     perturbed by {event.label}; without it: {_cut(event.clean.text, full) if event.clean else 'unknown'}",
+                style="yellow",
+            )
+        )
     observation = step.observation
     screen.print(Text(f"     {_cut(observation.text, full)}", style="red" if observation.is_error else "green"))
 
@@ -48,13 +53,23 @@ def _print_end(screen: Console, trajectory: Trajectory) -> None:
 
     stop = trajectory.stop
     detail = f" ({stop.detail})" if stop.detail else ""
-    screen.print(Text(f"     stop: {stop.reason}{detail}" + (f", answer: {trajectory.answer}" if trajectory.answer is not None else "")))
+    screen.print(
+        Text(
+            f"     stop: {stop.reason}{detail}"
+            + (f", answer: {trajectory.answer}" if trajectory.answer is not None else "")
+        )
+    )
     for table, rows in trajectory.changes.items():
         screen.print(Text(f"     changed: {len(rows)} in {table}", style="dim"))
     for reward in trajectory.rewards:
         value = f"failed: {reward.error}" if reward.value is None else f"{reward.value:.2f}"
         gate = " (gate)" if reward.gate else ""
-        screen.print(Text(f"     {reward.grader}{gate}: {value}  {_cut(encode(reward.detail), False) if reward.detail else ''}".rstrip(), style="dim"))
+        screen.print(
+            Text(
+                f"     {reward.grader}{gate}: {value}  {_cut(encode(reward.detail), False) if reward.detail else ''}".rstrip(),
+                style="dim",
+            )
+        )
     total = "none" if trajectory.reward is None else f"{trajectory.reward:.2f}"
     screen.print(Text(f"     reward: {total}", style="bold"))
 

@@ -13,32 +13,55 @@ from simtrain.cli.options import console, knobs_from, print_json
 if TYPE_CHECKING:
     from simtrain.batch import RunResult
 
-HELP = """Play scenarios with an agent and write the trajectories to a run folder.
+HELP = """Play scenarios with an agent into a run folder.
 
+Without --episodes every case is played once; with it, so many in total over
+all that is named. Exit code 1 when episodes failed through no fault of the
+agent, or the run was stopped early; --resume then plays what is missing.
+
+\b
 Examples:
-
-  simtrain run helpdesk                                 every case of every family of the suite, with the resilient policy
-
-  simtrain run helpdesk/refund --agent oracle --show    one family, and one trajectory printed
-
-  simtrain run helpdesk --agent chat:gpt-5.4 -k 4 --episodes 400 --concurrency 64
-
-  simtrain run my_scenario.yaml --agent my_package.agent:graph --out runs/mine --resume
+  simtrain run helpdesk
+  simtrain run helpdesk/refund --agent oracle --show
+  simtrain run helpdesk --agent chat:gpt-5.4 -k 4 --episodes 400 -c 64
+  simtrain run my_scenario.yaml --agent my_package.agent:graph \\
+      --out runs/mine --resume
 """
 
 
 def command(
-    names: Annotated[list[str], typer.Argument(help="Families, suites, files or folders.", metavar="NAME|FILE|FOLDER...")],
-    agent: Annotated[str, typer.Option("--agent", "-a", help="oracle, naive, resilient, nop, chat:MODEL or package.module:attribute.")] = "resilient",
-    knobs: Annotated[list[str] | None, typer.Option("--with", "-w", help="A knob of the agent, name=value; may be repeated.")] = None,
-    episodes: Annotated[int | None, typer.Option("--episodes", "-n", help="Episodes in total over all that is named; every case once without it.")] = None,
-    attempts: Annotated[int, typer.Option("--attempts", "-k", help="How often each case is played.")] = 1,
+    names: Annotated[
+        list[str], typer.Argument(help="Families, suites, files or folders.", metavar="NAME|FILE|FOLDER...")
+    ],
+    agent: Annotated[
+        str,
+        typer.Option("--agent", "-a", help="oracle, naive, resilient, nop, chat:MODEL or package.module:attribute."),
+    ] = "resilient",
+    knobs: Annotated[
+        list[str] | None, typer.Option("--with", "-w", help="A knob of the agent, name=value; may be repeated.")
+    ] = None,
+    episodes: Annotated[
+        int | None,
+        typer.Option(
+            "--episodes", "-n", min=1, help="Episodes in total over all that is named; every case once without it."
+        ),
+    ] = None,
+    attempts: Annotated[int, typer.Option("--attempts", "-k", min=1, help="How often each case is played.")] = 1,
     seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of samples, faults and policies.")] = 0,
-    concurrency: Annotated[int, typer.Option("--concurrency", "-c", help="Episodes open at once in each process.")] = 32,
-    workers: Annotated[int, typer.Option("--workers", help="Processes.")] = 1,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; a new one under runs/ without it.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out: play only what is missing.")] = False,
-    sync_every: Annotated[int, typer.Option("--sync-every", help="Sync to disk after so many trajectories; 0 leaves it to the system.")] = 0,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", "-c", min=1, help="Episodes open at once in each process.")
+    ] = 32,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Run folder; a new one under runs/ without it.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out: play only what is missing.")
+    ] = False,
+    sync_every: Annotated[
+        int,
+        typer.Option("--sync-every", min=0, help="Sync to disk after so many trajectories; 0 leaves it to the system."),
+    ] = 0,
     show: Annotated[bool, typer.Option("--show", help="Print one trajectory at the end.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -49,16 +72,36 @@ def command(
 
     if resume and out is None:
         raise InputError("--resume needs --out", remedy="name the run folder to go on with")
-    folder = out or _new_folder(names[0])
     scenarios = load_scenarios(*names)
+    folder = out or _new_folder(names[0])
     with RunProgress(quiet=as_json) as progress:
         result = run(
-            scenarios, agent, out=folder, knobs=knobs_from(knobs or []), seed=seed, episodes=episodes, attempts=attempts, concurrency=concurrency,
-            workers=workers, sync_every=sync_every, resume=resume, on_planned=progress.planned, on_played=progress.played,
-        )  # fmt: skip
+            scenarios,
+            agent,
+            out=folder,
+            knobs=knobs_from(knobs or []),
+            seed=seed,
+            episodes=episodes,
+            attempts=attempts,
+            concurrency=concurrency,
+            workers=workers,
+            sync_every=sync_every,
+            resume=resume,
+            on_planned=progress.planned,
+            on_played=progress.played,
+        )
     if as_json:
-        print_json({"run": str(result.path), "played": result.played, "skipped": result.skipped, "failed": result.failed,
-                    "interrupted": result.interrupted, "seconds": round(progress.seconds, 3), **result.summary})  # fmt: skip
+        print_json(
+            {
+                "run": str(result.path),
+                "played": result.played,
+                "skipped": result.skipped,
+                "failed": result.failed,
+                "interrupted": result.interrupted,
+                "seconds": round(progress.seconds, 3),
+                **result.summary,
+            }
+        )
     else:
         _print(result, progress.rate)
         if show:
@@ -69,7 +112,7 @@ def command(
 
 def _new_folder(name: str) -> Path:
     """runs/NAME, or the first of runs/NAME-2, runs/NAME-3, ... that is free."""
-    stem = Path(name).with_suffix("").name if name.endswith((".yaml", ".yml")) else name.strip("/").replace("/", "-")
+    stem = _stem(name)
     number = 1
     while True:
         folder = Path("runs") / (stem if number == 1 else f"{stem}-{number}")
@@ -78,14 +121,26 @@ def _new_folder(name: str) -> Path:
         number += 1
 
 
+def _stem(name: str) -> str:
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml"):
+        return path.stem
+    return path.resolve().name if path.is_dir() else name.strip("/").replace("/", "-")
+
+
 def _print(result: RunResult, rate: float) -> None:
     from simtrain.cli.tables import result_table
 
     screen = console()
     screen.print(result_table(result.summary))
-    screen.print(f"{result.played} episodes played at {rate:,.0f}/s" + (f", {result.skipped} were already there" if result.skipped else ""))
+    screen.print(
+        f"{result.played} episodes played at {rate:,.0f}/s"
+        + (f", {result.skipped} were already there" if result.skipped else "")
+    )
     if result.failed:
-        screen.print(f"{result.failed} failed through no fault of the agent: see {result.path / 'failures.jsonl'}; --resume plays them again")
+        screen.print(
+            f"{result.failed} failed through no fault of the agent: see {result.path / 'failures.jsonl'}; --resume plays them again"
+        )
     if result.interrupted:
         screen.print(f"Stopped early. Go on with: simtrain run ... --out {result.path} --resume")
     screen.print(f"Run folder: {result.path}")

@@ -9,14 +9,14 @@ import typer
 
 from simtrain.cli.options import console, print_json
 
-HELP = """Print a trajectory of a run readably; without an episode, the run's figures and its first trajectory.
+HELP = """Print a trajectory of a run readably.
 
+Without an episode, the run's figures and its first trajectory.
+
+\b
 Examples:
-
   simtrain show runs/helpdesk
-
   simtrain show runs/helpdesk helpdesk/refund:c0007 --full
-
   simtrain show runs/helpdesk --failed --json
 """
 

@@ -1,0 +1,170 @@
+"""What `simtrain doctor` looks at: each check says what it found, and whether simtrain can do without."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from simtrain.errors import InputError
+
+LEAST_DISK = 1_000_000_000
+
+# No distribution metadata in a checkout that is not installed; pyproject.toml then stands beside the package.
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([^;]*)(;.*)?")
+_FEATURES = {
+    "JSON": "select value from json_each('[1]')",
+    "window functions": "select row_number() over () from (select 1)",
+    "RETURNING": "insert into t values (1) returning a",
+    "upsert": "insert into t values (2) on conflict do nothing",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding. `needed` says that simtrain does not work without it."""
+
+    name: str
+    ok: bool
+    needed: bool
+    found: str
+
+
+def all_checks() -> list[Check]:
+    """Every check, in the order in which a reader wants them; worlds are left out where packages that build them are missing."""
+    packages = [_python(), *_packages(), _sqlite()]
+    files = [*_roots(), *_worlds()] if all(check.ok for check in packages) else []
+    return [*packages, *files, *_variables(), _disk()]
+
+
+def _python() -> Check:
+    wanted, _ = _wanted()
+    return Check(
+        "python",
+        _satisfies(platform.python_version(), wanted),
+        True,
+        f"{platform.python_version()} (needs {wanted}) at {sys.executable}",
+    )
+
+
+def _packages() -> Iterator[Check]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    for name, bounds in _wanted()[1]:
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            yield Check(name, False, True, f"not installed (needs {bounds}); pip install '{name}{bounds}'")
+            continue
+        yield Check(name, _satisfies(found, bounds), True, f"{found} (tested with {bounds})")
+
+
+def _wanted() -> tuple[str, list[tuple[str, str]]]:
+    """The bounds of Python and of every package of the core, from the installed metadata or else from the checkout."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        facts = metadata("simtrain")
+        python, lines = facts["Requires-Python"], facts.get_all("Requires-Dist") or []
+    except PackageNotFoundError:
+        import tomllib
+
+        import simtrain
+
+        project = tomllib.loads((Path(simtrain.__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+        python, lines = project["requires-python"], project["dependencies"]
+    parts = [match for line in lines if (match := _REQUIREMENT.match(line)) and "extra" not in (match[3] or "")]
+    return python, [(part[1], _sorted_bounds(part[2])) for part in parts]
+
+
+def _sorted_bounds(bounds: str) -> str:
+    """`<4,>=3.52` with the lower bound first."""
+    return ",".join(sorted((bound.strip() for bound in bounds.split(",")), key=lambda bound: not bound.startswith(">")))
+
+
+def _satisfies(version: str, bounds: str) -> bool:
+    """Whether the numbers of a version lie within `>=` and `<` bounds."""
+    found = _numbers(version)
+    for bound in bounds.split(","):
+        at_least, below = bound.startswith(">="), bound.startswith("<") and not bound.startswith("<=")
+        if (at_least and found < _numbers(bound)) or (below and found >= _numbers(bound)):
+            return False
+    return True
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = re.search(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+def _sqlite() -> Check:
+    connection = sqlite3.connect(":memory:")
+    missing = [name for name in ("serialize", "deserialize", "setlimit") if not hasattr(connection, name)]
+    connection.execute("create table t (a integer primary key)")
+    for name, sql in _FEATURES.items():
+        try:
+            connection.execute(sql).fetchall()
+        except sqlite3.Error:
+            missing.append(name)
+    connection.close()
+    features = ", ".join(("serialize", *_FEATURES))
+    return Check(
+        "sqlite",
+        not missing,
+        True,
+        f"{sqlite3.sqlite_version}, " + (f"without {', '.join(missing)}" if missing else f"with {features}"),
+    )
+
+
+def _roots() -> Iterator[Check]:
+    """Where names are looked up, and how much is there."""
+    from simtrain.catalog import roots, shipped_root
+
+    shipped = shipped_root().resolve()
+    for root in roots():
+        counts = [
+            f"{_count(root / kind)} {kind}"
+            for kind in ("scenarios", "worlds", "perturbations")
+            if (root / kind).is_dir()
+        ]
+        own = root.resolve() == shipped
+        yield Check("shipped files" if own else "names", bool(counts), own, f"{root}: {', '.join(counts) or 'nothing'}")
+
+
+def _count(folder: Path) -> int:
+    return sum(path.suffix in (".yaml", ".yml") for path in folder.rglob("*"))
+
+
+def _worlds() -> Iterator[Check]:
+    from simtrain.assembly import load_world
+    from simtrain.catalog import shipped_root
+
+    for path in sorted((shipped_root() / "worlds").glob("*.yaml")):
+        try:
+            world = load_world(path).build()
+        except InputError as error:
+            yield Check(f"world {path.stem}", False, True, str(error))
+            continue
+        yield Check(f"world {world.name}", True, True, f"{len(world.tools)} tools")
+
+
+def _variables() -> Iterator[Check]:
+    for name, use in (
+        ("OPENAI_BASE_URL", "model servers other than OpenAI"),
+        ("OPENAI_API_KEY", "model servers that ask for a key"),
+    ):
+        given = bool(os.environ.get(name))
+        yield Check(name, given, False, "set" if given else f"not set; only for {use}")
+
+
+def _disk() -> Check:
+    runs = Path("runs").resolve()
+    there = next(path for path in (runs, *runs.parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    return Check("disk", free >= LEAST_DISK, False, f"{free / 1e9:.1f} GB free for {runs}")

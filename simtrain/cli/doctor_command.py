@@ -1,0 +1,45 @@
+"""`simtrain doctor`: whether everything that simtrain needs is here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from simtrain.cli.options import console, print_json
+
+HELP = """Check this installation, and say what is missing.
+
+Looks at Python, packages, SQLite, where names are looked up, the worlds that
+ship, the variables of model servers (never their values) and the disk. Exit
+code 1 when something that is needed is missing.
+
+\b
+Examples:
+  simtrain doctor
+  simtrain doctor --json
+"""
+
+
+def command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print `ok` and a list of checks as JSON.")] = False,
+) -> None:
+    """Make all checks and print them."""
+    from dataclasses import asdict
+
+    from rich.table import Table
+
+    from simtrain.cli.checks import all_checks
+
+    checks = all_checks()
+    ok = all(check.ok for check in checks if check.needed)
+    if as_json:
+        print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
+    else:
+        table = Table("", "check", "found", box=None, pad_edge=False)
+        for check in checks:
+            table.add_row("ok" if check.ok else "MISSING" if check.needed else "note", check.name, check.found)
+        console().print(table)
+    if not ok:
+        sys.exit(1)

@@ -1,0 +1,116 @@
+"""`simtrain export`: write trajectories in a trainer's format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from simtrain.cli.options import knobs_from, print_json
+
+if TYPE_CHECKING:
+    from simtrain.cli.progress import Counting
+    from simtrain.trajectory import StopReason, Trajectory
+
+HELP = """Write a run's trajectories in a trainer's format.
+
+All filters given must hold. Trajectories that say nothing about the agent
+(the simulator, a model server or a grader failed) are always left out.
+
+\b
+Examples:
+  simtrain export runs/helpdesk --format openai -o train.jsonl --min-reward 1
+  simtrain export runs/drill --format sharegpt -o recovered.jsonl \\
+      --fired 'timeout*' --stop answered
+  simtrain export runs/helpdesk --format steps -o steps.jsonl \\
+      --scenario 'helpdesk/*' --max-reward 0.99
+"""
+
+
+class Reason(StrEnum):
+    """Why an episode stopped: the stop reasons of simtrain.trajectory, for which `simtrain --help` is not to wait."""
+
+    answered = "answered"
+    abstained = "abstained"
+    max_turns = "max_turns"
+    budget = "budget"
+    wall_time = "wall_time"
+    failed = "failed"
+
+
+def command(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    exporter: Annotated[str, typer.Option("--format", "-f", help="openai, sharegpt, atif, steps or a plug-in's name.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File to write, JSON lines; it appears whole or not at all.")
+    ],
+    minimum: Annotated[float | None, typer.Option("--min-reward", help="Only rewards of at least this.")] = None,
+    maximum: Annotated[float | None, typer.Option("--max-reward", help="Only rewards of at most this.")] = None,
+    scenario: Annotated[str, typer.Option("--scenario", help="Only scenarios that this glob names.")] = "*",
+    stop: Annotated[list[Reason] | None, typer.Option("--stop", help="Only this stop reason; may be repeated.")] = None,
+    fired: Annotated[
+        str | None, typer.Option("--fired", help="Only where a perturbation of this label (a glob) fired.")
+    ] = None,
+    not_fired: Annotated[
+        str | None, typer.Option("--not-fired", help="Only where none of this label (a glob) fired.")
+    ] = None,
+    agent: Annotated[str, typer.Option("--agent", help="Only agents that this glob names.")] = "*",
+    knobs: Annotated[
+        list[str] | None, typer.Option("--with", "-w", help="A knob of the exporter, name=value; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what became of the trajectories as JSON.")] = False,
+) -> None:
+    """Choose, convert, write, and say what became of the trajectories."""
+    from simtrain.cli.progress import Counting
+    from simtrain.public import export
+    from simtrain.selection import Selection
+    from simtrain.store import read_facts
+
+    read_facts(run)
+    _check_bounds(minimum, maximum)
+    _keep_the_run(run, out)
+    reasons = cast("tuple[StopReason, ...]", tuple(reason.value for reason in stop or ()))
+    selection = Selection(minimum, maximum, scenario, agent, reasons, fired, not_fired)
+    with Counting("exporting", quiet=as_json) as counting:
+        tally = export(_counted(run, counting), exporter, out=out, selection=selection, knobs=knobs_from(knobs or []))
+    if as_json:
+        print_json({"run": str(run), "format": exporter, "file": str(out), **asdict(tally)})
+        return
+    print(f"{tally.rows} rows from {tally.exported} of {tally.read} trajectories written to {out}")
+    if tally.unfit:
+        print(f"{tally.unfit} did not fit the filters")
+    if tally.spoilt:
+        print(f"{tally.spoilt} say nothing about the agent: the simulator, a model server or a grader failed")
+
+
+def _counted(run: Path, counting: Counting) -> Iterator[Trajectory]:
+    from simtrain.store import read_run
+
+    for trajectory in read_run(run):
+        counting.advance()
+        yield trajectory
+
+
+def _check_bounds(minimum: float | None, maximum: float | None) -> None:
+    from simtrain.errors import InputError
+
+    for name, bound in (("--min-reward", minimum), ("--max-reward", maximum)):
+        if bound is not None and not 0 <= bound <= 1:
+            raise InputError(f"{name} {bound:g} is no reward", remedy="rewards lie between 0 and 1")
+    if minimum is not None and maximum is not None and minimum > maximum:
+        raise InputError(
+            f"no reward is at least {minimum:g} and at most {maximum:g}", remedy="swap --min-reward and --max-reward"
+        )
+
+
+def _keep_the_run(run: Path, out: Path) -> None:
+    from simtrain.errors import InputError
+    from simtrain.store import FAILURES_FILE, RUN_FILE, SUMMARY_FILE, part_files
+
+    own = {*part_files(run), run / RUN_FILE, run / SUMMARY_FILE, run / FAILURES_FILE}
+    if out.resolve() in {path.resolve() for path in own}:
+        raise InputError("this file belongs to the run", remedy="write to another with --out", file=out)

@@ -1,0 +1,43 @@
+"""`simtrain grade`: grade a run again without playing it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simtrain.cli.options import console, print_json
+
+HELP = """Grade a run again by its scenarios' present rubrics.
+
+Nothing is played: the final worlds are restored from what the trajectories
+recorded. Their rewards, and the run's figures, are replaced.
+
+\b
+Examples:
+  simtrain grade runs/helpdesk
+  simtrain grade runs/helpdesk --json
+"""
+
+
+def command(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the new figures as JSON.")] = False,
+) -> None:
+    """Grade, with a display when it takes long, then print the figures."""
+    from simtrain.cli.progress import Counting
+    from simtrain.cli.tables import result_table
+    from simtrain.public import grade
+    from simtrain.store import part_files, read_facts
+
+    read_facts(run)
+    total = sum(part.read_bytes().count(b"\n") for part in part_files(run))
+    with Counting("grading", total=total, quiet=as_json) as counting:
+        summary = grade(run, on_graded=counting.advance)
+    if as_json:
+        print_json({"run": str(run), **summary})
+        return
+    screen = console()
+    screen.print(result_table(summary))
+    screen.print(f"{counting.done} trajectories graded.")

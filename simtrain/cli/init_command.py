@@ -1,0 +1,66 @@
+"""`simtrain init`: a starter world and scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simtrain.cli.options import print_json
+
+HELP = """Write a starter world and a scenario that run, to build on.
+
+Writes worlds/library.yaml, scenarios/library/renew_loan.yaml and, for
+completion in editors, schemas/. Files that are there are never overwritten.
+
+\b
+Examples:
+  simtrain init
+  simtrain init my_worlds
+"""
+
+FILES = ("worlds/library.yaml", "scenarios/library/renew_loan.yaml")
+SCHEMAS = ("scenario", "world", "pack")
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="Where to write; made when it is not there.")] = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the paths written as JSON.")] = False,
+) -> None:
+    """Write the files, and say what to do next."""
+    written = _write(folder)
+    if as_json:
+        print_json([str(path) for path in written])
+        return
+    for path in written:
+        print(f"wrote {path}")
+    if folder.resolve() != Path.cwd():
+        print(f"Now: cd {folder}")
+    print("Now: simtrain validate library")
+    print("     simtrain run library --show")
+
+
+def _write(folder: Path) -> list[Path]:
+    """Write all files, or none when one of them is there."""
+    from importlib.resources import files
+
+    from simtrain.cli.schemas import write_schemas
+    from simtrain.errors import InputError
+
+    schemas = folder / "schemas"
+    for path in (*(folder / name for name in FILES), *(schemas / f"{kind}.schema.json" for kind in SCHEMAS)):
+        if path.exists():
+            raise InputError(
+                "the file is already there", remedy="choose another folder; nothing was written", file=path
+            )
+    for name in FILES:
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(files("simtrain.cli").joinpath("starter", name).read_bytes())
+        except OSError as error:
+            raise InputError(
+                f"cannot be written: {error.strerror}", remedy="choose another folder", file=path
+            ) from None
+    return [*(folder / name for name in FILES), *write_schemas(schemas, SCHEMAS)]

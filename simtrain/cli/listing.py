@@ -1,0 +1,116 @@
+"""What there is to name, as rows: from files, and from the plug-in table."""
+
+from __future__ import annotations
+
+from inspect import getdoc
+from typing import TYPE_CHECKING, cast
+
+from simtrain.assembly import load_world
+from simtrain.catalog import names
+from simtrain.documents import read_document
+from simtrain.plugins import PLUGINS
+from simtrain.registry import known, resolve
+from simtrain.scenario import PackSpec, PackUse, ScenarioSpec
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from simtrain.types import JsonObject
+
+# What a plug-in says of itself beside its knobs.
+_FACTS = {"perturbations": ("side", "effect", "layer", "recoverable_by"), "graders": ("gates",)}
+
+
+def scenarios() -> list[JsonObject]:
+    """Every scenario by name. Raises InputError for a file that is none."""
+    rows: list[JsonObject] = []
+    for name, path in names("scenarios").items():
+        spec = read_document(path).parse(ScenarioSpec)
+        rows.append(
+            {
+                "name": name,
+                "world": spec.world,
+                "about": _first_line(spec.description or spec.prompt),
+                "impossible": spec.impossible,
+                "twin": spec.twin,
+                "tools": spec.tools,
+                "perturbations": [
+                    use.pack if isinstance(use, PackUse) else use.label or use.use for use in spec.perturbations
+                ],
+                "graders": [use.label or use.use for use in spec.rubric.graders],
+                "file": str(path),
+            }
+        )
+    return rows
+
+
+def worlds() -> list[JsonObject]:
+    """Every world by name. Raises InputError for a file that is none."""
+    rows: list[JsonObject] = []
+    for name, path in names("worlds").items():
+        world = load_world(path).build()
+        rows.append(
+            {
+                "name": name,
+                "kind": world.kind,
+                "about": _first_line(world.describe()),
+                "tools": [tool.name for tool in world.tools],
+                "tables": sorted(world.columns()),
+                "digest": world.digest,
+                "file": str(path),
+            }
+        )
+    return rows
+
+
+def packs() -> list[JsonObject]:
+    """Every perturbation pack by name. Raises InputError for a file that is none."""
+    rows: list[JsonObject] = []
+    for name, path in names("perturbations").items():
+        pack = read_document(path).parse(PackSpec)
+        uses = [use.label or use.use for use in pack.perturbations]
+        rows.append(
+            {
+                "name": name,
+                "about": _first_line(pack.description),
+                "severity": pack.severity,
+                "perturbations": uses,
+                "file": str(path),
+            }
+        )
+    return rows
+
+
+def plugins(kind: str) -> list[JsonObject]:
+    """Every plug-in of a kind, shipped or installed, with its knobs. Raises InputError for one that cannot be imported."""
+    rows: list[JsonObject] = []
+    for name in known(kind):
+        plugin = resolve(kind, name)
+        knobs = _knobs(cast("type[BaseModel]", plugin))
+        row: JsonObject = {
+            "name": name,
+            "about": _first_line(getdoc(plugin) or ""),
+            "shipped": name in PLUGINS[kind],
+            "knobs": knobs,
+        }
+        rows.append({**row, **{fact: getattr(plugin, fact, None) for fact in _FACTS.get(kind, ())}})
+    return rows
+
+
+def _knobs(plugin: type[BaseModel]) -> list[JsonObject]:
+    rows: list[JsonObject] = []
+    for name, info in plugin.model_fields.items():
+        row: JsonObject = {"name": info.alias or name, "about": info.description or "", "required": info.is_required()}
+        if not info.is_required():
+            default = info.get_default(call_default_factory=True, validated_data={})
+            row["default"] = (
+                default
+                if default is None or isinstance(default, bool | int | float | str | list | dict)
+                else str(default)
+            )
+        rows.append(row)
+    return rows
+
+
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "")

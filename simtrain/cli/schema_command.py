@@ -1,0 +1,58 @@
+"""`simtrain schema`: JSON Schemas of the files that people write and read."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simtrain.cli.options import print_json
+
+HELP = """Print or write JSON Schemas of scenario, world, pack and trajectory.
+
+They hold the knobs of all plug-ins that are installed. An editor with a YAML
+language server uses one that a file's first line names:
+
+\b
+  # yaml-language-server: $schema=../../schemas/scenario.schema.json
+
+\b
+Examples:
+  simtrain schema scenario
+  simtrain schema -o schemas
+"""
+
+
+class Schema(StrEnum):
+    """What has a schema."""
+
+    scenario = "scenario"
+    world = "world"
+    pack = "pack"
+    trajectory = "trajectory"
+
+
+def command(
+    kind: Annotated[Schema | None, typer.Argument(help="Which; all four without it.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder to write KIND.schema.json files to, instead of printing.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --out: print the paths written as JSON. A schema is JSON anyway.")
+    ] = False,
+) -> None:
+    """Print one schema, or all under their names; or write them."""
+    from simtrain.cli.schemas import schema_of, write_schemas
+
+    wanted = [kind.value] if kind is not None else [item.value for item in Schema]
+    if out is None:
+        print_json(schema_of(wanted[0]) if kind is not None else {name: schema_of(name) for name in wanted})
+        return
+    paths = write_schemas(out, wanted)
+    if as_json:
+        print_json([str(path) for path in paths])
+        return
+    for path in paths:
+        print(path)

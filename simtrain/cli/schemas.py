@@ -1,0 +1,128 @@
+"""JSON Schemas made from the models that read the files, with the knobs of every plug-in at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from simtrain.errors import InputError
+
+if TYPE_CHECKING:
+    from simtrain.types import JsonObject
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+# The definition that names a plug-in with `use` -> the kind of plug-in.
+_USES = {"WorldModelUse": "world_models", "PerturbationUse": "perturbations", "GraderUse": "graders"}
+
+
+def schema_of(kind: str) -> JsonObject:
+    """The JSON Schema of a scenario, world or pack file, or of a trajectory (a line of a run folder)."""
+    makers = {"scenario": _scenario, "world": _world, "pack": _pack, "trajectory": _trajectory}
+    return {"$schema": DIALECT, **makers[kind]()}
+
+
+def write_schemas(folder: Path, kinds: Iterable[str]) -> list[Path]:
+    """Write KIND.schema.json into a folder, in place of what is there. Raises InputError when it cannot be written."""
+    import orjson
+
+    written: list[Path] = []
+    for kind in kinds:
+        path = folder / f"{kind}.schema.json"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(orjson.dumps(schema_of(kind), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        except OSError as error:
+            raise InputError(
+                f"cannot be written: {error.strerror}", remedy="choose another folder", file=path
+            ) from None
+        written.append(path)
+    return written
+
+
+def _scenario() -> JsonObject:
+    from simtrain.registry import known
+    from simtrain.scenario import ScenarioSpec
+
+    schema = _with_plugins(ScenarioSpec.model_json_schema())
+    for key, kind in (("paradigm", "paradigms"), ("domain", "domains")):
+        schema["properties"][key]["enum"] = known(kind)
+    return schema
+
+
+def _pack() -> JsonObject:
+    from simtrain.scenario import PackSpec
+
+    return _with_plugins(PackSpec.model_json_schema())
+
+
+def _trajectory() -> JsonObject:
+    from pydantic import TypeAdapter
+
+    from simtrain.trajectory import Trajectory
+
+    return TypeAdapter(Trajectory).json_schema()
+
+
+def _world() -> JsonObject:
+    """A world file begins with `kind`; what else stands in it depends on that."""
+    from simtrain.registry import known
+
+    definitions: JsonObject = {}
+    branches = [
+        {"if": _where("kind", kind), "then": {"$ref": _knobs("worlds", kind, definitions)}} for kind in known("worlds")
+    ]
+    return {
+        "title": "World",
+        "type": "object",
+        "properties": {"kind": {"enum": known("worlds")}},
+        "required": ["kind"],
+        "allOf": branches,
+        "$defs": definitions,
+    }
+
+
+def _with_plugins(schema: JsonObject) -> JsonObject:
+    """The schema with `use` narrowed to the names there are, and `with` to the knobs of the one that is named."""
+    from simtrain.registry import known
+
+    definitions: JsonObject = schema["$defs"]
+    for definition, kind in _USES.items():
+        entry = cast("JsonObject | None", definitions.get(definition))
+        if entry is None:
+            continue
+        entry["properties"]["use"]["enum"] = known(kind)
+        entry["allOf"] = [_branch(kind, name, definitions) for name in known(kind)]
+    return schema
+
+
+def _branch(kind: str, name: str, definitions: JsonObject) -> JsonObject:
+    reference = _knobs(kind, name, definitions)
+    needed = bool(definitions[f"{kind}.{name}"].get("required"))
+    then: JsonObject = {"properties": {"with": {"$ref": reference}}, **({"required": ["with"]} if needed else {})}
+    return {"if": _where("use", name), "then": then}
+
+
+def _where(key: str, value: str) -> JsonObject:
+    return {"properties": {key: {"const": value}}, "required": [key]}
+
+
+def _knobs(kind: str, name: str, definitions: JsonObject) -> str:
+    """Put the schema of a plug-in's fields among the definitions; returns the reference to it."""
+    from pydantic import BaseModel
+    from pydantic.errors import PydanticInvalidForJsonSchema
+
+    from simtrain.registry import resolve
+
+    own = f"{kind}.{name}"
+    try:
+        plugin = cast(type[BaseModel], resolve(kind, name))
+        schema = plugin.model_json_schema(ref_template=f"#/$defs/{own}.{{model}}")
+    except (PydanticInvalidForJsonSchema, AttributeError):
+        # Another package's plug-in with a knob that JSON cannot write: anything goes there.
+        schema = cast("JsonObject", {"type": "object"})
+    for inner, definition in cast("JsonObject", schema.pop("$defs", {})).items():
+        definitions[f"{own}.{inner}"] = definition
+    definitions[own] = schema
+    return f"#/$defs/{own}"

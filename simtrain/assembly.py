@@ -20,7 +20,7 @@ from simtrain.reference import AnyStep, CallStep, EachStep, Plan, SetStep
 from simtrain.registry import known, resolve
 from simtrain.scenario import Answering, Armed, Grading, PackSpec, PackUse, PerturbationUse, Scenario, ScenarioSpec, Use
 from simtrain.templates import Text, Value, expression
-from simtrain.triggers import matches
+from simtrain.tool_globs import matches
 from simtrain.types import JsonObject, JsonValue, canonical
 from simtrain.world import World, WorldSource
 from simtrain.world_model import WorldModel

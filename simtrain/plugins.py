@@ -46,6 +46,8 @@ PLUGINS: dict[str, dict[str, str]] = {
         "claims_done": "simtrain.agent.simple:ClaimsDone",
         "abstain": "simtrain.agent.simple:AlwaysAbstain",
     },
-    "handlers": {},
+    "handlers": {
+        "free_windows": "simtrain.handlers.free_windows:free_windows",
+    },
 }
 """Kind -> name -> `module:attribute`. Other packages add theirs by entry points in the group `simtrain.KIND`."""

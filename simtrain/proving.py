@@ -18,6 +18,7 @@ from simtrain.rollouts import rollout
 from simtrain.scenario import Episode, Scenario
 from simtrain.seeding import Stream, derive
 from simtrain.summary import SUCCESS
+from simtrain.tool_globs import matches
 from simtrain.trajectory import Trajectory, to_line
 from simtrain.types import JsonObject, JsonValue
 from simtrain.world import FinishedWorld, World
@@ -116,10 +117,10 @@ class _Prover:
 
     def _nothing_leaks(self, episode: Episode) -> None:
         """No gold value stands in the prompt or in a tool's description; parameters, yes and no, and small numbers aside."""
-        world = self.scenario.source.build(episode.variant)
+        world, offered = self.scenario.source.build(episode.variant), tuple(self.scenario.spec.tools)
         texts = [
             ("the prompt", self.scenario.prompt.render(episode.case)),
-            *((f"the description of {tool.name}", tool.description) for tool in world.tools),
+            *((f"the description of {tool.name}", tool.description) for tool in world.tools if matches(tool.name, offered)),
         ]
         stated = {str(value).lower() for value in episode.case.values()}
         for grading in self.scenario.grading:

@@ -1,12 +1,19 @@
-"""Globs that name tools of a world, checked before anything is played."""
+"""Globs over tool names: whether one matches, and whether it names anything in a world."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from simtrain.errors import InputError, nearest
-from simtrain.triggers import matches
 from simtrain.world import World
+
+
+@lru_cache(maxsize=65536)
+def matches(name: str, globs: str | tuple[str, ...]) -> bool:
+    """Whether a tool name matches a glob, or one of several."""
+    return any(fnmatchcase(name, glob) for glob in ((globs,) if isinstance(globs, str) else globs))
 
 
 def check_globs(world: World, globs: Sequence[str], *, place: str) -> None:

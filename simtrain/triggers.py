@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from functools import lru_cache
 
 from simtrain.perturbation import When
 from simtrain.request import Request
 from simtrain.seeding import draw
+from simtrain.tool_globs import matches
 from simtrain.world import WorldState, one_value
-
-
-@lru_cache(maxsize=65536)
-def matches(name: str, globs: str | tuple[str, ...]) -> bool:
-    """Whether a tool name matches a glob, or one of several."""
-    return any(fnmatchcase(name, glob) for glob in ((globs,) if isinstance(globs, str) else globs))
 
 
 class Trigger:

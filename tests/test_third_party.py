@@ -21,7 +21,7 @@ kind: mirror
 name: mirror
 schema: "create table words (id integer primary key, word text not null);"
 rows: {words: [{word: olleh}]}
-tools: [{name: words.list, description: All words., input: {}, read: {words: select id, word from words order by id}}]
+tools: [{name: words.list, description: All words., input: {}, read: {words: "select id, word from words order by id"}}]
 """
 
 

@@ -9,9 +9,8 @@ from pydantic import Field, model_validator
 
 from simtrain.comparing import shown
 from simtrain.grader import Grader, score
-from simtrain.tool_globs import check_globs
+from simtrain.tool_globs import check_globs, matches
 from simtrain.trajectory import Reward, Trajectory
-from simtrain.triggers import matches
 from simtrain.types import JsonValue
 from simtrain.world import FinishedWorld, World
 from simtrain.world_sql import check_table, trips, try_rows

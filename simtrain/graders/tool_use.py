@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pydantic import Field, model_validator
 
 from simtrain.grader import Grader, score
-from simtrain.tool_globs import check_globs
+from simtrain.tool_globs import check_globs, matches
 from simtrain.trajectory import Reward, Step, Trajectory
-from simtrain.triggers import matches
 from simtrain.types import JsonValue
 from simtrain.world import FinishedWorld, World
 

@@ -14,8 +14,8 @@ from simtrain.proxy import Proxy
 from simtrain.registry import resolve
 from simtrain.scenario import Episode, Scenario
 from simtrain.seeding import Stream, derive
+from simtrain.tool_globs import matches
 from simtrain.toolbox import Toolbox
-from simtrain.triggers import matches
 from simtrain.types import JsonObject, canonical
 from simtrain.world import Variant, World
 

@@ -14,7 +14,7 @@ from simtrain.errors import SimulatorFault
 from simtrain.llm import ModelError
 from simtrain.model_knobs import ModelKnobs
 from simtrain.request import Answer, Request
-from simtrain.triggers import matches
+from simtrain.tool_globs import matches
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, Usage
 from simtrain.world import WorldState
 from simtrain.world_model import WorldModel

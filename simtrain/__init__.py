@@ -1,6 +1,7 @@
 """simtrain: train, drill and test LLM agents in simulated environments.
 
-The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `grade`, `export`. Everything is imported when it is first used.
+The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `grade`, `export`, and `as_agent` for an agent of your own.
+Everything is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -11,9 +12,19 @@ from typing import TYPE_CHECKING
 from simtrain.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from simtrain.public import export, grade, load_scenario, load_scenarios, open_episode, rollout, run
+    from simtrain.public import as_agent, export, grade, load_scenario, load_scenarios, open_episode, rollout, run
 
-__all__ = ["__version__", "export", "grade", "load_scenario", "load_scenarios", "open_episode", "rollout", "run"]
+__all__ = [
+    "__version__",
+    "as_agent",
+    "export",
+    "grade",
+    "load_scenario",
+    "load_scenarios",
+    "open_episode",
+    "rollout",
+    "run",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -47,6 +47,13 @@ StepFunction: TypeAlias = Callable[[str, JsonObject], Awaitable[Observation]]
 """Makes one tool call by name and arguments, for agents that bring their own loop."""
 
 
+@dataclass(frozen=True, slots=True)
+class Abstain:
+    """What an agent with a loop of its own may return instead of an answer: that the task cannot be done, and why."""
+
+    reason: str
+
+
 class Agent(Plugin):
     """Plays episodes: a `Policy`, which only decides, or a `Loop`, which brings its own loop."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from simtrain.agent.choosing import build_agent
+from simtrain.agent.imported import as_agent as as_agent
 from simtrain.assembly import load_scenario_file, paradigm_of
 from simtrain.batch import RunResult
 from simtrain.batch import run as run_batch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter
@@ -17,7 +16,7 @@ from simtrain.policy import Agent, Briefing, Loop, Policy
 from simtrain.scenario import Episode
 from simtrain.seeding import derive
 from simtrain.trajectory import Stop, Trajectory, WorldFacts
-from simtrain.types import Action, JsonObject, Message, Observation
+from simtrain.types import JsonObject
 from simtrain.version import VERSION
 from simtrain.world import FinishedWorld, World
 
@@ -25,10 +24,6 @@ SYSTEM = """\
 You complete a task by calling tools. Use only what the tools return; never invent a value.
 When several records look alike, make sure that you act on the right one. Lists may be paged: follow next_cursor until it is null.
 Change nothing beyond what the task asks for."""
-
-
-class EpisodeOver(SimtrainError):
-    """A limit ended the episode; an agent with its own loop meets it at its next call."""
 
 
 async def rollout(episode: Episode, agent: Agent, *, name: str, world: World | None = None) -> Trajectory:
@@ -76,10 +71,9 @@ async def _play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
 
             return await play(agent.player(briefing), journal)
         assert isinstance(agent, Loop), "an agent is a Policy or a Loop"
-        return await _run_loop(agent, briefing, journal)
-    except EpisodeOver:
-        assert journal.stop is not None
-        return journal.stop
+        from simtrain.agent.hosting import host
+
+        return await host(agent, briefing, journal)
     except SimulatorFault as fault:
         return journal.end(Stop("failed", "simulator", str(fault)))
     except ModelFault as fault:
@@ -90,26 +84,6 @@ async def _play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
         raise
     except Exception as error:
         return journal.end(Stop("failed", "agent", f"{type(error).__name__}: {error}"))
-
-
-async def _run_loop(agent: Loop, briefing: Briefing, journal: Journal) -> Stop:
-    lock = asyncio.Lock()
-    count = 0
-
-    async def step(tool: str, arguments: JsonObject) -> Observation:
-        nonlocal count
-        async with lock:
-            if journal.stop is not None:
-                raise EpisodeOver(journal.stop.detail or journal.stop.reason)
-            count += 1
-            journal.say(Message(calls=(Action(f"call_{count}", tool, arguments),)))
-            stop = await journal.act()
-            if stop is not None and not journal.turns[-1].steps:
-                raise EpisodeOver(stop.detail or stop.reason)
-            return journal.turns[-1].steps[-1].observation
-
-    message = await agent.run(briefing, step)
-    return journal.stop or journal.say(replace(message, calls=())) or Stop("answered")
 
 
 def _record(

@@ -17,7 +17,7 @@ from simtrain.types import JsonValue
 def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
     """The agent that a name stands for: a plug-in (`resilient`), `chat:MODEL`, or `package.module:attribute`.
 
-    The attribute may be a compiled LangGraph graph, a LangChain agent, or an async function `(prompt, tools, step) -> answer`.
+    What the attribute may be is told by `simtrain.agent.imported`.
     Raises InputError for a name that stands for nothing, and for knobs that the agent does not have.
     """
     given = dict(knobs or {})
@@ -29,7 +29,7 @@ def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agen
     if colon:
         from simtrain.agent.imported import import_agent
 
-        return import_agent(plugin, rest)
+        return import_agent(plugin, rest, knobs=given)
     raise InputError(
         f"unknown agent {name!r}",
         remedy=f"{nearest(name, known('agents'))} (or chat:MODEL, or package.module:attribute)",

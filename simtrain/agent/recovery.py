@@ -29,7 +29,8 @@ _TRANSIENT = re.compile(
     re.IGNORECASE,
 )
 _ARGUMENTS = re.compile(
-    r"invalid (?:arguments|params|input)|validation error|required propert|is not of type|is not one of|additional propert|missing required",
+    r"invalid (?:arguments|params|input)|validation error|required propert|is not of type|is not one of|additional propert"
+    r"|missing required",
     re.IGNORECASE,
 )
 
@@ -78,7 +79,7 @@ def _fitted(value: JsonValue, schema: JsonObject) -> JsonValue:
         return _number(value, kinds)
     if kinds == ["array"] and not isinstance(value, list):
         return [cast(JsonValue, value)]
-    return value
+    return cast(JsonValue, value)
 
 
 def _number(text: str, kinds: list[str]) -> JsonValue:

@@ -17,12 +17,18 @@ name: bakery
 seed: 3
 clock: {start: 2031-03-03T09:00:00Z, per_step: 20s}
 schema: |
-  create table cakes (id text primary key, name text not null unique, price real not null check (price > 0), stock integer not null check (stock >= 0));
+  create table cakes (id text primary key, name text not null unique, price real not null check (price > 0),
+    stock integer not null check (stock >= 0));
   create table orders (id text primary key, cake_id text not null references cakes, amount integer not null, placed_at text not null);
+  create view placed as
+    select c.name, o.amount from orders o join cakes c on c.id = o.cake_id where o.placed_at > '2031-03-03T09';
   create table ledger (id integer primary key, order_id text not null references orders, total real not null);
 rows:
   cakes: {count: 30, with: {id: "K{seq:03}", name: "{product} cake {seq}", price: {money: [10, 60]}, stock: {int: [3, 9]}}}
-  orders: {each: cakes, count: [0, 3], with: {id: "O{seq:04}", cake_id: {parent: id}, amount: {int: [1, 2]}, placed_at: {time: [start-30d, start-1h]}}}
+  orders:
+    each: cakes
+    count: [0, 3]
+    with: {id: "O{seq:04}", cake_id: {parent: id}, amount: {int: [1, 2]}, placed_at: {time: [start-30d, start-1h]}}
 tools:
   - name: cakes.list
     description: All cakes by name.
@@ -55,7 +61,7 @@ SCENARIO = """\
 name: birthday
 world: {world}
 prompt: 'Order two of "{{{{ cake }}}}" and tell me the id of the order.'
-cases: {{sql: select name as cake from cakes where stock > 2, sample: 12}}
+cases: {{sql: "select name as cake from cakes where stock > 2", sample: 12}}
 reference:
   steps:
     - {{call: cakes.get, with: {{name: "{{{{ cake }}}}"}}, as: found}}
@@ -70,10 +76,11 @@ wrong:
 rubric:
   - use: final_state
     with:
-      expect: ["select count(*) = 1 from orders o join cakes c on c.id = o.cake_id where c.name = :cake and o.amount = 2 and o.placed_at > '2031-03-03T09'"]
+      expect:
+        - select count(*) = 1 from placed where name = :cake and amount = 2
       changes_only: [orders, cakes.stock, ledger]
   - use: forbidden
-    with: {{sql: ["select count(*) from orders o join cakes c on c.id = o.cake_id where c.name <> :cake and o.placed_at > '2031-03-03T09'"]}}
+    with: {{sql: ["select count(*) from placed where name <> :cake"]}}
 {more}"""
 
 

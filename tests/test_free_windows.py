@@ -61,7 +61,9 @@ def test_every_minute_of_the_day_is_free_exactly_when_nobody_is_busy(events: lis
     busy = [(person, begins, min(begins + length, 1439)) for person, begins, length in events]
     found = windows(free(*((person, at(begins), at(ends)) for person, begins, ends in busy)))
     free_minutes = {minute for window in found for minute in range(_minute(window["from"]), _minute(window["to"]))}
-    assert free_minutes == {minute for minute in range(540, 1020) if not any(begins <= minute < ends for _, begins, ends in busy)}
+    assert free_minutes == {
+        minute for minute in range(540, 1020) if not any(begins <= minute < ends for _, begins, ends in busy)
+    }
 
 
 def _minute(clock: str) -> int:

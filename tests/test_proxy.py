@@ -30,14 +30,20 @@ async def steps(built: Scenario, *calls: tuple[str, JsonObject]) -> tuple[Proxy,
     environment = open_episode(built)
     assert isinstance(environment, Proxy)
     async with environment:
-        found = [await environment.step(Action(f"c{index}", tool, arguments)) for index, (tool, arguments) in enumerate(calls)]
+        found = [
+            await environment.step(Action(f"c{index}", tool, arguments))
+            for index, (tool, arguments) in enumerate(calls)
+        ]
         environment.finished()
         return environment, found
 
 
 async def test_an_unknown_tool_and_bad_arguments_are_answered_as_a_server_would(tmp_path: Path) -> None:
     _, found = await steps(
-        scenario(tmp_path), ("cakes.bake", {}), ("orders.place", {"cake_id": 3}), ("orders.place", {"cake_id": FIRST, "amount": 0, "note": "x"})
+        scenario(tmp_path),
+        ("cakes.bake", {}),
+        ("orders.place", {"cake_id": 3}),
+        ("orders.place", {"cake_id": FIRST, "amount": 0, "note": "x"}),
     )
     assert [observation.is_error for observation in found] == [True, True, True]
     assert found[0].text == "Unknown tool: cakes.bake"
@@ -52,14 +58,18 @@ async def test_a_tool_outside_the_scenarios_selection_is_unknown(tmp_path: Path)
 
 
 @pytest.mark.parametrize("arguments", [{"cake_id": 2**70}, {"cake_id": object()}, {"cake_id": "\ud800"}, {"a": {1: 2}}])
-async def test_arguments_that_are_no_json_are_malformed_and_can_be_recorded(arguments: JsonObject, tmp_path: Path) -> None:
+async def test_arguments_that_are_no_json_are_malformed_and_can_be_recorded(
+    arguments: JsonObject, tmp_path: Path
+) -> None:
     environment, found = await steps(scenario(tmp_path), ("orders.list", arguments))
     assert found[0].is_error and "not a JSON object" in found[0].text
     assert environment.steps[0].action.malformed
 
 
 async def test_every_step_is_recorded_with_its_time_and_who_answered(tmp_path: Path) -> None:
-    environment, _ = await steps(scenario(tmp_path), ("cakes.list", {}), ("orders.place", {"cake_id": FIRST, "amount": 999}))
+    environment, _ = await steps(
+        scenario(tmp_path), ("cakes.list", {}), ("orders.place", {"cake_id": FIRST, "amount": 999})
+    )
     assert [step.clock for step in environment.steps] == ["2031-03-03T09:00:20Z", "2031-03-03T09:00:40Z"]
     first, second = (step.observation.provenance for step in environment.steps)
     assert first and first.source == "embedded" and second and second.rule == "sold_out"
@@ -67,7 +77,9 @@ async def test_every_step_is_recorded_with_its_time_and_who_answered(tmp_path: P
 
 async def test_latency_moves_virtual_time_and_leaves_the_reply_alone(tmp_path: Path) -> None:
     clean, plain = await steps(scenario(tmp_path), ("cakes.list", {}), ("cakes.list", {}))
-    late, delayed = await steps(perturbed(tmp_path, "{use: latency, with: {seconds: 300, jitter: 0}}"), ("cakes.list", {}), ("cakes.list", {}))
+    late, delayed = await steps(
+        perturbed(tmp_path, "{use: latency, with: {seconds: 300, jitter: 0}}"), ("cakes.list", {}), ("cakes.list", {})
+    )
     assert [observation.text for observation in plain] == [observation.text for observation in delayed]
     assert (clean.steps[1].clock, late.steps[1].clock) == ("2031-03-03T09:00:40Z", "2031-03-03T09:05:40Z")
     assert late.steps[0].events[0].clean == late.steps[0].events[0].perturbed
@@ -75,7 +87,9 @@ async def test_latency_moves_virtual_time_and_leaves_the_reply_alone(tmp_path: P
 
 async def test_timeout_after_lands_the_effect_and_loses_the_reply(tmp_path: Path) -> None:
     built = perturbed(tmp_path, "{use: timeout_after, when: {tools: orders.place, nth: 1}}")
-    environment, found = await steps(built, ("orders.place", {"cake_id": FIRST, "amount": 1}), ("orders.list", {"cake_id": FIRST}))
+    environment, found = await steps(
+        built, ("orders.place", {"cake_id": FIRST, "amount": 1}), ("orders.list", {"cake_id": FIRST})
+    )
     assert found[0].is_error and "timed out" in found[0].text
     event = environment.steps[0].events[0]
     assert event.clean is not None and not event.clean.is_error and event.clean.content is not None
@@ -83,13 +97,19 @@ async def test_timeout_after_lands_the_effect_and_loses_the_reply(tmp_path: Path
 
 
 async def test_timeout_after_passes_a_refusal_on_since_there_is_no_effect_to_hide(tmp_path: Path) -> None:
-    _, found = await steps(perturbed(tmp_path, "{use: timeout_after}"), ("orders.place", {"cake_id": FIRST, "amount": 999}))
+    _, found = await steps(
+        perturbed(tmp_path, "{use: timeout_after}"), ("orders.place", {"cake_id": FIRST, "amount": 999})
+    )
     assert found[0].text == "Only few left."
 
 
 @pytest.mark.parametrize(("severity", "landed"), [(1.0, {"cakes"}), (0.0, {"cakes", "orders"})])
-async def test_partial_update_lands_the_first_statements_and_shows_what_would_have_been(severity: float, landed: set[str], tmp_path: Path) -> None:
-    built = perturbed(tmp_path, f"{{use: partial_update, with: {{severity: {severity}}}, when: {{writes: true, nth: 1}}}}")
+async def test_partial_update_lands_the_first_statements_and_shows_what_would_have_been(
+    severity: float, landed: set[str], tmp_path: Path
+) -> None:
+    built = perturbed(
+        tmp_path, f"{{use: partial_update, with: {{severity: {severity}}}, when: {{writes: true, nth: 1}}}}"
+    )
     environment = open_episode(built)
     async with environment:
         observation = await environment.step(Action("c", "orders.place", {"cake_id": FIRST, "amount": 1}))
@@ -101,13 +121,22 @@ async def test_partial_update_lands_the_first_statements_and_shows_what_would_ha
 async def test_the_agent_never_sees_a_label(tmp_path: Path) -> None:
     built = perturbed(tmp_path, "{use: timeout_after, as: secret_label, when: {writes: true}}")
     trajectory = await rollout(built, "resilient")
-    shown = [trajectory.system, trajectory.prompt, *(step.observation.text for step in trajectory.steps), *(tool.description for tool in trajectory.tools)]
+    shown = [
+        trajectory.system,
+        trajectory.prompt,
+        *(step.observation.text for step in trajectory.steps),
+        *(tool.description for tool in trajectory.tools),
+    ]
     assert any(step.events for step in trajectory.steps)
     assert not any("secret_label" in text or "timeout_after" in text for text in shown)
 
 
 async def test_an_outer_perturbation_wraps_an_inner_one(tmp_path: Path) -> None:
-    built = perturbed(tmp_path, "{use: latency, with: {seconds: 60, jitter: 0}}", "{use: timeout_after, with: {seconds: 5}, when: {writes: true}}")
+    built = perturbed(
+        tmp_path,
+        "{use: latency, with: {seconds: 60, jitter: 0}}",
+        "{use: timeout_after, with: {seconds: 5}, when: {writes: true}}",
+    )
     environment, _ = await steps(built, ("orders.place", {"cake_id": FIRST, "amount": 1}))
     assert [event.label for event in environment.steps[0].events] == ["timeout_after", "latency"]
 
@@ -125,7 +154,9 @@ def unlabelled(trajectory: Trajectory) -> bytes:
 async def test_two_agents_meet_the_same_schedule(tmp_path: Path) -> None:
     built = perturbed(tmp_path, "{use: latency, when: {tools: 'cakes.*', probability: 0.5}}")
     one, _ = await steps(built, *[("cakes.list", {})] * 20)
-    other, _ = await steps(built, *[call for _ in range(20) for call in (("cakes.list", {}), ("orders.list", {"cake_id": FIRST}))])
+    other, _ = await steps(
+        built, *[call for _ in range(20) for call in (("cakes.list", {}), ("orders.list", {"cake_id": FIRST}))]
+    )
     fired = [bool(step.events) for step in one.steps]
     assert fired == [bool(step.events) for step in other.steps if step.action.tool == "cakes.list"]
     assert 3 < sum(fired) < 17
@@ -135,9 +166,19 @@ READ = ToolSpec("cakes.list", "", {})
 WRITE = ToolSpec("orders.place", "", {}, None, True)
 
 
-def firings(when: When, *, calls: int = 12, tool: ToolSpec = READ, succeeded: set[str] | None = None, arguments: JsonObject | None = None) -> list[int]:
+def firings(
+    when: When,
+    *,
+    calls: int = 12,
+    tool: ToolSpec = READ,
+    succeeded: set[str] | None = None,
+    arguments: JsonObject | None = None,
+) -> list[int]:
     trigger = Trigger(when, seed=1, identity=("s", "e", "l"))
-    found = (trigger.fires(Request(tool, arguments or {}, index, index), succeeded=succeeded or set(), world=None) for index in range(calls))
+    found = (
+        trigger.fires(Request(tool, arguments or {}, index, index), succeeded=succeeded or set(), world=None)
+        for index in range(calls)
+    )
     return [index for index, matching in enumerate(found, start=1) if matching is not None]
 
 
@@ -171,8 +212,13 @@ def test_triggers_look_at_writes_arguments_and_what_succeeded_before() -> None:
 
 
 async def test_a_state_trigger_asks_the_world(tmp_path: Path) -> None:
-    built = perturbed(tmp_path, "{use: timeout_after, when: {state: \"select count(*) > 0 from orders where placed_at > '2031-03-03T09'\"}}")
-    environment, _ = await steps(built, ("cakes.list", {}), ("orders.place", {"cake_id": FIRST, "amount": 1}), ("cakes.list", {}))
+    built = perturbed(
+        tmp_path,
+        "{use: timeout_after, when: {state: \"select count(*) > 0 from orders where placed_at > '2031-03-03T09'\"}}",
+    )
+    environment, _ = await steps(
+        built, ("cakes.list", {}), ("orders.place", {"cake_id": FIRST, "amount": 1}), ("cakes.list", {})
+    )
     assert [len(step.events) for step in environment.steps] == [0, 0, 1]
 
 

@@ -53,7 +53,11 @@ def test_worlds_are_the_same_in_another_process_with_another_hash_seed() -> None
     root = Path(__file__).parent.parent
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", program], cwd=root, env={"PYTHONHASHSEED": seed, "LC_ALL": locale, "TZ": zone}, capture_output=True, check=True
+            [sys.executable, "-c", program],
+            cwd=root,
+            env={"PYTHONHASHSEED": seed, "LC_ALL": locale, "TZ": zone},
+            capture_output=True,
+            check=True,
         ).stdout
         for seed, locale, zone in (("0", "C", "UTC"), ("1", "de_DE.UTF-8", "Asia/Tokyo"))
     }
@@ -72,7 +76,9 @@ def test_a_page_ends_with_a_cursor_and_the_pages_join_to_the_whole() -> None:
         cursor = reply["next_cursor"]
         if cursor is None:
             break
-    assert [cake["name"] for cake in found] == [row["name"] for row in world().query("select name from cakes order by name")]
+    assert [cake["name"] for cake in found] == [
+        row["name"] for row in world().query("select name from cakes order by name")
+    ]
 
 
 def test_a_cursor_that_was_never_given_out_is_refused() -> None:
@@ -131,14 +137,17 @@ def test_a_constraint_failure_undoes_the_call_and_speaks_no_sql() -> None:
     ],
 )
 def test_each_constraint_has_its_own_words(sql: str, words: str) -> None:
-    state = tool_world(f"  - {{name: t.t, description: d, input: {{x: string}}, write: [\"{sql}\"]}}\n").open()
+    state = tool_world(f'  - {{name: t.t, description: d, input: {{x: string}}, write: ["{sql}"]}}\n').open()
     assert call(state, "t.t", x="X").text == words
 
 
 def test_an_insert_or_replace_notes_the_row_that_it_removed() -> None:
-    base = tool_world("  - {name: t.t, description: d, input: {}, write: [\"insert or replace into cakes values ('K001', 'new', 1, 1)\"]}\n", rows="")
+    base = tool_world(
+        "  - {name: t.t, description: d, input: {}, write: [\"insert or replace into cakes values ('K001', 'new', 1, 1)\"]}\n",
+        rows="",
+    )
     state = tool_world(
-        "  - {name: t.t, description: d, input: {}, write: [\"update cakes set stock = 0 where id = 'K001'\", \"delete from ledger\"]}\n"
+        '  - {name: t.t, description: d, input: {}, write: ["update cakes set stock = 0 where id = \'K001\'", "delete from ledger"]}\n'
     ).open()
     content(call(state, "t.t"))
     assert [change.after["stock"] for change in state.changes()["cakes"] if change.after] == [0]
@@ -160,7 +169,9 @@ def test_a_state_is_restored_from_its_recorded_changes() -> None:
     content(call(state, "orders.place", cake_id="K001", amount=1))
     again = base.open(state.changes())
     for table in base.columns():
-        assert again.query(f"select rowid, * from {table} order by rowid") == state.query(f"select rowid, * from {table} order by rowid")
+        assert again.query(f"select rowid, * from {table} order by rowid") == state.query(
+            f"select rowid, * from {table} order by rowid"
+        )
 
 
 def test_a_fork_goes_its_own_way() -> None:
@@ -192,11 +203,21 @@ def test_sql_time_is_virtual_whatever_way_it_is_asked_for() -> None:
         "date('2031-01-31', '+1 month') as f, julianday('2000-01-01') as g",
         {"n": "2031-03-03T10:00:00Z"},
     )[0]
-    assert row == {"a": "2031-03-03 10:00:00", "b": "2031-03-03", "c": "10:00", "d": "2031-03-03", "e": 0, "f": "2031-03-03", "g": 2451544.5}
+    assert row == {
+        "a": "2031-03-03 10:00:00",
+        "b": "2031-03-03",
+        "c": "10:00",
+        "d": "2031-03-03",
+        "e": 0,
+        "f": "2031-03-03",
+        "g": 2451544.5,
+    }
 
 
 def test_a_time_argument_of_an_agent_cannot_reach_the_wall_clock() -> None:
-    state = tool_world("  - {name: t.t, description: d, input: {d: string}, read: {one: \"select date(:d) as d\"}}\n").open()
+    state = tool_world(
+        '  - {name: t.t, description: d, input: {d: string}, read: {one: "select date(:d) as d"}}\n'
+    ).open()
     assert content(call(state, "t.t", d="NOW ")) == {"d": "2031-03-03"}
     assert call(state, "t.t", d="localtime").text != ""
 
@@ -238,27 +259,31 @@ def test_a_query_that_never_ends_is_cut_off_and_is_the_simulators_fault() -> Non
     sql = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) as n from c where x < :limit"
     with pytest.raises(InputError, match="too many steps"):
         world().open().query(sql, {"limit": 10**9})
-    state = tool_world(f"  - {{name: t.t, description: d, input: {{limit: integer}}, read: {{one: \"{sql}\"}}}}\n")
+    state = tool_world(f'  - {{name: t.t, description: d, input: {{limit: integer}}, read: {{one: "{sql}"}}}}\n')
     with pytest.raises(SimulatorFault, match="too many steps"):
         call(state.open(), "t.t", limit=10**9)
 
 
 def test_columns_with_a_kind_become_json_and_booleans() -> None:
-    sql = "select '[1, 2]' as \\\"tags:json\\\", 1 as \\\"paid:bool\\\", null as \\\"open:bool\\\""
-    state = tool_world(f"  - {{name: t.t, description: d, input: {{}}, read: {{one: \"{sql}\"}}}}\n").open()
+    sql = 'select \'[1, 2]\' as \\"tags:json\\", 1 as \\"paid:bool\\", null as \\"open:bool\\"'
+    state = tool_world(f'  - {{name: t.t, description: d, input: {{}}, read: {{one: "{sql}"}}}}\n').open()
     assert content(call(state, "t.t")) == {"tags": [1, 2], "paid": True, "open": None}
 
 
 def test_lists_reach_sql_as_json_and_templates_as_lists() -> None:
     state = tool_world(
-        "  - {name: t.t, description: d, input: {items: {type: array}}, read: {total: {value: \"select sum(value) from json_each(:items)\"}}, "
-        "text: \"{{ items | length }} items, {{ total }}\"}\n"
+        '  - {name: t.t, description: d, input: {items: {type: array}}, read: {total: {value: "select sum(value) from json_each(:items)"}}, '
+        'text: "{{ items | length }} items, {{ total }}"}\n'
     ).open()
     reply = call(state, "t.t", items=[1, 2, 3])
     assert reply.text == "3 items, 6" and content(reply) == {"total": 6}
 
 
-@given(st.dictionaries(st.sampled_from(["cake_id", "amount"]), st.none() | st.integers() | st.text() | st.lists(st.integers())))
+@given(
+    st.dictionaries(
+        st.sampled_from(["cake_id", "amount"]), st.none() | st.integers() | st.text() | st.lists(st.integers())
+    )
+)
 def test_no_argument_breaks_a_tool(arguments: JsonObject) -> None:
     state = SHARED.open()
     observation = call(state, "orders.place", **{"cake_id": "K001", "amount": 1, **arguments})
@@ -289,5 +314,7 @@ def test_an_altered_world_differs_in_one_thing_and_counts_no_change() -> None:
     altered = base.altered("update cakes set price = price + 1 where id = 'K001'")
     assert altered.open().changes() == {}
     assert altered.query("select count(*) as n from cakes") == base.query("select count(*) as n from cakes")
-    assert altered.query("select price from cakes where id = 'K001'") != base.query("select price from cakes where id = 'K001'")
+    assert altered.query("select price from cakes where id = 'K001'") != base.query(
+        "select price from cakes where id = 'K001'"
+    )
     assert replace(Variant(), seed=1) != Variant()

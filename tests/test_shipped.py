@@ -44,7 +44,11 @@ def plan(name: str) -> Plan:
 
 def writing() -> list[str]:
     """Families whose reference calls a tool that writes."""
-    return [name for name in FAMILIES if any(tool.writes for tool in world(name).tools if tool.name in {step.call for step in plan(name).calls()})]
+    return [
+        name
+        for name in FAMILIES
+        if any(tool.writes for tool in world(name).tools if tool.name in {step.call for step in plan(name).calls()})
+    ]
 
 
 @pytest.mark.parametrize("name", FAMILIES)

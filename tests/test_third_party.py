@@ -28,11 +28,20 @@ tools: [{name: words.list, description: All words., input: {}, read: {words: "se
 def simtrain(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """The command line in a process that has the third-party package on its path."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), str(Path(__file__).parent.parent)])}
-    return subprocess.run([sys.executable, "-m", "simtrain", *words], cwd=folder, env=environment, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "simtrain", *words], cwd=folder, env=environment, capture_output=True, text=True
+    )
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("perturbations", "burnt"), ("graders", "brevity"), ("exporters", "prompts"), ("agents", "baker"), ("world_models", "shouting")]
+    ("kind", "name"),
+    [
+        ("perturbations", "burnt"),
+        ("graders", "brevity"),
+        ("exporters", "prompts"),
+        ("agents", "baker"),
+        ("world_models", "shouting"),
+    ],
 )
 def test_plug_ins_of_another_package_are_listed(kind: str, name: str, tmp_path: Path) -> None:
     done = simtrain("list", kind, "--json", folder=tmp_path)
@@ -66,8 +75,8 @@ def test_a_handler_of_another_package_answers_over_the_worlds_state(tmp_path: Pa
     (tmp_path / "look.yaml").write_text(
         "name: look\nworld: bakery.yaml\nprompt: 'What is the cheapest cake up to {{ limit }}?'\ncases: [{limit: 500}, {limit: 1}]\n"
         "reference:\n  steps:\n    - {call: cakes.cheapest, with: {limit: '{{ limit }}'}, as: found}\n"
-        "  answer: \"{{ found.name if found.error is not defined else found.error }}\"\n"
-        "rubric: [{use: answer, with: {sql: \"select coalesce((select name from cakes where price <= :limit order by price, id limit 1), "
+        '  answer: "{{ found.name if found.error is not defined else found.error }}"\n'
+        'rubric: [{use: answer, with: {sql: "select coalesce((select name from cakes where price <= :limit order by price, id limit 1), '
         "'Nothing is that cheap.')\"}}]\n"
     )
     write_files(tmp_path, world_text=WORLD + TOOL)
@@ -94,6 +103,12 @@ def test_a_plug_in_that_cannot_be_imported_is_one_clear_line(tmp_path: Path) -> 
     (broken / "entry_points.txt").write_text("[simtrain.graders]\nabsent = no_such_module:Grader\n")
     write_files(tmp_path, more="  - {use: absent}\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parent.parent)])}
-    done = subprocess.run([sys.executable, "-m", "simtrain", "run", "birthday.yaml"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "simtrain", "run", "birthday.yaml"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 2 and "absent" in done.stderr and "no_such_module" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

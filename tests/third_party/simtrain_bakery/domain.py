@@ -22,7 +22,13 @@ class TelegramDomain(Domain):
         instruction: str = "",
     ) -> str:
         """The parts in their order."""
-        parts = [", ".join(tool.name for tool in tools), initial_state, hidden_state, *(f"{a} {o}" for a, o in demonstrations), instruction]
+        parts = [
+            ", ".join(tool.name for tool in tools),
+            initial_state,
+            hidden_state,
+            *(f"{a} {o}" for a, o in demonstrations),
+            instruction,
+        ]
         return " STOP ".join(part for part in parts if part)
 
     def write_action(self, request: Request, *, turn: int) -> str:

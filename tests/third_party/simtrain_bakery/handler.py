@@ -8,7 +8,10 @@ from simtrain.types import JsonObject
 
 def cheapest_cake(context: HandlerContext) -> JsonObject:
     """The cheapest cake at most as dear as `limit`."""
-    found = context.read("select id, name, price from cakes where price <= :limit order by price, id limit 1", {"limit": context.arguments["limit"]})
+    found = context.read(
+        "select id, name, price from cakes where price <= :limit order by price, id limit 1",
+        {"limit": context.arguments["limit"]},
+    )
     if not found:
         raise ToolError("Nothing is that cheap.")
     return found[0]

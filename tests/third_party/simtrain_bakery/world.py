@@ -13,7 +13,9 @@ class MirrorSpec:
     def load(cls, document: Document) -> ServiceSource:
         """The source of the world. Raises InputError."""
         rows = {
-            table: [{name: cell[::-1] if isinstance(cell, str) else cell for name, cell in row.items()} for row in given]
+            table: [
+                {name: cell[::-1] if isinstance(cell, str) else cell for name, cell in row.items()} for row in given
+            ]
             for table, given in document.data["rows"].items()
         }
         data = {**document.data, "kind": "service", "rows": rows}

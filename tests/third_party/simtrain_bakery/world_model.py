@@ -17,11 +17,15 @@ class Shouting(WorldModel):
     """Answers as the world does, loudly."""
 
     @asynccontextmanager
-    async def session(self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]) -> AsyncGenerator[Answer]:
+    async def session(
+        self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
+    ) -> AsyncGenerator[Answer]:
         """Each answer is the world's, in capitals."""
 
         async def answer(request: Request) -> Observation:
             told = world.answer(request)
-            return replace(told, text=told.text.upper(), structured=told.content, json=False, provenance=Provenance("shouting"))
+            return replace(
+                told, text=told.text.upper(), structured=told.content, json=False, provenance=Provenance("shouting")
+            )
 
         yield answer

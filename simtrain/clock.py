@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from simtrain.errors import InputError
 
@@ -11,7 +12,7 @@ DEFAULT_START = "2030-01-07T09:00:00Z"
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1)
 
 
 def seconds(text: str | int | float) -> float:
@@ -38,7 +39,13 @@ def instant(text: str) -> float:
 
 def stamp(moment: float) -> str:
     """An instant (seconds since 1970) as `2031-03-03T09:00:20Z`; fractions of a second are cut."""
-    return (_EPOCH + timedelta(seconds=int(moment))).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(int(moment))
+
+
+# The episodes of a world begin together and take equal steps, so that they pass through the same instants.
+@lru_cache(maxsize=4096)
+def _written(moment: int) -> str:
+    return f"{(_EPOCH + timedelta(seconds=moment)).isoformat()}Z"
 
 
 class Clock:

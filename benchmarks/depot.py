@@ -1,0 +1,79 @@
+"""What the benchmarks play: episodes in the depot world, and an agent that has its calls ready."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from simtrain.assembly import load_scenario_file
+from simtrain.dealing import deal
+from simtrain.journal import Journal
+from simtrain.policy import Briefing, Player, Policy
+from simtrain.scenario import Episode, Scenario
+from simtrain.types import Action, JsonObject, Message
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+
+
+def scenario(name: str) -> Scenario:
+    """`read` or `write`."""
+    return load_scenario_file(SCENARIOS / f"{name}.yaml", f"benchmarks/{name}")
+
+
+def crowded(folder: Path, *, tools: int) -> Scenario:
+    """`read` with so many tools on offer, written into `folder`."""
+    world: JsonObject = yaml.safe_load((SCENARIOS.parent / "worlds" / "depot.yaml").read_text())
+    reading = [tool for tool in world["tools"] if "write" not in tool]
+    for index in range(tools - len(world["tools"])):
+        copied = reading[index % len(reading)]
+        world["tools"].append({**copied, "name": f"archive_{index}.{copied['name'].replace('.', '_')}"})
+    given: JsonObject = yaml.safe_load((SCENARIOS / "read.yaml").read_text())
+    (folder / "depot.yaml").write_text(yaml.safe_dump(world, sort_keys=False))
+    (folder / "read.yaml").write_text(yaml.safe_dump({**given, "world": "depot.yaml"}, sort_keys=False))
+    return load_scenario_file(folder / "read.yaml", "benchmarks/crowded")
+
+
+def episodes(name: str, count: int) -> list[Episode]:
+    """So many episodes of a scenario."""
+    return deal([scenario(name)], seed=0, total=count, attempts=1)
+
+
+class Instant(Policy):
+    """Makes its calls one a turn, without thinking, and then gives the right answer; every other call writes if `writes`."""
+
+    calls: int = 10
+    writes: bool = False
+
+    def player(self, briefing: Briefing) -> Player:
+        """One that has its messages ready."""
+        return _Ready(actions(briefing, calls=self.calls, writes=self.writes))
+
+
+def actions(briefing: Briefing, *, calls: int, writes: bool) -> list[Action]:
+    """The calls of one episode."""
+    customer, order = str(briefing.stated["customer"]), str(briefing.stated.get("order", "O0007"))
+    made: list[tuple[str, JsonObject]] = [
+        ("customers.get", {"customer_id": customer}),
+        ("orders.list", {"customer_id": customer}),
+        ("orders.get", {"order_id": order}),
+        ("items.search", {"text": "an"}),
+    ]
+    made = [made[index % len(made)] for index in range(calls)]
+    if writes:
+        for index in range(1, calls, 2):
+            made[index] = ("orders.note", {"order_id": order, "notes": f"Asked about it {index} times."})
+        made[-1] = ("orders.cancel", {"order_id": order, "reason": "customer"})
+    return [Action(f"call_{index}", tool, arguments) for index, (tool, arguments) in enumerate(made)]
+
+
+class _Ready:
+    def __init__(self, actions: list[Action]) -> None:
+        self._actions = iter(actions)
+
+    async def think(self, journal: Journal) -> Message:
+        action = next(self._actions, None)
+        if action is not None:
+            return Message(calls=(action,))
+        found = [turn.steps[0].observation.content or {} for turn in (journal.turns[0], journal.turns[-1])]
+        return Message("ANSWER: found", answer=str(found[1].get("order_id") or found[0]["city"]))

@@ -33,6 +33,7 @@ _REFUSED_NODES = (
 )  # fmt: skip
 _EXPRESSION = re.compile(r"\s*\{\{(?!.*\{\{)(.*)\}\}\s*", re.DOTALL)
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[-?\d+\])*")
+_CONSTANTS = frozenset({"none", "true", "false"})
 _PART = re.compile(r"([A-Za-z_]\w*)|\[(-?\d+)\]")
 
 
@@ -150,7 +151,7 @@ class Value:
 
 def _evaluator(expression: str) -> tuple[frozenset[str], Callable[[Mapping[str, JsonValue]], JsonValue]]:
     """The variables of a bare Jinja expression, and the function that evaluates it."""
-    if _PATH.fullmatch(expression):
+    if _PATH.fullmatch(expression) and expression.lower() not in _CONSTANTS:
         parts = [name or int(index) for name, index in _PART.findall(expression)]
         return frozenset({str(parts[0])}), lambda values: _walk(values, parts, expression)
     try:

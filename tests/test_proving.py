@@ -11,6 +11,19 @@ from simtrain.assembly import load_scenario_file
 from simtrain.errors import InputError
 from simtrain.proving import Proof, prove
 
+TOO_MANY = """\
+name: family
+world: bakery.yaml
+prompt: 'Order 900 of "{{ cake }}".'
+cases: {sql: "select name as cake from cakes", sample: 4}
+impossible: true
+reference:
+  steps:
+    - {call: cakes.get, with: {name: '{{ cake }}'}, as: found}
+    - {call: orders.place, with: {cake_id: '{{ found.id }}', amount: 900}, as: order}
+  abstain: '{{ order.error }}'
+rubric: [{use: abstention}]
+"""
 RUBRIC = "  - use: final_state"
 TWICE = "[{cake: x, n: 1}, {cake: x, n: 2}]"
 READING = """\
@@ -130,10 +143,5 @@ async def test_a_twin_must_read_the_same_and_end_otherwise(tmp_path: Path) -> No
 
 
 async def test_an_impossible_family_is_proved_by_declining(tmp_path: Path) -> None:
-    scenario = (
-        "name: family\nworld: bakery.yaml\nprompt: 'Order 900 of \"{{ cake }}\".'\ncases: {sql: select name as cake from cakes, sample: 4}\nimpossible: true\n"
-        "reference:\n  steps:\n    - {call: cakes.get, with: {name: '{{ cake }}'}, as: found}\n    - {call: orders.place, with: {cake_id: '{{ found.id }}', amount: 900}, as: order}\n"
-        "  abstain: '{{ order.error }}'\nrubric: [{use: abstention}]\n"
-    )
-    found = await proved(tmp_path, scenario)
+    found = await proved(tmp_path, TOO_MANY)
     assert found.problems == [] and found.rules == {"sold_out"}

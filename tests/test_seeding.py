@@ -1,0 +1,52 @@
+"""Seeds and streams: the same everywhere, different for different names."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simtrain.clock import instant, seconds, stamp
+from simtrain.errors import InputError
+from simtrain.seeding import Stream, derive, draw
+
+
+def test_seeds_are_these_numbers_on_every_machine() -> None:
+    assert (derive(0), derive(1, "rows", 2)) == (9523843951405948789, 1138982428706118233)
+    stream = Stream(7)
+    assert [stream.integer(0, 99) for _ in range(6)] == [32, 15, 65, 7, 53, 36]
+
+
+@given(st.lists(st.text() | st.integers(), max_size=4), st.lists(st.text() | st.integers(), max_size=4))
+def test_different_names_give_different_seeds(one: list[str | int], other: list[str | int]) -> None:
+    assert (derive(1, *one) == derive(1, *other)) == (one == other)
+
+
+@given(st.integers(0, 2**64), st.lists(st.integers(), min_size=1, max_size=30, unique=True), st.integers(0, 40))
+def test_a_sample_takes_each_item_at_most_once(seed: int, items: list[int], count: int) -> None:
+    found = Stream(seed).sample(items, count)
+    assert len(found) == min(count, len(items)) == len(set(found)) and set(found) <= set(items)
+
+
+@given(st.integers(0, 2**64))
+def test_draws_lie_where_they_should(seed: int) -> None:
+    stream = Stream(seed)
+    assert 0 <= stream.random() < 1 and 3 <= stream.integer(3, 5) <= 5 and -1 <= stream.number(-1, 1) < 1
+    assert stream.choose("ab", [0, 1]) == "b"
+    assert 0 <= draw(seed, "x") < 1
+
+
+@pytest.mark.parametrize(("text", "length"), [("20s", 20), ("1h30m", 5400), ("250ms", 0.25), ("2d", 172800), (5, 5.0)])
+def test_durations_are_read(text: str | int, length: float) -> None:
+    assert seconds(text) == length
+
+
+@pytest.mark.parametrize("text", ["", "20", "5 s", "1x", "s5"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        seconds(text)
+
+
+@given(st.integers(0, 4_000_000_000))
+def test_instants_survive_being_written(moment: int) -> None:
+    assert instant(stamp(moment)) == moment

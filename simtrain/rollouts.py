@@ -9,7 +9,7 @@ from time import perf_counter
 from simtrain.answers import ANSWER_FORMAT
 from simtrain.assembly import paradigm_of
 from simtrain.environment import Environment
-from simtrain.errors import AgentFault, ModelFault, SimtrainError, SimulatorFault
+from simtrain.errors import AgentFault, InputError, ModelFault, SimulatorFault
 from simtrain.grading import grade
 from simtrain.journal import Journal
 from simtrain.policy import Agent, Briefing, Loop, Policy
@@ -38,7 +38,7 @@ async def rollout(episode: Episode, agent: Agent, *, name: str, world: World | N
         stop = await _play(agent, briefing, journal)
         finished = environment.finished()
         played = perf_counter() - clock
-        trajectory = _record(episode, environment, briefing, journal, stop, finished, {**agent.facts(), "name": name})
+        trajectory = record(episode, environment, briefing, journal, stop, finished, {**agent.facts(), "name": name})
         graded = await grade(trajectory, episode.scenario.grading, episode.scenario.spec.rubric.combine, finished)
     timing: JsonObject = {
         "started": begun.isoformat(timespec="milliseconds"),
@@ -74,19 +74,23 @@ async def _play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
         from simtrain.agent.hosting import host
 
         return await host(agent, briefing, journal)
-    except SimulatorFault as fault:
-        return journal.end(Stop("failed", "simulator", str(fault)))
-    except ModelFault as fault:
-        return journal.end(Stop("failed", None, str(fault)))
-    except AgentFault as fault:
-        return journal.end(Stop("failed", "agent", str(fault)))
-    except SimtrainError:
+    except InputError:
         raise
     except Exception as error:
-        return journal.end(Stop("failed", "agent", f"{type(error).__name__}: {error}"))
+        return journal.end(failure(error))
 
 
-def _record(
+def failure(error: Exception) -> Stop:
+    """The stop that an exception of a player means: who is to blame."""
+    if isinstance(error, SimulatorFault):
+        return Stop("failed", "simulator", str(error))
+    if isinstance(error, ModelFault):
+        return Stop("failed", None, str(error))
+    detail = str(error) if isinstance(error, AgentFault) else f"{type(error).__name__}: {error}"
+    return Stop("failed", "agent", detail)
+
+
+def record(
     episode: Episode,
     environment: Environment,
     briefing: Briefing,
@@ -95,6 +99,7 @@ def _record(
     world: FinishedWorld,
     agent: JsonObject,
 ) -> Trajectory:
+    """The trajectory of an episode that was played to its stop, ungraded; `agent` holds the agent's name and facts."""
     scenario, last = episode.scenario, journal.message
     ended = stop.reason in ("answered", "abstained") and last is not None
     return Trajectory(

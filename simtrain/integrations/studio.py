@@ -1,0 +1,216 @@
+"""The agent loop for LangGraph Studio: one episode a thread, its transcript mirrored as messages in the graph's state.
+
+`langgraph dev --allow-blocking` in the repository serves `graph`, which langgraph.json names. The two nodes of the loop stand
+between one that opens the episode and one that grades it; an interrupt before `tools` shows each call before it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypedDict
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages  # pyright: ignore[reportMissingTypeStubs]
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from pydantic import BaseModel, Field
+
+from simtrain.agent import loop
+from simtrain.agent.choosing import build_agent
+from simtrain.assembly import paradigm_of
+from simtrain.environment import Environment
+from simtrain.errors import InputError
+from simtrain.grading import grade as grade_episode
+from simtrain.journal import Journal
+from simtrain.policy import Agent, Briefing, Policy
+from simtrain.public import episode as numbered_episode
+from simtrain.public import load_scenario
+from simtrain.rollouts import brief, failure, record
+from simtrain.scenario import Episode
+from simtrain.trajectory import Step
+from simtrain.types import Action, JsonObject, Message
+
+MOST_OPEN = 64
+"""Episodes kept open at once; a thread that was left half-way is closed when so many others came after it."""
+
+
+class Task(BaseModel):
+    """The input: what to play."""
+
+    scenario: str = Field("helpdesk/refund", description="Name or file of a scenario.")
+    case: int = Field(0, ge=0, description="Number of the case.")
+    agent: str = Field("resilient", description="Name of an agent, such as resilient or chat:MODEL.")
+    seed: int = Field(0, description="Seed of the run.")
+
+
+class Outcome(TypedDict):
+    """The output: the transcript, why it ended, and the rewards."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    answer: str | None
+    stop: str
+    reward: float | None
+    rewards: JsonObject
+
+
+class Shown(Outcome):
+    """The state that Studio shows: the output, the turn, and the key of the open episode."""
+
+    turn: int
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """What an open episode holds beside the state: nothing of it can be written into a checkpoint."""
+
+    name: str
+    agent: Agent
+    episode: Episode
+    environment: Environment
+    briefing: Briefing
+    seat: loop.Seat
+    stack: AsyncExitStack
+
+
+_sessions: dict[str, _Session] = {}
+"""The open episodes, by thread."""
+
+
+async def open_episode(task: Task, config: RunnableConfig) -> JsonObject:
+    """Open the episode of this thread. Raises InputError for a task that cannot be played."""
+    key = str(config.get("configurable", {}).get("thread_id") or uuid4())
+    await _close(key)
+    while len(_sessions) >= MOST_OPEN:
+        await _close(next(iter(_sessions)))
+    session = _sessions[key] = await _opened(task)
+    told = [SystemMessage(session.briefing.system), HumanMessage(session.briefing.prompt)]
+    return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *told], "turn": 0, "session": key}
+
+
+async def _opened(task: Task) -> _Session:
+    agent = build_agent(task.agent)
+    if not isinstance(agent, Policy):
+        raise InputError(f"{task.agent} brings its own loop", remedy="open its own graph in Studio")
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(agent.close)
+        scenario = load_scenario(task.scenario)
+        agent.check(scenario)
+        await agent.ready()
+        episode = numbered_episode(scenario, case=task.case, seed=task.seed)
+        environment = await stack.enter_async_context(paradigm_of(scenario).open(episode))
+        briefing = brief(episode, environment)
+        seat = loop.Seat(agent.player(briefing), Journal(environment, scenario.spec.limits))
+        return _Session(task.agent, agent, episode, environment, briefing, seat, stack.pop_all())
+
+
+async def model(state: Shown) -> Command[Literal["tools", "grade"]]:
+    """The loop's own node, and its message for the state."""
+    session = _session(state)
+    ended = await _advance(loop.model, session, state)
+    journal = session.seat.journal
+    said = [_assistant(journal.message)] if len(journal.turns) > state["turn"] and journal.message else []
+    return Command(update={"messages": said, "turn": len(journal.turns)}, goto="grade" if ended else "tools")
+
+
+async def tools(state: Shown) -> Command[Literal["model", "grade"]]:
+    """The loop's own node, and its observations for the state."""
+    session = _session(state)
+    ended = await _advance(loop.tools, session, state)
+    replies = [_reply(step) for step in session.seat.journal.turns[-1].steps]
+    return Command(update={"messages": replies}, goto="grade" if ended else "model")
+
+
+async def grade(state: Shown) -> JsonObject:
+    """Grade the episode and close it."""
+    session = _session(state)
+    journal, scenario = session.seat.journal, session.episode.scenario
+    assert journal.stop is not None, "only a stop leads here"
+    finished = session.environment.finished()
+    agent = {**session.agent.facts(), "name": session.name}
+    played = record(session.episode, session.environment, session.briefing, journal, journal.stop, finished, agent)
+    graded = await grade_episode(played, scenario.grading, scenario.spec.rubric.combine, finished)
+    await _close(state["session"])
+    return {
+        "answer": graded.answer,
+        "stop": ": ".join(part for part in (journal.stop.reason, journal.stop.detail) if part),
+        "reward": graded.reward,
+        "rewards": {reward.grader: reward.value for reward in graded.rewards},
+    }
+
+
+def _session(state: Shown) -> _Session:
+    session = _sessions.get(state["session"])
+    if session is None or len(session.seat.journal.turns) != state["turn"]:
+        # A world cannot be wound back to an earlier checkpoint of its thread.
+        raise InputError("the episode of this thread is closed, or has gone on from here", remedy="start a new run")
+    return session
+
+
+_Node = Callable[[loop.Cursor, Runtime[loop.Seat]], Awaitable[Command[Any]]]
+
+
+async def _advance(node: _Node, session: _Session, state: Shown) -> bool:
+    """Run a node of the loop; whether the episode has ended."""
+    try:
+        command = await node({"turn": state["turn"]}, Runtime(context=session.seat))
+    except Exception as error:
+        session.seat.journal.end(failure(error))
+        return True
+    return command.goto == END
+
+
+async def _close(key: str) -> None:
+    session = _sessions.pop(key, None)
+    if session is not None:
+        await session.stack.aclose()
+
+
+def _assistant(message: Message) -> AIMessage:
+    return AIMessage(
+        message.text,
+        tool_calls=[
+            {"name": call.tool, "args": call.arguments, "id": call.id, "type": "tool_call"}
+            for call in message.calls
+            if call.malformed is None
+        ],
+        invalid_tool_calls=[_invalid(call) for call in message.calls if call.malformed is not None],
+        additional_kwargs={} if message.reasoning is None else {"reasoning_content": message.reasoning},
+    )
+
+
+def _invalid(call: Action) -> Any:
+    return {"name": call.tool, "args": call.malformed, "id": call.id, "error": None, "type": "invalid_tool_call"}
+
+
+def _reply(step: Step) -> ToolMessage:
+    return ToolMessage(
+        step.observation.text,
+        tool_call_id=step.action.id,
+        name=step.action.tool,
+        status="error" if step.observation.is_error else "success",
+        # For whoever watches; the agent reads the journal, not the state.
+        artifact={"clock": step.clock, "perturbations": [event.label for event in step.events]},
+    )
+
+
+def build_graph(**options: Any) -> Any:
+    """The compiled graph; `options` are those of LangGraph's `compile` (checkpointer, interrupt_before, ...)."""
+    # LangGraph is typed by type variables that strict checking cannot follow.
+    built: Any = StateGraph(Shown, input_schema=Task, output_schema=Outcome)
+    built.add_node("open", open_episode)
+    built.add_node("model", model, destinations=("tools", "grade"))
+    built.add_node("tools", tools, destinations=("model", "grade"))
+    built.add_node("grade", grade)
+    built.add_edge(START, "open")
+    built.add_edge("open", "model")
+    built.add_edge("grade", END)
+    return built.compile(name="episode", **options)
+
+
+graph = build_graph()

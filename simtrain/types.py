@@ -23,7 +23,10 @@ def canonical(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-@dataclass(frozen=True, slots=True)
+# What a trajectory holds has no slots: orjson writes a dataclass from its `__dict__`, several times faster than from slots.
+
+
+@dataclass(frozen=True)
 class ToolSpec:
     """A tool as an agent is shown it. `input_schema` and `output_schema` are JSON Schemas (2020-12) of objects.
 
@@ -42,7 +45,7 @@ class ToolSpec:
         return self.name.partition(".")[0] if "." in self.name else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Action:
     """One tool call by an agent. `id` is unique in its episode.
 
@@ -55,7 +58,7 @@ class Action:
     malformed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Usage:
     """What model calls cost: tokens, and money in US dollars where prices are known."""
 
@@ -78,7 +81,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Provenance:
     """Who answered a call: the label of the world model, what its answer cost, and the rule by which a world refused it."""
 
@@ -89,7 +92,7 @@ class Provenance:
     rule: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observation:
     """What a tool returned.
 
@@ -127,7 +130,7 @@ class Message:
     answer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
     """One row of a world that an episode changed: `before` is None for a new row, `after` None for a deleted one."""
 

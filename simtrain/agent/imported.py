@@ -53,6 +53,8 @@ def as_agent(thing: object, *, name: str | None = None, knobs: Mapping[str, Json
 
 
 def _module(module: str) -> object:
+    if not module:
+        raise InputError("there is no module before the colon", remedy="write package.module:attribute")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:

@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 from time import process_time
 
-from bench_loop import freeze
-from depot import crowded, episodes
+from depot import CALLS, crowded, episodes, freeze
 from floors import bare_graph, bare_posts, play_bare
 from report import Figure, arguments, cpu, show
 
@@ -29,7 +28,6 @@ from simtrain.scenario import Episode
 from simtrain.trajectory import Stop
 from simtrain.types import Message
 
-CALLS = 10
 EPISODES = 192
 CONCURRENCY = 64
 LATE = 60

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -12,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from time import process_time
 
-from depot import Instant, actions, episodes
+from depot import CALLS, Instant, actions, episodes, freeze, hold
 from floors import bare_graph, play_bare
 from report import Figure, arguments, cpu, resident, show
 
@@ -27,7 +26,6 @@ from simtrain.store import LineWriter, read_part
 from simtrain.trajectory import Stop
 from simtrain.types import Message
 
-CALLS = 10
 EPISODES = 300
 CONCURRENCY = 64
 OPEN = 1000
@@ -40,13 +38,6 @@ def main() -> None:
     freeze()
     figures = [*_loop(options.rounds), *_runs(options.rounds), *_memory(), *_long(options.rounds)]
     show("agent loop, embedded world", figures, as_json=options.json)
-
-
-def freeze() -> None:
-    """Tell the collector what a run tells it."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 def _loop(rounds: int) -> list[Figure]:
@@ -139,32 +130,12 @@ async def _held() -> float:
         tasks: list[asyncio.Task[Stop]] = []
         # The first half warms caches and the allocator, the second is measured; all stay open.
         for _ in range(2):
-            before, arrived = resident(), asyncio.Barrier(OPEN + 1)
-            for episode in episodes("read", OPEN):
-                environment = await stack.enter_async_context(paradigm_of(episode.scenario).open(episode))
-                journal = Journal(environment, episode.scenario.spec.limits)
-                player = _Held(Instant().player(brief(episode, environment)), arrived, gate)
-                tasks.append(asyncio.ensure_future(play_loop(player, journal)))
-            await arrived.wait()
+            before = resident()
+            tasks += await hold(episodes("read", OPEN), Instant(), stack=stack, gate=gate)
             grown = resident() - before
         gate.set()
         await asyncio.gather(*tasks)
     return grown / OPEN
-
-
-@dataclass
-class _Held:
-    """A player that waits before its answer until it is told to go on."""
-
-    inner: Player
-    arrived: asyncio.Barrier
-    gate: asyncio.Event
-
-    async def think(self, journal: Journal) -> Message:
-        if len(journal.turns) == CALLS:
-            await self.arrived.wait()
-            await self.gate.wait()
-        return await self.inner.think(journal)
 
 
 def _long(rounds: int) -> list[Figure]:

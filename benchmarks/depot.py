@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-from simtrain.assembly import load_scenario_file
+from simtrain.agent.loop import play
+from simtrain.assembly import load_scenario_file, paradigm_of
 from simtrain.dealing import deal
 from simtrain.journal import Journal
 from simtrain.policy import Briefing, Player, Policy
+from simtrain.rollouts import brief
 from simtrain.scenario import Episode, Scenario
+from simtrain.trajectory import Stop
 from simtrain.types import Action, JsonObject, Message
 
+CALLS = 10
 SCENARIOS = Path(__file__).parent / "scenarios"
+
+
+def freeze() -> None:
+    """Tell the collector what a run tells it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def scenario(name: str) -> Scenario:
@@ -42,7 +58,7 @@ def episodes(name: str, count: int) -> list[Episode]:
 class Instant(Policy):
     """Makes its calls one a turn, without thinking, and then gives the right answer; every other call writes if `writes`."""
 
-    calls: int = 10
+    calls: int = CALLS
     writes: bool = False
 
     def player(self, briefing: Briefing) -> Player:
@@ -77,3 +93,33 @@ class _Ready:
             return Message(calls=(action,))
         found = [turn.steps[0].observation.content or {} for turn in (journal.turns[0], journal.turns[-1])]
         return Message("ANSWER: found", answer=str(found[1].get("order_id") or found[0]["city"]))
+
+
+async def hold(
+    found: Sequence[Episode], agent: Policy, *, stack: AsyncExitStack, gate: asyncio.Event
+) -> list[asyncio.Task[Stop]]:
+    """Play episodes at once, each up to its answer, where it stays until the gate opens; the tasks that then end."""
+    arrived = asyncio.Barrier(len(found) + 1)
+    tasks: list[asyncio.Task[Stop]] = []
+    for episode in found:
+        environment = await stack.enter_async_context(paradigm_of(episode.scenario).open(episode))
+        journal = Journal(environment, episode.scenario.spec.limits)
+        player = _Held(agent.player(brief(episode, environment)), arrived, gate)
+        tasks.append(asyncio.ensure_future(play(player, journal)))
+    await arrived.wait()
+    return tasks
+
+
+@dataclass(slots=True)
+class _Held:
+    """A player that waits before its answer until it is told to go on."""
+
+    inner: Player
+    arrived: asyncio.Barrier
+    gate: asyncio.Event
+
+    async def think(self, journal: Journal) -> Message:
+        if len(journal.turns) == CALLS:
+            await self.arrived.wait()
+            await self.gate.wait()
+        return await self.inner.think(journal)

@@ -1,0 +1,149 @@
+"""Cost of the worlds of many episodes: the fork that a first write pays, and the memory of all that is open at once."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import AsyncExitStack
+from functools import partial
+from multiprocessing import get_context
+from typing import TypeVar, cast
+
+from depot import Instant, episodes, freeze, hold, scenario
+from report import Figure, arguments, cpu, resident, show
+
+from simtrain.world import WorldState
+from simtrain.worlds.service.world import ServiceWorld
+
+FORKS = 200
+KEPT = 1000
+OPEN = 10_000
+WROTE = 1000
+MIB = 1024 * 1024
+UPDATE = "update orders set notes = 'Asked again.' where id = 'O0007'"
+TABLES = ("customers", "items", "orders", "lines")
+
+T = TypeVar("T")
+
+
+def main() -> None:
+    """Measure and print."""
+    options = arguments(__doc__ or "")
+    figures = [*_forking(options.rounds), *_kept(), *_many()]
+    show("worlds: forks and memory", figures, as_json=options.json)
+
+
+def apart(work: Callable[[], T]) -> T:
+    """The result of `work` in a fresh process, whose memory holds nothing else."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work).result()
+
+
+def _world() -> ServiceWorld:
+    return cast(ServiceWorld, scenario("read").source.build())
+
+
+def _forking(rounds: int) -> list[Figure]:
+    """CPU of a fork with its first write; closing is not in it."""
+    freeze()
+    world = _world()
+    bare = min(_bare(world.content) for _ in range(rounds)) * 1000 / FORKS
+    forked = min(_forks(world) for _ in range(rounds)) * 1000 / FORKS
+    return [
+        Figure("size of the world", len(world.content) / 1024, "KB"),
+        Figure("bare SQLite: deserialize and first write", bare, "ms"),
+        Figure("fork and first write", forked, "ms", 0.25),
+        Figure("  as a multiple of bare SQLite", forked / bare, "x"),
+    ]
+
+
+def _bare(content: bytes) -> float:
+    kept: list[sqlite3.Connection] = []
+
+    def work() -> None:
+        for _ in range(FORKS):
+            connection = sqlite3.connect(":memory:", isolation_level=None)
+            connection.deserialize(content)
+            connection.execute(UPDATE)
+            kept.append(connection)
+
+    spent = cpu(work, rounds=1)
+    for connection in kept:
+        connection.close()
+    return spent
+
+
+def _forks(world: ServiceWorld) -> float:
+    kept: list[WorldState] = []
+
+    def work() -> None:
+        for _ in range(FORKS):
+            state = world.open()
+            state.execute(UPDATE)
+            kept.append(state)
+
+    spent = cpu(work, rounds=1)
+    for state in kept:
+        state.close()
+    return spent
+
+
+def _kept() -> list[Figure]:
+    """Memory of a fork, after its first write and after every row of it was read."""
+    size = len(_world().content) / 1024
+    most = 1.4 * size + 32
+    return [
+        Figure("memory of a fork that has written", apart(partial(_memory_of_fork, scanned=False)), "KB", most),
+        Figure("memory of a fork after a full scan", apart(partial(_memory_of_fork, scanned=True)), "KB", most),
+    ]
+
+
+def _memory_of_fork(*, scanned: bool) -> float:
+    world = _world()
+    kept: list[WorldState] = []
+    before = 0
+    for half in range(2):
+        before = resident()
+        for _ in range(KEPT // (10 if half == 0 else 1)):
+            state = world.open()
+            state.execute(UPDATE)
+            if scanned:
+                for table in TABLES:
+                    state.query(f"select * from {table}")
+            kept.append(state)
+    return (resident() - before) / KEPT / 1024
+
+
+def _many() -> list[Figure]:
+    """Memory of a process with 10,000 open episodes in their tenth turn, of which a tenth have written."""
+    return [
+        Figure(
+            f"{OPEN:,} open episodes, {WROTE:,} of which have written, all of the process",
+            apart(_open_many) / MIB,
+            "MiB",
+            1.4 * 1024,
+        )
+    ]
+
+
+def _open_many() -> int:
+    return asyncio.run(_hold_many())
+
+
+async def _hold_many() -> int:
+    freeze()
+    gate = asyncio.Event()
+    async with AsyncExitStack() as stack:
+        reading = await hold(episodes("read", OPEN - WROTE), Instant(), stack=stack, gate=gate)
+        writing = await hold(episodes("write", WROTE), Instant(writes=True), stack=stack, gate=gate)
+        held = resident()
+        gate.set()
+        stops = await asyncio.gather(*reading, *writing)
+    assert all(stop.reason == "answered" for stop in stops)
+    return held
+
+
+if __name__ == "__main__":
+    main()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+from resource import RUSAGE_CHILDREN, getrusage
 
 from report import Figure, arguments, show
 
@@ -48,10 +48,10 @@ def _cpu(given: list[str], *, rounds: int) -> float:
 
 
 def _once(given: list[str]) -> float:
-    before = os.times()
+    before = getrusage(RUSAGE_CHILDREN)
     subprocess.run([sys.executable, *given], stdout=subprocess.DEVNULL, check=True)
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _loaded(code: str) -> int:

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import os
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from simtrain.agent.choosing import build_agent
 from simtrain.dealing import deal
 from simtrain.errors import InputError
+from simtrain.lines import write_whole
 from simtrain.playing import Played, RunOptions, Stopper, play, stop_on_signals
 from simtrain.policy import Agent
+from simtrain.run_file import refuse_another_run, run_facts
 from simtrain.scenario import Episode, Scenario
 from simtrain.store import (
     RUN_FILE,
     SUMMARY_FILE,
-    Key,
     RunFolder,
     failures_writer,
     finished_keys,
+    part_writer,
+    read_facts,
     read_rows,
-    write_whole,
 )
 from simtrain.summary import summarise
 from simtrain.types import JsonObject
-from simtrain.version import VERSION
-from simtrain.workers import play_in_workers
+from simtrain.workers import Crew
 
 
 @dataclass(frozen=True)
@@ -78,21 +81,25 @@ def run(
         )
     player = agent or build_agent(options.agent, options.knobs)
     episodes = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
-    finished = _finished(out) if resume else set[Key]()
+    _check_prompts(episodes.cases)
     asyncio.run(_check(scenarios, player))
-    going_on = resume and (out / RUN_FILE).exists()
-    folder = (
-        RunFolder.reopen(out) if going_on else RunFolder.create(out, _facts(scenarios, options, player, len(episodes)))
-    )
+    facts = run_facts(scenarios, options, player, episodes=len(episodes))
+    folder = _open(out, facts, resume=resume)
     try:
-        missing = [index for index, episode in enumerate(episodes) if episode.key not in finished]
+        finished = finished_keys(out)
+        missing = array("L", (place for place, episode in enumerate(episodes) if episode.key not in finished))
+        del finished
         on_planned(len(missing))
         counter = _Counter(on_played)
         stopper = Stopper()
         if options.workers == 1:
-            asyncio.run(_play_here([episodes[index] for index in missing], player, options, folder, counter, stopper))
-        else:
-            play_in_workers(scenarios, options, out, missing, on_played=counter, stopper=stopper)
+            chosen = (episodes[place] for place in missing)
+            with stop_on_signals(stopper, at_last=_end_at_once):
+                asyncio.run(_play_here(chosen, player, options, out, counter, stopper))
+        elif missing:
+            crew = Crew(scenarios, options, folder)
+            with stop_on_signals(stopper, at_last=crew.kill):
+                crew.play(missing, on_played=counter, stopper=stopper)
         summary = summarise(read_rows(out))
         write_whole(out / SUMMARY_FILE, summary)
     finally:
@@ -102,8 +109,34 @@ def run(
     )
 
 
-def _finished(out: Path) -> set[Key]:
-    return finished_keys(out) if (out / RUN_FILE).exists() else set()
+def _open(out: Path, facts: JsonObject, *, resume: bool) -> RunFolder:
+    """The run folder, new or to go on with; a resumed run that was killed before it began is begun."""
+    if not resume or not (out / RUN_FILE).exists():
+        return RunFolder.create(out, facts)
+    folder = RunFolder.reopen(out)
+    try:
+        recorded = read_facts(out)
+        refuse_another_run(out, recorded=recorded, asked=facts)
+        if recorded != facts:
+            write_whole(out / RUN_FILE, facts)
+    except BaseException:
+        folder.close()
+        raise
+    return folder
+
+
+def _end_at_once() -> None:
+    """An agent that does not let go is left behind; what is finished is in the run folder."""
+    os._exit(1)
+
+
+def _check_prompts(cases: Iterable[Episode]) -> None:
+    """Refuse, with an InputError, a prompt that cannot be rendered for one of its cases: found now, it spoils no run."""
+    for episode in cases:
+        try:
+            episode.scenario.prompt.render(episode.case)
+        except InputError as error:
+            raise episode.scenario.document.relocate(error, ("prompt",)) from None
 
 
 async def _check(scenarios: Sequence[Scenario], agent: Agent) -> None:
@@ -126,34 +159,16 @@ class _Counter:
 
 
 async def _play_here(
-    episodes: Sequence[Episode],
+    episodes: Iterable[Episode],
     agent: Agent,
     options: RunOptions,
-    folder: RunFolder,
+    out: Path,
     on_played: Callable[[Played], None],
     stopper: Stopper,
 ) -> None:
-    kept, failures = folder.writer(0, sync_every=options.sync_every), failures_writer(folder.path)
+    kept, failures = part_writer(out, 0, sync_every=options.sync_every), failures_writer(out)
     try:
-        with stop_on_signals(stopper):
-            await play(episodes, agent, options, kept=kept, failures=failures, on_played=on_played, stopper=stopper)
+        await play(episodes, agent, options, kept=kept, failures=failures, on_played=on_played, stopper=stopper)
     finally:
         kept.close()
         failures.close()
-
-
-def _facts(scenarios: Sequence[Scenario], options: RunOptions, agent: Agent, episodes: int) -> JsonObject:
-    """What run.json says: enough to run it again."""
-    return {
-        "format": "simtrain-run/1",
-        "version": VERSION,
-        "agent": {"name": options.agent, "knobs": options.knobs, **agent.facts()},
-        "seed": options.seed,
-        "episodes": episodes,
-        "total": options.episodes,
-        "attempts": options.attempts,
-        "scenarios": [
-            {"name": scenario.name, "digest": scenario.digest, "file": str(scenario.document.path)}
-            for scenario in scenarios
-        ],
-    }

@@ -59,6 +59,10 @@ class ModelFault(SimtrainError):
     """A language model could not be reached or read after all retries: nobody's fault in the episode; it is played again on resume."""
 
 
+class RunFault(SimtrainError):
+    """A run had to end early through no fault of its input: a worker died. What is finished is kept."""
+
+
 class AgentFault(SimtrainError):
     """The agent itself broke down (an exception in its code, an answer that cannot be read)."""
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Callable, Generator, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import FrameType
 
 from simtrain.errors import InputError
+from simtrain.lines import LineWriter
 from simtrain.policy import Agent
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode
-from simtrain.store import LineWriter
-from simtrain.trajectory import to_line
+from simtrain.trajectory import Stop, Trajectory, to_line
 from simtrain.types import JsonValue
+
+GRACE = 2.0
+"""Seconds that rollouts have to let go after the second Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,41 +56,58 @@ class RunOptions:
 
 
 class Stopper:
-    """Two-stage stop: the first call lets rollouts in flight finish, the second cancels them."""
+    """Two-stage stop: the first asking lets rollouts in flight finish, the second drops them."""
 
     def __init__(self) -> None:
         self.asked = 0
-        self.tasks: list[asyncio.Task[None]] = []
+        self._listeners: list[Callable[[int], None]] = []
 
     def ask(self) -> None:
-        """Ask once to drain, twice to drop what is in flight."""
+        """Ask once to drain, twice to drop what is in flight. May be called by a signal handler."""
         self.asked += 1
-        if self.asked > 1:
-            for task in self.tasks:
-                task.cancel()
+        for listener in self._listeners:
+            listener(self.asked)
+
+    def listen(self, listener: Callable[[int], None]) -> None:
+        """Call `listener` with the number of times asked, each time."""
+        self._listeners.append(listener)
 
 
 @contextmanager
-def stop_on_signals(stopper: Stopper) -> Generator[None]:
-    """While the block runs, Ctrl-C (and SIGTERM) ask the stopper."""
-    loop = asyncio.get_running_loop()
-    caught: list[signal.Signals] = []
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stopper.ask)
-            caught.append(number)
-    except (ValueError, RuntimeError, NotImplementedError):
-        # Not the main thread: whoever runs us there handles signals.
-        caught.clear()
+def stop_on_signals(stopper: Stopper, *, at_last: Callable[[], None]) -> Generator[None]:
+    """While the block runs, Ctrl-C (and SIGTERM) ask the stopper.
+
+    When the block still runs GRACE seconds after the second asking (an agent that blocks, or does not let go), `at_last` is
+    called in a thread of its own. Outside the main thread signals are left to whoever runs us there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    over = threading.Event()
+
+    def watch() -> None:
+        if not over.wait(GRACE):
+            at_last()
+
+    def asked(count: int) -> None:
+        if count == 2:
+            threading.Thread(target=watch, name="stop at once", daemon=True).start()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stopper.ask()
+
+    stopper.listen(asked)
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
+        over.set()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def play(
-    episodes: Sequence[Episode],
+    episodes: Iterable[Episode],
     agent: Agent,
     options: RunOptions,
     *,
@@ -107,31 +129,48 @@ async def play(
             episode = next(queue, None)
             if episode is None:
                 return
-            trajectory = await rollout(episode, agent, name=options.agent)
+            trajectory, line = recorded(await rollout(episode, agent, name=options.agent))
             lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
-            (failures if lost else kept).write(to_line(trajectory))
+            (failures if lost else kept).write(line)
             on_played(
                 Played(trajectory.scenario, trajectory.reward, trajectory.stop.reason, len(trajectory.steps), not lost)
             )
 
-    stopper.tasks = [asyncio.ensure_future(worker()) for _ in range(min(options.concurrency, len(episodes)))]
+    loop = asyncio.get_running_loop()
+    tasks = [asyncio.ensure_future(worker()) for _ in range(options.concurrency)]
+
+    def asked(count: int) -> None:
+        if count > 1:
+            loop.call_soon_threadsafe(_cancel, tasks)
+
+    stopper.listen(asked)
     try:
-        await _gather(stopper)
+        await _gather(tasks)
     finally:
         gc.set_threshold(*thresholds)
         gc.unfreeze()
         await agent.close()
 
 
-async def _gather(stopper: Stopper) -> None:
-    """Wait for all tasks; the first real error cancels the others and is raised."""
-    done, pending = (
-        await asyncio.wait(stopper.tasks, return_when=asyncio.FIRST_EXCEPTION)
-        if stopper.tasks
-        else (set[asyncio.Task[None]](), set[asyncio.Task[None]]())
-    )
-    for task in pending:
+def recorded(trajectory: Trajectory) -> tuple[Trajectory, bytes]:
+    """The trajectory and its line; where an agent said what no JSON can hold (half a surrogate pair), what is left without its words."""
+    try:
+        return trajectory, to_line(trajectory)
+    except TypeError as error:
+        stop = Stop("failed", "agent", f"what the agent said cannot be written as JSON: {error}")
+        kept = replace(trajectory, turns=[], answer=None, stop=stop, reward=0.0, rewards=(), usage=None)
+        return kept, to_line(kept)
+
+
+def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
         task.cancel()
+
+
+async def _gather(tasks: list[asyncio.Task[None]]) -> None:
+    """Wait for all tasks; the first real error cancels the others and is raised."""
+    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    _cancel(list(pending))
     if pending:
         await asyncio.wait(pending)
     for task in done:

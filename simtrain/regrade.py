@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 
 from simtrain.assembly import load_scenario_file
@@ -11,37 +12,31 @@ from simtrain.catalog import find_scenarios
 from simtrain.clock import instant
 from simtrain.errors import InputError
 from simtrain.grading import grade
+from simtrain.lines import Replacement, write_whole
 from simtrain.scenario import Scenario
-from simtrain.store import (
-    SUMMARY_FILE,
-    RunFolder,
-    part_files,
-    read_facts,
-    read_part,
-    read_rows,
-    replace_part,
-    write_whole,
-)
+from simtrain.store import SUMMARY_FILE, RunFolder, part_files, read_facts, read_part, read_rows
 from simtrain.summary import summarise
-from simtrain.trajectory import Trajectory
+from simtrain.trajectory import Trajectory, to_line
 from simtrain.types import JsonObject
 from simtrain.world import FinishedWorld, Variant
+
+AT_ONCE = 32
+"""Trajectories that are graded at the same time, and all that are held in memory."""
 
 
 def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:
     """Grade every trajectory of a run folder by the rubrics as the scenario files have them now; returns the new summary.
 
-    Raises InputError when a scenario is gone, or its world is no longer the one that was played.
+    Each file of trajectories is replaced whole, when all that it holds is graded: interrupted, it can simply be started again.
+    Raises InputError when a scenario is gone, when its world is no longer the one that was played, when a grader's model cannot
+    be reached, and when the folder cannot be written or a run is writing into it.
     """
-    scenarios = _scenarios(path)
     folder = RunFolder.reopen(path)
     try:
-        for part in part_files(path):
-            graded: list[Trajectory] = []
-            for trajectory in read_part(part):
-                graded.append(asyncio.run(_grade(trajectory, scenarios)))
-                on_graded()
-            replace_part(part, graded)
+        try:
+            asyncio.run(_regrade(path, _scenarios(path), on_graded))
+        except InputError as error:
+            raise error.at(file=path) from None
         summary = summarise(read_rows(path))
         write_whole(path / SUMMARY_FILE, summary)
     finally:
@@ -50,14 +45,48 @@ def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> Json
 
 
 def _scenarios(path: Path) -> dict[str, Scenario]:
+    facts = read_facts(path)
     found: dict[str, Scenario] = {}
-    for entry in read_facts(path).get("scenarios", []):
-        name, file = str(entry["name"]), Path(str(entry["file"]))
-        source = file if file.is_file() else find_scenarios(name).get(name)
-        if source is None:
-            raise InputError(f"the scenario {name!r} of this run is gone", remedy="put its file back", file=path)
+    for entry in facts.get("scenarios", []):
+        name, file = str(entry["name"]), Path(str(facts.get("folder", "")), str(entry["file"]))
+        source = file if file.is_file() else _by_name(name, path)
         found[name] = load_scenario_file(source, name)
     return found
+
+
+def _by_name(name: str, path: Path) -> Path:
+    """The file of a scenario that is not where it was: in a copied run it may be known by name."""
+    try:
+        return find_scenarios(name)[name]
+    except (InputError, KeyError):
+        raise InputError(f"the scenario {name!r} of this run is gone", remedy="put its file back", file=path) from None
+
+
+async def _regrade(path: Path, scenarios: dict[str, Scenario], on_graded: Callable[[], None]) -> None:
+    for scenario in scenarios.values():
+        for grading in scenario.grading:
+            await grading.grader.ready()
+    for part in part_files(path):
+        with Replacement(part) as new:
+            async for trajectory in _graded(read_part(part), scenarios):
+                new.write(to_line(trajectory))
+                on_graded()
+
+
+async def _graded(trajectories: Iterable[Trajectory], scenarios: dict[str, Scenario]) -> AsyncIterator[Trajectory]:
+    """The trajectories with their new rewards, in order, some graded ahead."""
+    ahead: deque[asyncio.Task[Trajectory]] = deque()
+    try:
+        for trajectory in trajectories:
+            ahead.append(asyncio.create_task(_grade(trajectory, scenarios)))
+            if len(ahead) >= AT_ONCE:
+                yield await ahead.popleft()
+        while ahead:
+            yield await ahead.popleft()
+    finally:
+        for task in ahead:
+            task.cancel()
+        await asyncio.gather(*ahead, return_exceptions=True)
 
 
 async def _grade(trajectory: Trajectory, scenarios: dict[str, Scenario]) -> Trajectory:
@@ -76,10 +105,10 @@ async def _grade(trajectory: Trajectory, scenarios: dict[str, Scenario]) -> Traj
 
 
 def finished_world(trajectory: Trajectory, scenario: Scenario) -> FinishedWorld:
-    """The world that a trajectory left behind, restored from its recorded changes."""
+    """The world that a trajectory left behind, restored from its recorded changes, its clock where it stood at the end."""
     facts = trajectory.world
     world = scenario.source.build(Variant(facts.seed, tuple(sorted(facts.rows.items()))))
     final = world.open(trajectory.changes)
-    if trajectory.steps:
-        final.clock.moment = instant(trajectory.steps[-1].clock)
+    if facts.ended:
+        final.clock.moment = instant(facts.ended)
     return FinishedWorld(world, final, trajectory.changes)

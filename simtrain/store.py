@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from sys import intern
+from time import monotonic, sleep
 from typing import Self, TypeAlias, cast
 
 import orjson
 
+from simtrain.dataset_card import dataset_card
 from simtrain.errors import InputError
-from simtrain.trajectory import Trajectory, from_line, to_line
+from simtrain.lines import LineWriter, cut_torn_line, unwritable, whole_lines, write_whole
+from simtrain.trajectory import Trajectory, from_line
 from simtrain.types import JsonObject
 
 Key: TypeAlias = tuple[str, str, int, int]
@@ -19,148 +23,121 @@ Key: TypeAlias = tuple[str, str, int, int]
 RUN_FILE = "run.json"
 SUMMARY_FILE = "summary.json"
 FAILURES_FILE = "failures.jsonl"
+CARD_FILE = "README.md"
 LOCK_FILE = ".lock"
 PARTS = "trajectories-*.jsonl"
 
+PATIENCE = 5.0
+"""Seconds that reopening waits for the workers of a killed run to end."""
 
-class LineWriter:
-    """Appends whole lines to one file: each line in one write with O_APPEND, so that a killed process tears the last one at most.
-
-    `sync_every` lines are synced to disk in a group; 0 leaves syncing to the system.
-    """
-
-    def __init__(self, path: Path, *, sync_every: int = 0) -> None:
-        """Open the file, cutting off a torn last line. Raises InputError when it cannot be written."""
-        self.path = path
-        self._sync_every = sync_every
-        self._unsynced = 0
-        try:
-            cut_torn_line(path)
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise _unwritable(path, error) from None
-
-    def write(self, line: bytes) -> None:
-        """Append one line, newline included. Raises InputError when the disk is full or the folder is gone."""
-        try:
-            written = os.write(self._descriptor, line)
-            while written < len(line):
-                written += os.write(self._descriptor, line[written:])
-        except OSError as error:
-            raise _unwritable(self.path, error) from None
-        self._unsynced += 1
-        if self._sync_every and self._unsynced >= self._sync_every:
-            self.sync()
-
-    def sync(self) -> None:
-        """Wait until all that was written is on the disk."""
-        os.fsync(self._descriptor)
-        self._unsynced = 0
-
-    def close(self) -> None:
-        """Sync what a group is still waiting for, and close."""
-        if self._sync_every and self._unsynced:
-            self.sync()
-        os.close(self._descriptor)
-
-
-def cut_torn_line(path: Path) -> None:
-    """Cut a file back to its last newline, where a killed process left half a line."""
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    with path.open("rb+") as file:
-        size = file.seek(0, os.SEEK_END)
-        end = size
-        while end > 0:
-            start = max(0, end - 65536)
-            file.seek(start)
-            newline = file.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
-        if end < size:
-            file.truncate(end)
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"cannot be written: {error.strerror}", remedy="free some space or choose another folder with --out", file=path
-    )
+TOP_LEVEL = frozenset({"scenario", "scenario_digest", "episode", "case", "seed", "attempt", "stop", "turns", "reward"})
+"""Keys that a line must have to count as a trajectory."""
 
 
 class RunFolder:
-    """A run folder held for writing: locked while open, so that a second run into it is refused."""
+    """A run folder held for writing: locked while open, so that a second run into it is refused.
+
+    `lock` is the descriptor of the lock. Whoever inherits it holds the folder too, until the last of them ends.
+    """
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
-        self._lock = lock
+        self.lock = lock
 
     @classmethod
     def create(cls, path: Path, facts: JsonObject) -> Self:
-        """Make a new run folder. Raises InputError when it exists with a run in it, or cannot be written."""
-        if (path / RUN_FILE).exists():
-            raise InputError(
-                "the folder already holds a run",
-                remedy="add --resume to go on with it, or choose another with --out",
-                file=path,
-            )
+        """Make a new run folder. Raises InputError when a run is in it, or it cannot be written; it is then left as it was."""
+        made = _missing_folders(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            folder = cls(path, _take_lock(path))
-            write_whole(path / RUN_FILE, facts)
+            lock = _take_lock(path, patience=0.0)
         except OSError as error:
-            raise _unwritable(path, error) from None
-        return folder
+            _remove(made)
+            raise unwritable(path, error) from None
+        try:
+            _refuse_a_used_folder(path)
+            write_whole(path / CARD_FILE, dataset_card())
+            write_whole(path / RUN_FILE, facts)
+        except BaseException:
+            os.close(lock)
+            if made:
+                for name in (CARD_FILE, LOCK_FILE):
+                    (path / name).unlink(missing_ok=True)
+                _remove(made)
+            raise
+        return cls(path, lock)
 
     @classmethod
     def reopen(cls, path: Path) -> Self:
-        """Open an existing run folder to go on with it; torn last lines are cut off. Raises InputError."""
+        """Open an existing run folder to go on with it; what a killed run left half done is cut off. Raises InputError."""
         read_facts(path)
-        folder = cls(path, _take_lock(path))
-        for part in (*part_files(path), path / FAILURES_FILE):
-            cut_torn_line(part)
-        return folder
-
-    def writer(self, worker: int, *, sync_every: int = 0) -> LineWriter:
-        """The file of one writer."""
-        return part_writer(self.path, worker, sync_every=sync_every)
+        try:
+            lock = _take_lock(path, patience=PATIENCE)
+        except OSError as error:
+            raise unwritable(path, error) from None
+        try:
+            for part in (*part_files(path), path / FAILURES_FILE):
+                cut_torn_line(part)
+            for leftover in path.glob(".*.tmp"):
+                leftover.unlink(missing_ok=True)
+        except BaseException:
+            os.close(lock)
+            raise
+        return cls(path, lock)
 
     def close(self) -> None:
         """Give the folder free."""
-        os.close(self._lock)
+        os.close(self.lock)
 
 
 def part_writer(path: Path, worker: int, *, sync_every: int = 0) -> LineWriter:
-    """The file of one worker of a run whose folder another process holds."""
+    """The file of one worker of a run whose folder is held. Raises InputError."""
     return LineWriter(path / f"trajectories-{worker:03d}.jsonl", sync_every=sync_every)
 
 
 def failures_writer(path: Path) -> LineWriter:
-    """The file of rollouts that failed through no fault of the agent; they are played again on resume."""
-    return LineWriter(path / FAILURES_FILE)
+    """The file of rollouts that failed through no fault of the agent; they are played again on resume. Raises InputError."""
+    return LineWriter(path / FAILURES_FILE, shared=True)
 
 
-def _take_lock(path: Path) -> int:
-    descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
+def _missing_folders(path: Path) -> list[Path]:
+    """The folders that making a path will make, innermost first."""
+    return [folder for folder in (path, *path.parents) if not folder.exists()]
+
+
+def _remove(folders: list[Path]) -> None:
+    for folder in folders:
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _refuse_a_used_folder(path: Path) -> None:
+    if (path / RUN_FILE).exists():
         raise InputError(
-            "another run is writing into this folder", remedy="wait for it, or choose another with --out", file=path
-        ) from None
-    return descriptor
+            "the folder already holds a run",
+            remedy="add --resume to go on with it, or choose another with --out",
+            file=path,
+        )
+    if part_files(path):
+        raise InputError("the folder holds trajectories but no run.json", remedy="choose another with --out", file=path)
 
 
-def write_whole(path: Path, content: JsonObject) -> None:
-    """Write a JSON file so that it is there whole or not at all. Raises OSError."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
-        file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+def _take_lock(path: Path, *, patience: float) -> int:
+    """Lock a folder, waiting at most `patience` seconds. Raises InputError when it stays locked, OSError when it cannot be written."""
+    descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+    until = monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if monotonic() < until:
+                sleep(0.02)
+                continue
+            os.close(descriptor)
+            raise InputError(
+                "another run is writing into this folder", remedy="wait for it, or choose another with --out", file=path
+            ) from None
+        return descriptor
 
 
 def read_facts(path: Path) -> JsonObject:
@@ -181,20 +158,23 @@ def read_facts(path: Path) -> JsonObject:
 
 def finished_keys(path: Path) -> set[Key]:
     """The keys of all finished trajectories of a run folder. Raises InputError for a line that cannot be read."""
-    return {(row["scenario_digest"], row["episode"], row["seed"], row["attempt"]) for row in read_rows(path)}
+    return {
+        (intern(str(row["scenario_digest"])), intern(str(row["episode"])), row["seed"], row["attempt"])
+        for row in read_rows(path)
+    }
 
 
 def read_rows(path: Path) -> Iterator[JsonObject]:
     """The trajectories as plain JSON objects, for who needs a few fields only. Raises InputError for a line that cannot be read."""
     for part in part_files(path):
-        for number, line in _lines(part):
+        for number, line in whole_lines(part):
             try:
                 row = orjson.loads(line)
-                if not {"scenario_digest", "episode", "seed", "attempt", "stop"} <= row.keys():
-                    raise _damaged(part, number)
-            except (orjson.JSONDecodeError, AttributeError):
+            except orjson.JSONDecodeError:
                 raise _damaged(part, number) from None
-            yield row
+            if not isinstance(row, dict) or not TOP_LEVEL.issubset(cast(JsonObject, row)):
+                raise _damaged(part, number)
+            yield cast(JsonObject, row)
 
 
 def read_run(path: Path) -> Iterator[Trajectory]:
@@ -211,36 +191,14 @@ def part_files(path: Path) -> list[Path]:
 
 def read_part(part: Path) -> Iterator[Trajectory]:
     """The trajectories in one file. Raises InputError for a line that cannot be read."""
-    for number, line in _lines(part):
+    for number, line in whole_lines(part):
         try:
             yield from_line(line)
         except InputError as error:
             raise error.at(file=part, line=number) from None
 
 
-def _lines(part: Path) -> Iterator[tuple[int, bytes]]:
-    """Whole lines with their numbers; what a killed process tore at the end of a file is no line."""
-    with part.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.endswith(b"\n"):
-                yield number, line
-
-
 def _damaged(part: Path, number: int) -> InputError:
     return InputError(
         "the line is no trajectory", remedy="remove the line; --resume plays its episode again", file=part, line=number
     )
-
-
-def replace_part(part: Path, trajectories: Iterable[Trajectory]) -> None:
-    """Replace one file of trajectories, whole or not at all. Raises InputError when it cannot be written."""
-    new = part.with_name(f".{part.name}.tmp")
-    new.unlink(missing_ok=True)
-    writer = LineWriter(new)
-    try:
-        for trajectory in trajectories:
-            writer.write(to_line(trajectory))
-        writer.sync()
-    finally:
-        writer.close()
-    new.replace(part)

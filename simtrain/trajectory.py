@@ -81,12 +81,13 @@ class Reward:
 
 @dataclass(frozen=True)
 class WorldFacts:
-    """Which world was played: name, digest of its file, seed and row counts of the variant."""
+    """Which world was played: name, digest of its file, seed and row counts of the variant; `ended` is virtual time at the end."""
 
     name: str
     digest: str
     seed: int
     rows: dict[str, int] = field(default_factory=dict[str, int])
+    ended: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,97 @@
+"""What run.json says: what was run, enough to run it again, and whether a run that goes on is still the same one."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+from simtrain.errors import InputError
+from simtrain.playing import RunOptions
+from simtrain.policy import Agent
+from simtrain.scenario import Scenario
+from simtrain.types import JsonObject, JsonValue
+from simtrain.version import VERSION
+
+FORMAT = "simtrain-run/1"
+
+REACHING = frozenset({"base_url", "api_key_env", "timeout", "attempts", "backoff"})
+"""Knobs of an agent that say how a model is reached, not how it plays; they may change when a run goes on."""
+
+
+def run_facts(scenarios: Sequence[Scenario], options: RunOptions, agent: Agent, *, episodes: int) -> JsonObject:
+    """The content of run.json. `episodes` is the number dealt; paths are relative to `folder`, the working folder of the run."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "python": platform.python_version(),
+        "agent": {**agent.facts(), "name": options.agent, "knobs": options.knobs},
+        "seed": options.seed,
+        "episodes": episodes,
+        "total": options.episodes,
+        "attempts": options.attempts,
+        "concurrency": options.concurrency,
+        "workers": options.workers,
+        "sync_every": options.sync_every,
+        "folder": str(Path.cwd()),
+        "scenarios": [
+            {
+                "name": scenario.name,
+                "digest": scenario.digest,
+                "file": str(scenario.document.path),
+                "world": {"name": scenario.source.name, "digest": scenario.source.digest},
+            }
+            for scenario in scenarios
+        ],
+    }
+
+
+def refuse_another_run(path: Path, *, recorded: JsonObject, asked: JsonObject) -> None:
+    """Raise an InputError that names what differs, when the run asked for is not the recorded one with at most more episodes."""
+    for problem in _differences(recorded, asked):
+        raise InputError(
+            problem,
+            remedy="--resume goes on with the same run: give the same options, or choose another folder with --out",
+            file=path,
+        )
+
+
+def _differences(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
+    try:
+        was, now = _agent(recorded), _agent(asked)
+        names, wanted = _digests(recorded), _digests(asked)
+        counts = [(name, int(recorded[name]), int(asked[name])) for name in ("episodes", "attempts")]
+        seeds = (recorded["seed"], asked["seed"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        yield "run.json does not say what was run"
+        return
+    for name in sorted({*was, *now}, key=lambda key: (key != "name", key)):
+        if was.get(name) != now.get(name):
+            yield f"it was played with agent {name} {was.get(name)!r}, not {now.get(name)!r}".replace(
+                "agent name", "agent"
+            )
+    if seeds[0] != seeds[1]:
+        yield f"it was played with seed {seeds[0]}, not {seeds[1]}"
+    for name in sorted({*names, *wanted}):
+        if name not in wanted:
+            yield f"it was played with the scenario {name}, which is not named now"
+        if name not in names:
+            yield f"it was played without the scenario {name}"
+        if names.get(name) != wanted.get(name):
+            yield f"the scenario {name} (or its world or a pack) has changed since it was played"
+    for name, before, after in counts:
+        if after < before:
+            yield f"it was begun with {before} {name}, more than the {after} asked for now"
+
+
+def _agent(facts: JsonObject) -> dict[str, JsonValue]:
+    """What must not change of an agent: its name, what it says of itself, and its knobs."""
+    agent = cast(JsonObject, facts["agent"])
+    knobs = cast(JsonObject, agent["knobs"])
+    said = {name: value for name, value in agent.items() if name != "knobs"}
+    return said | {f"knob {name}": value for name, value in knobs.items() if name not in REACHING}
+
+
+def _digests(facts: JsonObject) -> dict[str, str]:
+    return {str(entry["name"]): str(entry["digest"]) for entry in cast(list[JsonObject], facts["scenarios"])}

@@ -1,0 +1,200 @@
+"""The documentation holds: what it prints runs, its links lead somewhere, and every plug-in is in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from simtrain.plugins import PLUGINS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+_FENCE = re.compile(r"^```([a-z]+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its page, language, the rest of its info string (`fragment`, `file=PATH` or nothing), and text."""
+
+    page: Path
+    language: str
+    info: str
+    text: str
+
+    @property
+    def file(self) -> str | None:
+        return self.info.removeprefix("file=") if self.info.startswith("file=") else None
+
+
+def blocks(*languages: str, page: str | None = None) -> Iterator[Block]:
+    """The blocks that are no fragments, in order."""
+    for path in PAGES:
+        if page is not None and path.name != page:
+            continue
+        for language, info, text in _FENCE.findall(path.read_text()):
+            if language in languages and info.strip() != "fragment":
+                yield Block(path, language, info.strip(), text)
+
+
+def write(folder: Path, *found: Block) -> None:
+    for block in found:
+        assert block.file, f"a block of {block.page.name} has no file"
+        target = folder / block.file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(block.text)
+
+
+def simtrain(*words: str, folder: Path) -> str:
+    """What the command line prints in a folder; its modules can be imported."""
+    return python("-m", "simtrain", *words, folder=folder)
+
+
+def python(*words: str, folder: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def install(folder: Path, groups: dict[str, dict[str, str]]) -> None:
+    """What pip leaves of a package beside its modules: a name and its entry points."""
+    info = folder / "documented-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: documented\nVersion: 1.0\n")
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in table.items())
+        for group, table in groups.items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+
+
+def anchor(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for link in _LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)):
+        if "://" in link:
+            continue
+        name, _, part = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), f"{page.name} links to {link}"
+        if part:
+            assert part in [anchor(heading) for heading in _HEADING.findall(target.read_text())], (
+                f"{page.name} links to {link}"
+            )
+
+
+def test_the_index_lists_every_page() -> None:
+    listed = set(_LINK.findall((ROOT / "docs" / "index.md").read_text()))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= listed
+
+
+def test_every_plug_in_is_named_in_the_documentation() -> None:
+    text = "\n".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
+    missing = [f"{kind}/{name}" for kind, table in PLUGINS.items() for name in table if f"`{name}" not in text]
+    assert missing == []
+
+
+def test_the_table_of_plug_ins_names_every_kind_and_what_ships() -> None:
+    rows = {
+        line.split("|")[1].strip(" `"): line
+        for line in (ROOT / "docs" / "plugins.md").read_text().splitlines()
+        if line.startswith("| `")
+    }
+    for kind, table in PLUGINS.items():
+        for name in table:
+            assert f"`{name}`" in rows[kind], f"{kind}/{name}"
+
+
+def test_the_scenario_of_the_readme_is_proved(tmp_path: Path) -> None:
+    (scenario,) = blocks("yaml", page="README.md")
+    assert len(scenario.text.splitlines()) <= 25
+    target = tmp_path / "scenarios" / "mine" / "newest_invoice.yaml"
+    target.parent.mkdir(parents=True)
+    target.write_text(scenario.text)
+    assert "mine/newest_invoice" in simtrain("validate", "mine/newest_invoice", "--cases", "4", folder=tmp_path)
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
+    session, agent = blocks("python", page="README.md")
+    printed = python("-c", session.text, folder=tmp_path).splitlines()
+    assert printed[0].startswith("1.0 ") and "charge_id" in printed[1] and "runs/naive" in printed[2]
+    (tmp_path / "my_agent.py").write_text(agent.text)
+    simtrain("run", "helpdesk/refund", "--agent", "my_agent:agent", "--episodes", "2", "--out", "out", folder=tmp_path)
+    line = next((tmp_path / "out").glob("trajectories-*.jsonl")).read_text().splitlines()[0]
+    assert '"abstained"' in line and "and I only look" in line
+
+
+def test_the_training_data_of_the_readme_is_written(tmp_path: Path) -> None:
+    (line,) = [text for text in (block.text for block in blocks("sh", page="README.md")) if "export" in text]
+    run, export = [words.split()[1:] for words in line.strip().splitlines()]
+    simtrain(*run, "--episodes", "8", folder=tmp_path)
+    simtrain(*export, folder=tmp_path)
+    assert len((tmp_path / "train.jsonl").read_text().splitlines()) == 8
+
+
+def test_the_world_and_the_scenario_of_the_pages_are_proved(tmp_path: Path) -> None:
+    write(tmp_path, *blocks("yaml", page="worlds.md"), *blocks("yaml", page="scenarios.md"))
+    assert "desk/refund" in simtrain("validate", "desk", "--cases", "6", folder=tmp_path)
+
+
+def test_the_pack_and_the_perturbation_of_the_pages_fire(tmp_path: Path) -> None:
+    (pack,), (source,) = blocks("yaml", page="perturbations.md"), blocks("python", page="perturbations.md")
+    (tmp_path / "perturbations").mkdir()
+    (tmp_path / "perturbations" / "rough_writes.yaml").write_text(pack.text)
+    (tmp_path / "unavailable.py").write_text(source.text)
+    install(tmp_path, {"simtrain.perturbations": {"unavailable": "unavailable:Unavailable"}})
+    write(tmp_path, *blocks("yaml", page="worlds.md"), *blocks("yaml", page="scenarios.md"))
+    with (tmp_path / "scenarios" / "desk" / "refund.yaml").open("a") as scenario:
+        scenario.write("perturbations: [rough_writes, {use: unavailable, when: {nth: 1}}]\n")
+    simtrain("run", "desk", "--out", "out", folder=tmp_path)
+    for label in ("unavailable", "latency", "timeout_after"):
+        exported = simtrain(
+            "export", "out", "--format", "steps", "--fired", label, "--out", f"{label}.jsonl", folder=tmp_path
+        )
+        assert not exported.startswith("0 rows"), label
+
+
+def test_the_package_of_the_page_on_plug_ins_plays(tmp_path: Path) -> None:
+    found = [block for block in blocks("toml", "python", "yaml", page="plugins.md") if block.file]
+    assert len(found) == 5
+    write(tmp_path, *found)
+    (tmp_path / "simtrain_frugal" / "__init__.py").touch()
+    install(tmp_path, tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]["entry-points"])
+    (commands,) = [block.text.strip().splitlines() for block in blocks("sh", page="plugins.md")]
+    printed = [simtrain(*words.split()[1:], folder=tmp_path) for words in commands]
+    assert "frugality" in printed[0] and "frugal/count_orders" in printed[1]
+    assert len((tmp_path / "prompts.jsonl").read_text().splitlines()) == 5
+    assert '"label":"shorn"' in next((tmp_path / "runs" / "frugal").glob("trajectories-*.jsonl")).read_text()
+
+
+@pytest.mark.parametrize(
+    "block", [pytest.param(block, id=f"{block.page.name}-{index}") for index, block in enumerate(blocks("python"))]
+)
+def test_every_python_block_compiles(block: Block) -> None:
+    compile(block.text, block.page.name, "exec")
+
+
+def test_no_block_of_yaml_is_forgotten() -> None:
+    """Every block is tried by a test above, or says that it is a fragment."""
+    assert {block.page.name for block in blocks("yaml")} <= {
+        "README.md",
+        "worlds.md",
+        "scenarios.md",
+        "perturbations.md",
+        "plugins.md",
+    }

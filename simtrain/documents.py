@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from math import isinf
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -17,11 +18,23 @@ MAX_BYTES = 8_000_000
 MAX_NODES = 400_000
 MAX_DEPTH = 60
 
+if TYPE_CHECKING:
+    from yaml import SafeLoader as _Base
+else:
+    # libyaml's, which is not in every build of PyYAML.
+    _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_TOO_DEEP = "the file is nested too deeply, or refers to itself"
+
 Place: TypeAlias = tuple[str | int, ...]
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"[-+]?(0|[1-9]\d*)")
 _FLOAT = re.compile(r"[-+]?((0|[1-9]\d*)?\.\d+|(0|[1-9]\d*)\.|(0|[1-9]\d*)(\.\d*)?[eE][-+]?\d+)")
+# What plain values are taken for; whatever else stands in a file was written as a tag.
+_PLAIN = ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "value", "merge")
+_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _PLAIN)
 _CONSTANTS: dict[str, JsonValue] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
@@ -50,19 +63,28 @@ class Document:
         try:
             return model.model_validate(self.data if data is None else data)
         except ValidationError as error:
-            raise self._explain(error, model, place) from None
+            raise self._explain(error, model, place, self.data if data is None else data) from None
 
-    def _explain(self, error: ValidationError, model: type[BaseModel], place: Place) -> InputError:
+    def _explain(self, error: ValidationError, model: type[BaseModel], place: Place, data: JsonObject) -> InputError:
         details = error.errors(include_url=False)
         # An unknown key is named first: a misspelt key is also a missing one, and the misspelling is the cause.
         first = next((item for item in details if item["type"] == "extra_forbidden"), details[0])
-        where = (*place, *(part for part in first["loc"] if self._is_place(place, part, first["loc"])))
         problem, remedy = describe(first, model)
-        return self.error(where, problem, remedy)
+        return self.error((*place, *_written(first["loc"], data)), problem, remedy)
 
-    def _is_place(self, place: Place, part: str | int, whole: tuple[str | int, ...]) -> bool:
-        # pydantic names union branches in `loc`; only the parts that stand in the file are places.
-        return isinstance(part, int) or any(part in known for known in self.lines) or part == whole[-1]
+
+def _written(location: tuple[str | int, ...], data: JsonValue) -> Place:
+    """The parts of a pydantic location that stand in the file: pydantic also names union branches, and keys that a validator added."""
+    found: list[str | int] = []
+    for index, part in enumerate(location):
+        if isinstance(data, dict) and part in data:
+            data = cast(JsonObject, data)[str(part)]
+        elif isinstance(data, list) and isinstance(part, int) and part < len(cast(list[JsonValue], data)):
+            data = cast(list[JsonValue], data)[part]
+        elif index < len(location) - 1 or not isinstance(data, dict):
+            continue
+        found.append(part)
+    return tuple(found)
 
 
 def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
@@ -130,16 +152,33 @@ def read_document(path: Path) -> Document:
 def parse_document(text: str, path: Path) -> Document:
     """The document in `text`, as if read from `path`; raises InputError like `read_document`."""
     try:
-        root = cast("yaml.Node | None", yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))  # pyright: ignore[reportUnknownMemberType]
+        root = cast("yaml.Node | None", yaml.compose(text, Loader=_Loader))  # pyright: ignore[reportUnknownMemberType]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise InputError(f"not YAML: {error.problem}", file=path, line=mark.line + 1 if mark else None) from None
+    except InputError as error:
+        raise error.at(file=path) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise InputError(f"not YAML: {str(error).splitlines()[0]}", file=path) from None
     if not isinstance(root, yaml.MappingNode):
         raise InputError("the top level must be a mapping of keys", file=path, line=1)
     reader = _Reader(path)
     return Document(path, cast(JsonObject, reader.value(root, ())), reader.lines)
+
+
+class _Loader(_Base):
+    """Refuses depth while it composes: the composer of libyaml is recursive, and the process would die of a stack overflow."""
+
+    depth: int = 0
+
+    def descend_resolver(self, current_node: yaml.Node | None, current_index: object) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH + 1:
+            line = current_node.start_mark.line + 1 if current_node is not None else None
+            raise InputError(_TOO_DEEP, remedy="flatten it", line=line)
+
+    def ascend_resolver(self) -> None:
+        self.depth -= 1
 
 
 class _Reader:
@@ -155,7 +194,9 @@ class _Reader:
         if self.visited > MAX_NODES:
             raise InputError(f"the file expands to more than {MAX_NODES} values", file=self.path, line=line)
         if len(place) > MAX_DEPTH:
-            raise InputError("the file is nested too deeply, or refers to itself", file=self.path, line=line)
+            raise InputError(_TOO_DEEP, remedy="flatten it", file=self.path, line=line)
+        if node.tag not in _TAGS:
+            raise InputError(f"the tag {node.tag!r} is not allowed", remedy="remove it", file=self.path, line=line)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, place)
         if isinstance(node, yaml.SequenceNode):
@@ -169,6 +210,7 @@ class _Reader:
             if not isinstance(key_node, yaml.ScalarNode):
                 raise InputError("a key must be plain text", file=self.path, line=line)
             key = cast(str, key_node.value)
+            self.check_text(key, line)
             if key in found:
                 raise InputError(
                     f"the key {key!r} stands twice",
@@ -181,14 +223,24 @@ class _Reader:
             found[key] = self.value(value_node, (*place, key))
         return found
 
+    def check_text(self, text: str, line: int) -> None:
+        """Refuse, with an InputError, what no file can be written with."""
+        if not text.isascii() and _SURROGATE.search(text):
+            raise InputError(
+                "the text holds half a character (a surrogate)", remedy="write it whole", file=self.path, line=line
+            )
+
     def scalar(self, node: yaml.ScalarNode, line: int) -> JsonValue:
         text = cast(str, node.value)
+        self.check_text(text, line)
         if node.style:
             return text
-        if not node.tag.startswith("tag:yaml.org,2002:"):
-            raise InputError(f"the tag {node.tag!r} is not allowed", remedy="remove it", file=self.path, line=line)
         if text in _CONSTANTS:
             return _CONSTANTS[text]
         if _INTEGER.fullmatch(text) and len(text) < 20:
             return int(text)
-        return float(text) if _FLOAT.fullmatch(text) else text
+        if not _FLOAT.fullmatch(text):
+            return text
+        if isinf(number := float(text)):
+            raise InputError(f"the number {text} is too large", file=self.path, line=line)
+        return number

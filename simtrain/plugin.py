@@ -11,4 +11,4 @@ class Plugin(BaseModel):
     A plug-in holds knobs only. What happened is in the trajectory; what must stay open lives in a session.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)

@@ -50,19 +50,20 @@ class AbstainStep(_Part):
     abstain: str = Field(description="The reason, a template.")
 
 
-_TAGS = {"call": "call", "for": "each", "set": "set", "abstain": "abstain"}
+# The tags stand in the locations of pydantic, so none of them may be a key of a step.
+_TAGS = {"call": "a call", "for": "a loop", "set": "a name", "abstain": "an end"}
 
 
 def _tag(value: Any) -> str:
     keys = cast(Collection[str], value if isinstance(value, dict) else getattr(value, "model_fields_set", ()))
-    return next((tag for key, tag in _TAGS.items() if key in keys), "call")
+    return next((tag for key, tag in _TAGS.items() if key in keys), "a call")
 
 
 AnyStep: TypeAlias = Annotated[
-    Annotated[CallStep, Tag("call")]
-    | Annotated[EachStep, Tag("each")]
-    | Annotated[SetStep, Tag("set")]
-    | Annotated[AbstainStep, Tag("abstain")],
+    Annotated[CallStep, Tag("a call")]
+    | Annotated[EachStep, Tag("a loop")]
+    | Annotated[SetStep, Tag("a name")]
+    | Annotated[AbstainStep, Tag("an end")],
     Discriminator(_tag),
 ]
 

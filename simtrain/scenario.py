@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from simtrain.documents import Document
 from simtrain.grader import Grader
@@ -20,7 +20,7 @@ from simtrain.world_model import WorldModel
 
 
 class _Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
 
 
 class Use(_Spec):
@@ -91,6 +91,12 @@ def _pack(value: object) -> object:
     return {"pack": value} if isinstance(value, str) else value
 
 
+def _use_or_pack(value: Any) -> str:
+    """Which of the two was meant, so that a mistake is explained for that one."""
+    keys = cast(Collection[str], value if isinstance(value, dict) else getattr(value, "model_fields_set", ()))
+    return "a pack" if "pack" in keys else "a perturbation"
+
+
 class ScenarioSpec(_Spec):
     """A scenario file as it is written."""
 
@@ -110,7 +116,9 @@ class ScenarioSpec(_Spec):
     world_models: list[WorldModelUse] = Field(default_factory=lambda: [WorldModelUse(use="embedded")], min_length=1)
     perturbations: list[
         Annotated[
-            PerturbationUse | PackUse, BeforeValidator(_pack, json_schema_input_type=PerturbationUse | PackUse | str)
+            Annotated[PerturbationUse, Tag("a perturbation")] | Annotated[PackUse, Tag("a pack")],
+            Discriminator(_use_or_pack),
+            BeforeValidator(_pack, json_schema_input_type=PerturbationUse | PackUse | str),
         ]
     ] = Field(default_factory=list[PerturbationUse | PackUse])
     impossible: bool = False

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import jsonschema_rs
 
+from simtrain.errors import InputError
 from simtrain.types import JsonObject, ToolSpec
 
 
@@ -28,8 +29,20 @@ class Toolbox:
         return "; ".join(_explain(error) for error in validator.iter_errors(arguments))
 
 
+def check_schema(schema: JsonObject, *, place: str) -> None:
+    """Refuse, with an InputError at the place of the mistake, what is no JSON Schema or refers to another file."""
+    try:
+        _validator(schema)
+    except jsonschema_rs.ValidationError as error:
+        parts = [part for part in cast(list[object], error.instance_path) if part != "properties"]
+        raise InputError(
+            f"not a JSON Schema: {error.message}", place=".".join(str(part) for part in (place, *parts))
+        ) from None
+
+
 def _validator(schema: JsonObject) -> Any:
-    return jsonschema_rs.validator_for(schema)
+    # A schema comes from a file that anybody may have written: it must not make us open an address or a file.
+    return jsonschema_rs.validator_for(schema, offline=True)
 
 
 def _explain(error: Any) -> str:

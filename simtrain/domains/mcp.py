@@ -126,4 +126,4 @@ def _structured(written: str, schema: JsonObject) -> Observation:
 
 @lru_cache(maxsize=1024)
 def _validator(schema: bytes) -> Any:
-    return jsonschema_rs.validator_for(cast(JsonObject, orjson.loads(schema)))
+    return jsonschema_rs.validator_for(cast(JsonObject, orjson.loads(schema)), offline=True)

@@ -11,6 +11,7 @@ from typing import cast
 from simtrain.clock import Clock, instant, seconds, stamp
 from simtrain.errors import InputError, nearest
 from simtrain.request import Request
+from simtrain.toolbox import check_schema
 from simtrain.types import Change, Changes, JsonObject, JsonValue, Observation, ToolSpec
 from simtrain.world import ErrorStyle, Variant, World, WorldState
 from simtrain.worlds.service.database import Database, Mode
@@ -44,7 +45,10 @@ class ServiceWorld(World):
         specs: list[ToolSpec] = []
         for index, tool_source in enumerate(spec.tools):
             try:
-                tool = Tool(tool_source, input_schema=source.input_schema(tool_source), errors=spec.errors)
+                input_schema = source.input_schema(tool_source)
+                check_schema(input_schema, place="input")
+                check_schema(tool_source.output or {}, place="output")
+                tool = Tool(tool_source, input_schema=input_schema, errors=spec.errors)
                 tool.check(self.base)
             except InputError as error:
                 inner = error.place

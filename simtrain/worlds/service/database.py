@@ -127,6 +127,9 @@ class Database:
         except sqlite3.OperationalError as error:
             if "vtable constructor failed" not in str(error):
                 raise
+        except sqlite3.Warning as error:
+            # Python 3.11 says so, of all mistakes, outside of sqlite3.Error: several statements in one.
+            raise sqlite3.ProgrammingError(str(error)) from None
         self._declare_json_tables()
         return self._connection.execute(sql, parameters)  # pyright: ignore[reportArgumentType]
 

@@ -14,13 +14,14 @@ from simtrain.seeding import Stream, derive
 from simtrain.types import JsonValue
 from simtrain.worlds.service.database import RESERVED, Cell, Database, Mode
 from simtrain.worlds.service.generators import Generator, Row, compile_generator, explain
-from simtrain.worlds.service.spec import Block, ServiceSpec
-
-MAX_ROWS = 200_000
+from simtrain.worlds.service.spec import MAX_ROWS, Block, ServiceSpec
 
 CHANGES = f"{RESERVED}_changes"
 SEQUENCE = f"{RESERVED}_sequence"
 
+# What Python raises for knobs of a generator that have the wrong type or leave no value.
+_MISUSE = (TypeError, ValueError, ArithmeticError, LookupError)
+_SEE = "see docs/worlds.md"
 _SEQ_FORMAT = re.compile(r"\{seq(?::0\d{1,2})?\}")
 
 
@@ -133,7 +134,10 @@ class _Filler:
                 inside = place if place in self.document.lines and "rows" not in self._data(place) else (*place, "rows")
                 self._check_columns(literal, (*inside, number))
                 self.seq += 1
-                self._insert({name: _cell(value) for name, value in literal.items()}, (*inside, number))
+                self._insert(
+                    {name: self._cell(value, (*inside, number, name)) for name, value in literal.items()},
+                    (*inside, number),
+                )
             return
         where: Place = (*place, "with")
         self._check_columns(block.columns, where)
@@ -147,6 +151,11 @@ class _Filler:
             amount = count if count is not None else block.count
             for _ in range(amount if isinstance(amount, int) else amounts.integer(*amount)):
                 self._generate(generators, streams, parent, where)
+
+    def _cell(self, value: JsonValue, place: Place) -> Cell:
+        if isinstance(value, list | dict):
+            raise self.document.error(place, "a cell is text, a number or null", "write JSON as text")
+        return int(value) if isinstance(value, bool) else value
 
     def _data(self, place: Place) -> JsonValue:
         found: JsonValue = self.document.data
@@ -166,6 +175,8 @@ class _Filler:
             return compile_generator(source)
         except InputError as error:
             raise self.document.relocate(error, place) from None
+        except _MISUSE as error:
+            raise self.document.error(place, f"the generator cannot be used like this: {error}", _SEE) from None
 
     def _parents(self, block: Block, place: Place) -> list[dict[str, Cell]]:
         if block.each is None:
@@ -195,6 +206,8 @@ class _Filler:
                 raise self.document.relocate(error, (*place, name)) from None
             except sqlite3.Error as error:
                 raise self.document.error((*place, name), f"the SQL fails: {explain(error)}") from None
+            except _MISUSE as error:
+                raise self.document.error((*place, name), f"the generator fails: {error}", _SEE) from None
         self._insert(row.values, place)
 
     def _insert(self, values: dict[str, Cell], place: Place) -> None:
@@ -210,14 +223,6 @@ class _Filler:
             raise self.document.error(
                 place, f"row {self.seq} of {self.table!r} is refused by the schema: {error}"
             ) from None
-
-
-def _cell(value: JsonValue) -> Cell:
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, list | dict):
-        raise InputError("a cell is text, a number or null")
-    return value
 
 
 def _watch(database: Database) -> None:

@@ -96,9 +96,9 @@ def _field(name: str, row: Row) -> Cell:
 def _mapping(source: JsonObject) -> Generator:
     kinds = [key for key in source if key in _OPTIONS]
     if len(kinds) != 1:
-        raise InputError(
-            "a generator mapping names exactly one generator", remedy=f"one of {', '.join(sorted(_OPTIONS))}"
-        )
+        given = " and ".join(kinds or source) or "nothing"
+        remedy = nearest(next(iter(source), ""), _OPTIONS) if not kinds else f"one of {', '.join(sorted(_OPTIONS))}"
+        raise InputError(f"a generator mapping names exactly one generator, not {given}", remedy=remedy)
     kind = kinds[0]
     allowed = {kind, "null", "unique", *_OPTIONS[kind]}
     for key in source:
@@ -110,7 +110,7 @@ def _mapping(source: JsonObject) -> Generator:
     share = source.get("null")
     if share is None:
         return generator
-    portion = float(_numbers([share, 1])[0])
+    portion = _share(share)
     return lambda row: None if row.stream.random() < portion else generator(row)
 
 
@@ -131,7 +131,15 @@ def _numbers(value: JsonValue) -> tuple[float, float]:
     pair = cast(list[JsonValue], value) if isinstance(value, list) else []
     if len(pair) != 2 or not all(isinstance(item, int | float) and not isinstance(item, bool) for item in pair):
         raise InputError("a range of two numbers is needed", remedy="write it like [1, 10]")
+    if pair[0] > pair[1]:
+        raise InputError(f"the range {pair} runs backwards", remedy="begin with its lower end")
     return cast(tuple[float, float], tuple(pair))
+
+
+def _share(value: JsonValue) -> float:
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{value!r} is no share", remedy="give a number between 0 and 1")
+    return float(value)
 
 
 def _choose(source: JsonObject) -> Generator:
@@ -257,14 +265,18 @@ def _sql(source: JsonObject) -> Generator:
 
 def _text(source: JsonObject) -> Generator:
     texts = source["text"]
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in cast(list[JsonValue], texts)):
+    if (
+        not isinstance(texts, list)
+        or not texts
+        or not all(isinstance(text, str) for text in cast(list[JsonValue], texts))
+    ):
         raise InputError("text needs a list of texts")
     templates = [_template(text) for text in cast(list[str], texts)]
     return lambda row: row.stream.choose(templates)(row)
 
 
 def _chance(source: JsonObject) -> Generator:
-    portion = _numbers([source["chance"], 1])[0]
+    portion = _share(source["chance"])
     return lambda row: int(row.stream.random() < portion)
 
 

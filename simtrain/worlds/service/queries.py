@@ -65,8 +65,10 @@ class Query:
         cursor = database.run(f"select * from ({self.sql}) limit 0", values)
         self._converters = [_split_alias(column[0]) for column in cursor.description]
         for index, name in enumerate(self.columns):
-            if name in self.columns[:index] or name == "":
-                raise InputError(f"two columns are called {name!r}", remedy="name one with `as`")
+            # SQLite itself renames the second of two columns of a subquery: `id` and `id:1`.
+            first, _, copy = name.rpartition(":")
+            if name == "" or (copy.isdigit() and first in self.columns[:index]):
+                raise InputError(f"two columns are called {first!r}", remedy="name one with `as`")
 
     def fetch(self, database: Database, values: Mapping[str, JsonValue]) -> JsonValue:
         """The result in its shape; a paged list is one row longer than a page when there is more."""
@@ -116,7 +118,7 @@ class Reply:
         else:
             for name, part in given.items():
                 first = page if not any(query.page for query in self.parts.values()) else None
-                self.parts[name] = _query(cast(JsonObject, {"rows": part} if isinstance(part, str) else part), first)[1]
+                self.parts[name] = _query({"rows": part} if isinstance(part, str) else part, first)[1]
         if page is not None and not any(query.page for query in self.parts.values()):
             raise InputError("`page` needs a list in `read`")
 
@@ -149,7 +151,7 @@ class Reply:
         return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-def _query(source: JsonObject, page: int | None) -> tuple[str, Query]:
+def _query(source: JsonValue, page: int | None) -> tuple[str, Query]:
     try:
         spec = ReadSpec.model_validate(source)
     except ValidationError:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 from hashlib import blake2b
+from string import Formatter
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from simtrain.clock import DEFAULT_START, instant, seconds
 from simtrain.documents import Document
@@ -19,8 +20,12 @@ Constraint: TypeAlias = Literal["unique", "check", "not_null", "foreign_key"]
 Name: TypeAlias = Annotated[str, Field(pattern=IDENTIFIER)]
 
 
+MAX_ROWS = 200_000
+Count: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ROWS)]
+
+
 class _Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
 
 
 class ClockSpec(_Spec):
@@ -54,8 +59,15 @@ class Block(_Spec):
     rows: list[dict[str, JsonValue]] | None = None
     each: str | None = None
     where: str | None = None
-    count: int | tuple[int, int] = 1
+    count: Count | tuple[Count, Count] = 1
     columns: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
+
+    @field_validator("count")
+    @classmethod
+    def _is_ascending(cls, value: int | tuple[int, int]) -> int | tuple[int, int]:
+        if isinstance(value, tuple) and value[0] > value[1]:
+            raise ValueError("a range begins with its lower end")
+        return value
 
 
 _BLOCK_KEYS = frozenset({"rows", "count", "each", "with"})
@@ -83,6 +95,33 @@ class Refusal(_Spec):
     error: str
     label: str | None = Field(default=None, alias="as")
 
+    @model_validator(mode="after")
+    def _has_one_condition(self) -> Refusal:
+        if (self.holds is None) == (self.unless is None):
+            raise ValueError("a refusal needs either `if` or `unless`")
+        return self
+
+
+def _text_with(*fields: str) -> AfterValidator:
+    """A text in which only these fields may be filled in: str.format could reach into objects, or pad a line to gigabytes."""
+
+    def check(text: str) -> str:
+        try:
+            parts = list(Formatter().parse(text))
+        except ValueError as error:
+            raise ValueError(f"the text cannot be filled in: {error}") from None
+        for _, name, layout, conversion in parts:
+            if name is not None and (name not in fields or layout or conversion):
+                raise ValueError(
+                    f"the text may name {' and '.join(f'{{{known}}}' for known in fields)} only, not {{{name}}}"
+                )
+        return text
+
+    return AfterValidator(check)
+
+
+_ConstraintText: TypeAlias = Annotated[str, _text_with("what")]
+
 
 class ReadSpec(_Spec):
     """One query of a reply."""
@@ -96,17 +135,17 @@ class ReadSpec(_Spec):
 class ConstraintTexts(_Spec):
     """What a service says when a constraint fails; `{what}` names the columns."""
 
-    unique: str = "A record with this {what} already exists."
-    check: str = "Invalid value for {what}."
-    not_null: str = "{what} is required."
-    foreign_key: str = "A referenced record does not exist."
+    unique: _ConstraintText = "A record with this {what} already exists."
+    check: _ConstraintText = "Invalid value for {what}."
+    not_null: _ConstraintText = "{what} is required."
+    foreign_key: _ConstraintText = "A referenced record does not exist."
 
 
 class ErrorTexts(ConstraintTexts):
     """What a world's servers say before and while a tool runs."""
 
-    unknown_tool: str = "Unknown tool: {tool}"
-    bad_arguments: str = "Invalid arguments for tool {tool}: {detail}"
+    unknown_tool: Annotated[str, _text_with("tool")] = "Unknown tool: {tool}"
+    bad_arguments: Annotated[str, _text_with("tool", "detail")] = "Invalid arguments for tool {tool}: {detail}"
 
 
 class ToolSource(_Spec):
@@ -125,7 +164,7 @@ class ToolSource(_Spec):
     text: str | None = None
     handler: str | None = None
     writes: bool | None = None
-    errors: dict[Constraint, str] = Field(default_factory=dict[Constraint, str])
+    errors: dict[Constraint, _ConstraintText] = Field(default_factory=dict[Constraint, str])
 
 
 class ServiceSpec(_Spec):
@@ -179,14 +218,18 @@ class ServiceSource:
         return self._built[variant]
 
     def input_schema(self, tool: ToolSource) -> JsonObject:
-        """The JSON Schema of a tool's arguments: written out, or made from the short form."""
+        """The JSON Schema of a tool's arguments: written out, or made from the short form. Raises InputError for what is neither."""
         source = tool.input
         if source.get("type") == "object" and isinstance(source.get("properties"), dict):
             return source
         properties: JsonObject = {}
         required: list[str] = []
         for name, given in source.items():
-            entry: JsonObject = {"type": given} if isinstance(given, str) else dict(given or {})
+            if not isinstance(given, str | dict | None):
+                raise InputError(
+                    "an argument is described by a JSON Schema or the name of a type", place=f"input.{name}"
+                )
+            entry: JsonObject = {"type": given} if isinstance(given, str) else dict(cast(JsonObject, given or {}))
             optional = entry.pop("optional", False) or "default" in entry
             properties[name] = entry
             if not optional:

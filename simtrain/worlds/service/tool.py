@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import cast
 
@@ -68,8 +69,10 @@ class Tool:
         self.writes = bool(source.write) if source.writes is None else source.writes
         if source.write and not self.writes:
             raise InputError("the tool has `write` but says `writes: false`")
-        self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
-        self._reply = Reply(source.read, page=source.page) if source.read else None
+        with _at("handler"):
+            self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
+        with _at("read"):
+            self._reply = Reply(source.read, page=source.page) if source.read else None
         self.paged = source.page is not None
         self._lets = list(source.let.items())
         self._ids = list(source.ids.items())
@@ -78,13 +81,13 @@ class Tool:
                 item.label or f"{source.name}[{index}]",
                 item.holds or item.unless or "",
                 item.holds is not None,
-                Text(item.error),
+                _text(item.error, f"refuse[{index}].error"),
             )
             for index, item in enumerate(source.refuse)
         ]
         self.rules = tuple(label for label, *_ in self._refusals)
         self._writes = source.write
-        self._text = Text(source.text) if source.text else None
+        self._text = _text(source.text, "text") if source.text else None
         self._texts = {**errors.model_dump(), **source.errors}
         properties = cast(JsonObject, input_schema.get("properties", {}))
         self._defaults: JsonObject = {
@@ -111,10 +114,8 @@ class Tool:
                 _prepare(database, query.sql, known | paging, Mode.READ, f"read.{name}")
                 if query.missing:
                     _check_names(query.missing, known, f"read.{name}.missing")
-                try:
+                with _at(f"read.{name}"):
                     query.learn(database, {**nothing, "_limit": 0, "_offset": 0})
-                except InputError as error:
-                    raise error.at(place=f"read.{name}") from None
         if self._text is not None and self._reply is not None and self._reply.whole is None:
             _check_names(self._text, known | set(self._reply.parts) | {"next_cursor"}, "text")
 
@@ -214,6 +215,20 @@ def new_id(database: Database, pattern: str) -> str:
     sql = f"insert into {SEQUENCE} values (:format, 1) on conflict do update set value = value + 1 returning value"
     row = database.run(sql, {"format": pattern}, mode=Mode.OWN).fetchall()
     return _SEQ.sub(lambda found: str(row[0][0]).zfill(int(found[1] or 0)), pattern)
+
+
+@contextmanager
+def _at(place: str) -> Generator[None]:
+    """A block whose mistakes are the author's, at this place of the tool."""
+    try:
+        yield
+    except InputError as error:
+        raise error.at(place=place) from None
+
+
+def _text(source: str, place: str) -> Text:
+    with _at(place):
+        return Text(source)
 
 
 def _prepare(database: Database, sql: str, known: set[str], mode: Mode, place: str) -> None:

@@ -76,6 +76,7 @@ class _Assembler:
 
     def scenario(self) -> Scenario:
         """The scenario, whole and checked."""
+        self._check_kinds()
         source = self._world()
         world = source.build()
         packs: list[Document] = []
@@ -93,6 +94,13 @@ class _Assembler:
             canonical([self.document.data, source.digest, *(pack.data for pack in packs)]), digest_size=16
         ).hexdigest()
         return Scenario(self.name, self.spec, self.document, digest, source, prompt, answering, perturbations, grading)
+
+    def _check_kinds(self) -> None:
+        for key, kind, name in (("paradigm", "paradigms", self.spec.paradigm), ("domain", "domains", self.spec.domain)):
+            try:
+                resolve(kind, name)
+            except InputError as error:
+                raise self.document.relocate(error, (key,)) from None
 
     def _world(self) -> WorldSource:
         try:

@@ -72,6 +72,8 @@ def command(
 
     if resume and out is None:
         raise InputError("--resume needs --out", remedy="name the run folder to go on with")
+    if resume and out is not None and not out.exists():
+        raise InputError("there is no run to go on with", remedy="leave --resume out to begin one", file=out)
     scenarios = load_scenarios(*names)
     folder = out or _new_folder(names[0])
     with RunProgress(quiet=as_json) as progress:

@@ -16,7 +16,7 @@ def plain_table(*headings: str, title: str | None = None) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title, title_justify="left")
     for index, heading in enumerate(headings):
         table.add_column(heading, no_wrap=index == 0, overflow="fold")
     return table

@@ -6,9 +6,12 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from simtrain.errors import InputError
+from simtrain.errors import InputError, SimulatorFault
 
 DEFAULT_START = "2030-01-07T09:00:00Z"
+
+LAST = 253_402_300_799.0
+"""The last second of the year 9999, beyond which no date can be written."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -63,9 +66,12 @@ class Clock:
         return stamp(self.moment)
 
     def tick(self) -> None:
-        """One step has begun."""
-        self.moment += self.per_step
+        """One step has begun. Raises SimulatorFault when time runs out."""
+        self.advance(self.per_step)
 
     def advance(self, amount: float) -> None:
-        """Let `amount` seconds of virtual time go by."""
-        self.moment += amount
+        """Let `amount` seconds of virtual time go by. Raises SimulatorFault when time runs out."""
+        moment = self.moment + amount
+        if moment > LAST:
+            raise SimulatorFault("virtual time runs past the year 9999")
+        self.moment = moment

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from simtrain.domain import Domain
-from simtrain.errors import InputError, SimulatorFault
+from simtrain.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.perturbation import Call
 from simtrain.request import Answer, Request
 from simtrain.scenario import Answering, Armed, Episode
@@ -97,6 +97,15 @@ class Proxy:
 
     async def step(self, action: Action) -> Observation:
         """Carry out one action and record it. Raises SimulatorFault when nobody could answer."""
+        try:
+            return await self._step(action)
+        except SimtrainError:
+            raise
+        except Exception as error:
+            # A plug-in that breaks down here is never the agent's fault.
+            raise SimulatorFault(f"{action.tool}: {type(error).__name__}: {error}") from error
+
+    async def _step(self, action: Action) -> Observation:
         action = recordable(action)
         clock = self.state.clock
         clock.tick()
@@ -189,7 +198,9 @@ def recordable(action: Action) -> Action:
     try:
         encode(action.arguments)
     except TypeError:
-        return Action(action.id, action.tool, {}, repr(action.arguments)[:MAX_MALFORMED].encode("utf-8", "replace").decode())
+        return Action(
+            action.id, action.tool, {}, repr(action.arguments)[:MAX_MALFORMED].encode("utf-8", "replace").decode()
+        )
     return action
 
 

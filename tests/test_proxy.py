@@ -118,6 +118,11 @@ async def test_partial_update_lands_the_first_statements_and_shows_what_would_ha
     assert event.clean is not None and not event.clean.is_error
 
 
+async def test_a_perturbation_that_breaks_down_is_the_simulators_fault(tmp_path: Path) -> None:
+    trajectory = await rollout(perturbed(tmp_path, "{use: latency, with: {seconds: 1.0e+300}}"), "oracle")
+    assert (trajectory.stop.reason, trajectory.stop.blame, trajectory.reward) == ("failed", "simulator", None)
+
+
 async def test_the_agent_never_sees_a_label(tmp_path: Path) -> None:
     built = perturbed(tmp_path, "{use: timeout_after, as: secret_label, when: {writes: true}}")
     trajectory = await rollout(built, "resilient")

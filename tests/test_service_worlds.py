@@ -272,7 +272,8 @@ def test_columns_with_a_kind_become_json_and_booleans() -> None:
 
 def test_lists_reach_sql_as_json_and_templates_as_lists() -> None:
     state = tool_world(
-        '  - {name: t.t, description: d, input: {items: {type: array}}, read: {total: {value: "select sum(value) from json_each(:items)"}}, '
+        "  - {name: t.t, description: d, input: {items: {type: array}}, "
+        'read: {total: {value: "select sum(value) from json_each(:items)"}}, '
         'text: "{{ items | length }} items, {{ total }}"}\n'
     ).open()
     reply = call(state, "t.t", items=[1, 2, 3])

@@ -88,7 +88,8 @@ def test_a_handler_of_another_package_answers_over_the_worlds_state(tmp_path: Pa
 def test_a_kind_of_world_of_another_package_is_built(tmp_path: Path) -> None:
     (tmp_path / "mirror.yaml").write_text(MIRROR)
     (tmp_path / "say.yaml").write_text(
-        "name: say\nworld: mirror.yaml\nprompt: Which word is it?\nreference: {steps: [{call: words.list, as: all}], answer: '{{ all.words[0].word }}'}\n"
+        "name: say\nworld: mirror.yaml\nprompt: Which word is it?\n"
+        "reference: {steps: [{call: words.list, as: all}], answer: '{{ all.words[0].word }}'}\n"
         "rubric: [{use: answer, with: {value: hello}}]\n"
     )
     done = simtrain("run", "say.yaml", "--agent", "oracle", "--out", "out", "--json", folder=tmp_path)

@@ -109,7 +109,9 @@ class _Prover:
         spec = self.scenario.spec
         if spec.twin is None:
             return
-        twin = load_scenario_file(find("scenarios", spec.twin, beside=self.scenario.document.path.parent), spec.twin).spec
+        twin = load_scenario_file(
+            find("scenarios", spec.twin, beside=self.scenario.document.path.parent), spec.twin
+        ).spec
         if twin.prompt != spec.prompt:
             self.proof.problems.append(f"the prompt of the twin {spec.twin!r} reads otherwise")
         if twin.impossible is spec.impossible:
@@ -120,7 +122,11 @@ class _Prover:
         world, offered = self.scenario.source.build(episode.variant), tuple(self.scenario.spec.tools)
         texts = [
             ("the prompt", self.scenario.prompt.render(episode.case)),
-            *((f"the description of {tool.name}", tool.description) for tool in world.tools if matches(tool.name, offered)),
+            *(
+                (f"the description of {tool.name}", tool.description)
+                for tool in world.tools
+                if matches(tool.name, offered)
+            ),
         ]
         stated = {str(value).lower() for value in episode.case.values()}
         for grading in self.scenario.grading:
@@ -236,7 +242,9 @@ class _Prover:
                 (ours for ours, theirs in zip(oracle.steps, played.steps, strict=False) if ours != theirs), None
             )
             tool = step.action.tool if step else "a tool"
-            self._note(episode, f"the reply of {tool} depends on an order that its SQL leaves open; complete its ORDER BY")
+            self._note(
+                episode, f"the reply of {tool} depends on an order that its SQL leaves open; complete its ORDER BY"
+            )
 
 
 def _leaves(value: JsonValue) -> Iterator[JsonValue]:

@@ -25,7 +25,21 @@ _FILTERS = (
     "tojson", "trim", "unique", "upper",
 )  # fmt: skip
 _METHODS = frozenset(
-    {"count", "endswith", "get", "index", "items", "keys", "lower", "split", "startswith", "strip", "title", "upper", "values"}
+    {
+        "count",
+        "endswith",
+        "get",
+        "index",
+        "items",
+        "keys",
+        "lower",
+        "split",
+        "startswith",
+        "strip",
+        "title",
+        "upper",
+        "values",
+    }
 )
 _REFUSED_NODES = (
     nodes.Assign, nodes.AssignBlock, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.Include, nodes.Import,

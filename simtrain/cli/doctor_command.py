@@ -28,16 +28,15 @@ def command(
     """Make all checks and print them."""
     from dataclasses import asdict
 
-    from rich.table import Table
-
     from simtrain.cli.checks import all_checks
+    from simtrain.cli.tables import plain_table
 
     checks = all_checks()
     ok = all(check.ok for check in checks if check.needed)
     if as_json:
         print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
     else:
-        table = Table("", "check", "found", box=None, pad_edge=False)
+        table = plain_table("", "check", "found")
         for check in checks:
             table.add_row("ok" if check.ok else "MISSING" if check.needed else "note", check.name, check.found)
         console().print(table)

@@ -15,13 +15,14 @@ from urllib.parse import urlsplit
 import orjson
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
-from simtrain.completion import Completion, Malformed, Price, read_completion
+from simtrain.completion import Completion, Malformed, Price, read_completion, read_error
 from simtrain.errors import InputError, ModelFault, nearest
 from simtrain.seeding import Stream, derive
 from simtrain.types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from openai import APIStatusError, AsyncOpenAI
+    from httpx2 import AsyncClient, Response
+    from openai import AsyncOpenAI
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
@@ -190,33 +191,33 @@ class ChatClient:
 
     async def _send(self, method: str, path: str, content: bytes | None, *, within: float) -> bytes:
         import aiohttp
-        import openai
+        import httpx2
 
         connection = await self._connection()
         connection.calls += 1
         try:
             async with asyncio.timeout(within):
-                if method == "get":
-                    return await connection.client.get(path, cast_to=bytes)
-                return await connection.client.post(path, content=content, cast_to=bytes)
-        except (openai.APITimeoutError, TimeoutError):
+                response = await connection.http.request(
+                    method, self.base_url + path, content=content, headers=connection.headers
+                )
+        except (httpx2.TimeoutException, TimeoutError):
             raise _Again(f"{self.server} did not answer within {within:g} s") from None
-        except openai.APIStatusError as error:
-            raise self._refusal(error) from None
-        except (openai.APIConnectionError, aiohttp.ClientError, OSError) as error:
-            cause = error.__cause__ or error
-            problem = self._redact(str(cause)) or type(cause).__name__
+        except (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
+            problem = self._redact(str(error)) or type(error).__name__
             raise _Again(f"the connection to {self.server} failed: {problem}") from None
         finally:
             connection.calls -= 1
             await connection.close_if_done()
+        if not response.is_success:
+            raise self._refusal(response)
+        return response.content
 
-    def _refusal(self, error: APIStatusError) -> ModelError:
-        status = error.status_code
-        problem = f"{self.server} answered {self._redact(error.message)}"
-        after = retry_after(error.response.headers)
+    def _refusal(self, response: Response) -> ModelError:
+        status, told = response.status_code, read_error(response.content)
+        problem = f"{self.server} answered {status}: {self._redact(told.message) or response.reason_phrase}"
+        after = retry_after(response.headers)
         patient = after is None or after <= LONGEST_RETRY_AFTER
-        if error.code == "insufficient_quota" or not patient or (status < 500 and status not in (408, 429)):
+        if told.code == "insufficient_quota" or not patient or (status < 500 and status not in (408, 429)):
             return ModelError(problem, status=status)
         return _Again(problem, status=status, after=after)
 
@@ -249,25 +250,25 @@ class ChatClient:
             return known
         for ended in [other for other in self._open if other.is_closed()]:
             del self._open[ended]
-        client = self._connect()
-        connection = self._open[loop] = _Connection(client, _until_the_loop_ends(client))
+        connection = self._open[loop] = self._connect()
         await anext(connection.lifetime)
         return connection
 
-    def _connect(self) -> AsyncOpenAI:
+    def _connect(self) -> _Connection:
         from httpx2 import Limits
         from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout
 
         limits = Limits(
             max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS, keepalive_expiry=_IDLE_SECONDS
         )
-        return AsyncOpenAI(
-            api_key=self._key(),
-            base_url=self.base_url,
-            timeout=Timeout(self.timeout, connect=min(MODELS_TIMEOUT, self.timeout)),
-            max_retries=0,
-            http_client=DefaultAioHttpClient(limits=limits),
-        )
+        timeout = Timeout(self.timeout, connect=min(MODELS_TIMEOUT, self.timeout))
+        http = DefaultAioHttpClient(limits=limits, timeout=timeout)
+        client = AsyncOpenAI(api_key=self._key(), base_url=self.base_url, max_retries=0, http_client=http)
+        # Calls go to the client's own HTTP client with the client's headers: what the client does around a call costs as
+        # much as the call, and everything that it would do (retries, models of replies) is done here.
+        given = {**client.default_headers, **client.auth_headers}
+        headers = {name: value for name, value in given.items() if isinstance(value, str)}
+        return _Connection(http, headers, _until_the_loop_ends(client))
 
     async def _models(self) -> list[str]:
         """The models that the server lists; none where it has no list. Raises InputError when it cannot be reached."""
@@ -307,9 +308,10 @@ class ChatClient:
 
 @dataclass(slots=True)
 class _Connection:
-    """The openai client of one event loop, and the calls that it has in flight."""
+    """The HTTP client of one event loop, the headers of every call, and the calls that it has in flight."""
 
-    client: AsyncOpenAI
+    http: AsyncClient
+    headers: dict[str, str]
     lifetime: AsyncGenerator[AsyncOpenAI, None]
     calls: int = 0
     retired: bool = False

@@ -169,10 +169,11 @@ def _cancel(tasks: list[asyncio.Task[None]]) -> None:
 
 async def _gather(tasks: list[asyncio.Task[None]]) -> None:
     """Wait for all tasks; the first real error cancels the others and is raised."""
-    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    _, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     _cancel(list(pending))
     if pending:
         await asyncio.wait(pending)
-    for task in done:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            raise error
+    # Every task is asked, since others may have failed in the same way.
+    errors = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
+    if errors:
+        raise errors[0]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
@@ -194,14 +194,24 @@ class Proxy:
 
 
 def recordable(action: Action) -> Action:
-    """The action, with arguments that are no JSON (huge integers, foreign objects, endless nesting) turned into malformed ones."""
+    """The action, with arguments that are no JSON object (huge integers, foreign objects, endless nesting) turned into malformed ones."""
+    if isinstance(cast(object, action.arguments), dict) and _can_be_written([action.tool, action.arguments]):
+        return action
+    return Action(action.id, readable(action.tool), {}, readable(action.arguments)[:MAX_MALFORMED])
+
+
+def _can_be_written(value: object) -> bool:
     try:
-        encode(action.arguments)
+        encode(value)
     except TypeError:
-        return Action(
-            action.id, action.tool, {}, repr(action.arguments)[:MAX_MALFORMED].encode("utf-8", "replace").decode()
-        )
-    return action
+        return False
+    return True
+
+
+def readable(value: object) -> str:
+    """Any object as text that can be written: itself where it is text, else as Python shows it."""
+    text = value if isinstance(value, str) else repr(value)
+    return text.encode("utf-8", "replace").decode()
 
 
 def relabel(observation: Observation, label: str) -> Observation:

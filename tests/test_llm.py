@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from simtrain.clock import instant
-from simtrain.completion import Completion, Malformed, Price, Refusal, ToolCall, read_completion, read_error
+from simtrain.completion import Completion, Malformed, Price, ToolCall, read_completion
 from simtrain.errors import InputError
 from simtrain.llm import ChatClient, ModelError, retry_after
 from simtrain.testing import Disconnect, FakeOpenAI, Garbage, Hang, Refuse, Say, Tool
@@ -111,26 +111,6 @@ def test_a_body_that_is_no_completion_is_refused(body: bytes) -> None:
 def test_the_error_in_a_body_with_status_200_is_named() -> None:
     with pytest.raises(Malformed, match="no capacity"):
         read_completion(b'{"error": {"message": "no capacity"}}')
-
-
-@pytest.mark.parametrize(
-    ("body", "message", "code"),
-    [
-        (b'{"error": {"message": "slow down", "code": "rate_limit"}}', "slow down", "rate_limit"),
-        (b'{"error": {"message": "no such model", "code": 404}}', "no such model", None),
-        (b'{"object": "error", "message": "too long"}', "too long", None),
-        (b'{"error": "bad gateway"}', "bad gateway", None),
-        (b'{"detail": "Not Found"}', '{"detail": "Not Found"}', None),
-        (b'["x"]', '["x"]', None),
-        (b"<html>502</html>\n", "<html>502</html>", None),
-        (b"\xff", "\ufffd", None),
-        (b"", "", None),
-    ],
-)
-def test_the_words_of_a_refusal_are_found_in_whatever_form_they_come(
-    body: bytes, message: str, code: str | None
-) -> None:
-    assert read_error(body) == Refusal(message, code)
 
 
 def test_what_lenient_servers_leave_out_or_add_is_read_all_the_same() -> None:

@@ -18,11 +18,12 @@ from report import Figure, arguments, cpu, resident, show
 from simtrain.agent.loop import play as play_loop
 from simtrain.assembly import paradigm_of
 from simtrain.journal import Journal
+from simtrain.lines import LineWriter
 from simtrain.playing import RunOptions, Stopper, play
 from simtrain.policy import Player
 from simtrain.rollouts import brief
 from simtrain.scenario import Episode
-from simtrain.store import LineWriter, read_part
+from simtrain.store import read_part
 from simtrain.trajectory import Stop
 from simtrain.types import Message
 

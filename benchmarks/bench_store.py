@@ -12,9 +12,10 @@ from time import perf_counter
 from depot import Instant, episodes
 from report import Figure, arguments, cpu, show
 
+from simtrain.lines import LineWriter
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode
-from simtrain.store import LineWriter, finished_keys
+from simtrain.store import finished_keys
 from simtrain.trajectory import Trajectory, from_line, to_line
 
 LINES = 200

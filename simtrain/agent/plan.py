@@ -77,13 +77,20 @@ class Walk:
             yield from self._steps(self._plan.steps)
             if self._plan.abstain is not None:
                 self._abstain(self._plan.abstain)
-            return answering(_value_of(self._plan.answer, self._values))
+            return self._answer()
         except _Abstained as abstained:
             return _CLAIM if self._careless else declining(abstained.reason)
         except InputError:
             if self._tolerant:
                 return _CLAIM
             raise
+
+    def _answer(self) -> Message:
+        value = _value_of(self._plan.answer, self._values)
+        try:
+            return answering(value)
+        except TypeError:
+            raise InputError("a part of the answer has no value") from None
 
     def _abstain(self, reason: str) -> NoReturn:
         raise _Abstained(str(_value(reason).evaluate(self._values)))
@@ -124,16 +131,19 @@ class Walk:
             self._values[step.into] = [*cast(list[JsonValue], self._values[step.into]), reply]
 
     def _pages(self, step: CallStep, arguments: JsonObject, reply: JsonObject) -> Generator[Planned, Observation, None]:
-        """Follow the cursor; the lists found under the key of `pages` are joined in `reply`."""
+        """Follow the cursor; the lists found under the key of `pages` are joined in `reply`. A page that is an error makes it one."""
         key = cast(str, step.pages)
-        cursor = reply.get(NEXT_CURSOR)
         for _ in range(MAX_PAGES):
+            cursor = reply.get(NEXT_CURSOR)
             if cursor is None:
                 return
             page = _reply((yield from self._call(Planned(step.call, {**arguments, "cursor": cursor}))))
+            if "error" in page:
+                reply.clear()
+                reply["error"] = page["error"]
+                return
             reply[key] = [*cast(list[JsonValue], reply.get(key, [])), *cast(list[JsonValue], page.get(key, []))]
-            cursor = page.get(NEXT_CURSOR)
-        reply[NEXT_CURSOR] = None
+            reply[NEXT_CURSOR] = page.get(NEXT_CURSOR)
 
 
 def _reply(observation: Observation) -> JsonObject:

@@ -20,14 +20,18 @@ class Trouble(StrEnum):
     refused = "refused"
 
 
+# A service's refusal may speak of busy rooms, of 502 euros or of a payment gateway: only what a server says of itself counts.
 _AMBIGUOUS = re.compile(
-    r"tim(?:ed?|ing)[ -]?out|internal server error|not completed|connection (?:reset|closed|lost)|bad gateway|gateway time-?out",
+    r"\btime[d -]*out\b|internal server error|connection (?:reset|closed|lost|aborted)|bad gateway"
+    r"|-32001\b|(?:^|\b(?:http|status|error|code)[ :]*)(?:500|502|504)\b",
     re.IGNORECASE,
 )
 _TRANSIENT = re.compile(
-    r"\b429\b|\b50[0234]\b|rate.?limit|too many requests|try again|retry|temporar|unavailable|overloaded|busy",
+    r"rate.?limit|too many requests|try(?:ing)? again|retry|temporar(?:y|ily)|(?:service|server|currently) (?:is )?unavailable"
+    r"|overloaded|server (?:is )?busy|throttl|(?:^|\b(?:http|status|error|code)[ :]*)(?:429|503|529)\b",
     re.IGNORECASE,
 )
+_UNDONE = re.compile(r"\b(?:was|were) not completed\b|\brolled back\b", re.IGNORECASE)
 _ARGUMENTS = re.compile(
     r"invalid (?:arguments|params|input)|validation error|required propert|is not of type|is not one of|additional propert"
     r"|missing required",
@@ -39,9 +43,22 @@ def diagnose(text: str) -> Trouble:
     """What an error reply means: the effect may have landed, it may pass, the arguments are wrong, or it is simply refused."""
     if _ARGUMENTS.search(text):
         return Trouble.arguments
+    if _UNDONE.search(text):
+        return Trouble.transient
     if _AMBIGUOUS.search(text):
         return Trouble.ambiguous
     return Trouble.transient if _TRANSIENT.search(text) else Trouble.refused
+
+
+_DONE = re.compile(
+    r"\balready\b|\bexists\b|\bduplicate\b|\bhas been\b|\bno longer\b|\b(?:is|are) not (?:open|active|pending|scheduled|confirmed)\b",
+    re.IGNORECASE,
+)
+
+
+def says_done(text: str) -> bool:
+    """Whether a refusal reads as if the thing had been done before."""
+    return _DONE.search(text) is not None
 
 
 def mend(arguments: Mapping[str, JsonValue], schema: JsonObject) -> JsonObject:
@@ -73,12 +90,12 @@ def _fitted(value: JsonValue, schema: JsonObject) -> JsonValue:
     if choices and value not in choices:
         close = get_close_matches(str(value).lower(), [str(choice).lower() for choice in choices], n=1, cutoff=0.5)
         return next((choice for choice in choices if close and str(choice).lower() == close[0]), value)
+    if kinds == ["array"] and not isinstance(value, list):
+        return [value]
     if "string" in kinds and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, str) and "string" not in kinds:
         return _number(value, kinds)
-    if kinds == ["array"] and not isinstance(value, list):
-        return [cast(JsonValue, value)]
     return cast(JsonValue, value)
 
 

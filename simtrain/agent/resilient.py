@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 
 from pydantic import Field
 
 from simtrain.agent.plan import Calling, Planned, PlanPolicy, Walk, Walking, declining
-from simtrain.agent.recovery import Trouble, diagnose, mend
+from simtrain.agent.recovery import Trouble, diagnose, mend, says_done
+from simtrain.agent.verifying import Verifier
 from simtrain.errors import InputError
 from simtrain.policy import Briefing
 from simtrain.reference import Plan
-from simtrain.types import Observation, ToolSpec
+from simtrain.types import JsonObject, ToolSpec
 
 
 class Resilient(PlanPolicy):
@@ -42,7 +43,7 @@ class _Recovering:
         self._tools: Mapping[str, ToolSpec] = {tool.name: tool for tool in briefing.tools}
         self._equivalents = briefing.equivalents or {}
         self._retries = retries
-        self._reads: list[tuple[Planned, str]] = []
+        self._verifier = Verifier(self._tools)
         self.last_error: str | None = None
 
     def call(self, planned: Planned) -> Calling:
@@ -58,7 +59,9 @@ class _Recovering:
         return observation
 
     def _attempt(self, planned: Planned) -> Calling:
+        """One call, with its repetitions. Whether a write has landed is looked up before it is repeated."""
         observation = yield planned
+        uncertain = False
         for _ in range(self._retries):
             if not observation.is_error:
                 break
@@ -71,29 +74,22 @@ class _Recovering:
                     break
                 planned = mended
             elif trouble is Trouble.ambiguous and self._writes(planned):
-                landed = yield from self._landed()
+                uncertain = True
+                landed = yield from self._verifier.look(planned)
                 if landed is not None:
                     return landed
             observation = yield planned
-        if not observation.is_error and not self._writes(planned):
-            self._reads.append((planned, observation.text))
+        if observation.is_error and uncertain and says_done(observation.text):
+            # The repetition is refused because the first attempt had landed.
+            return (yield from self._verifier.look(planned, landed=True)) or observation
+        if not observation.is_error:
+            self._verifier.note(planned, observation)
         return observation
 
-    def _mended(self, planned: Planned) -> dict[str, object]:
+    def _mended(self, planned: Planned) -> JsonObject:
         tool = self._tools.get(planned.tool)
         return mend(planned.arguments, tool.input_schema) if tool else dict(planned.arguments)
 
     def _writes(self, planned: Planned) -> bool:
         tool = self._tools.get(planned.tool)
         return tool is not None and tool.writes
-
-    def _landed(self) -> Generator[Planned, Observation, Observation | None]:
-        """Read again what was read last; when it reads otherwise now, the lost write has landed and this is what it left."""
-        if not self._reads:
-            return None
-        read, before = self._reads[-1]
-        observation = yield read
-        if observation.is_error or observation.text == before:
-            return None
-        self._reads[-1] = (read, observation.text)
-        return observation

@@ -362,7 +362,7 @@ def nested(depth: int) -> dict[str, object]:
         None,
         [1],
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_arguments_that_are_no_json_never_break_a_line(arguments: object, tmp_path: Path) -> None:
     async def odd(prompt: str, tools: object, step: object) -> str:
@@ -378,7 +378,7 @@ def test_arguments_that_are_no_json_never_break_a_line(arguments: object, tmp_pa
     assert run([scenario], as_agent(odd), out=tmp_path / "run", episodes=2, resume=True).played == 0
 
 
-@pytest.mark.parametrize("said", ["half a pair: \ud800", "ANSWER: \udfff", {"a": "\ud800"}, 10**400], ids=repr)
+@pytest.mark.parametrize("said", ["half a pair: \ud800", "ANSWER: \udfff", {"a": "\ud800"}, 10**400], ids=ascii)
 def test_words_that_are_no_text_never_break_a_line(said: object, tmp_path: Path) -> None:
     async def odd(prompt: str, tools: object, step: object) -> object:
         return said

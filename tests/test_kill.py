@@ -13,6 +13,7 @@ from real_runs import Bench, alive, ended, kill, until
 from simtrain.store import read_run
 
 EPISODES = 240
+MANY = 500
 OFTEN = 25 if os.environ.get("SIMTRAIN_FULL") else 5
 
 
@@ -92,18 +93,18 @@ def test_a_killed_worker_is_one_clear_error_and_the_rest_is_kept(tmp_path: Path)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_asked_to_stop_once_a_run_finishes_what_is_in_flight(workers: int, number: int, tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    options = ("--workers", str(workers), "--concurrency", "3")
+    options = ("--workers", str(workers), "--concurrency", "3", "--episodes", str(MANY))
     process = bench.start("run", *options, agent="gated")
     until(lambda: len(bench.begun()) == 3 * workers, running=process)
     os.killpg(process.pid, number)
-    # Nothing may end the run before the gate opens; that it heard us shows in how few episodes it plays then.
+    # Workers hear of it from their run, so that an episode or two more may begin; whatever has begun is finished.
     (tmp_path / "open").touch()
     code, said = ended(process)
     assert (code, said) == (1, "")
-    assert len(bench.trajectories("run")) == 3 * workers
+    assert 3 * workers <= len(bench.trajectories("run")) == len(bench.begun()) < MANY
     assert (tmp_path / "run" / "summary.json").exists()
     assert bench.play("run", *options, "--resume", agent="gated") == (0, "")
-    assert len(bench.trajectories("run")) == 12
+    assert len(bench.trajectories("run")) == MANY
 
 
 @pytest.mark.parametrize("agent", ["gated", "clinging", "blocking"])

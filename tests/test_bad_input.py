@@ -269,7 +269,6 @@ TABLE = [
     on_command("an unknown command", "rum sell.yaml", "'rum'", "'run'"),
     on_command("nothing to run", "run", "NAME|FILE|FOLDER", "see simtrain run --help"),
     on_command("--resume without a folder", "run sell.yaml --resume", "--resume needs --out"),
-    on_command("--resume without a run", "run sell.yaml --agent oracle --resume --out out", "out: there is no run to go on with", "leave --resume out"),
     on_command("a folder under a file", "run sell.yaml --agent oracle --out sell.yaml/out", "sell.yaml/out", "cannot be written", "--out"),
     on_command("a folder that is a file", "run sell.yaml --agent oracle --out sell.yaml", "sell.yaml", "--out"),
     on_command("a name that is too long", f"run {'a' * 5000}", "too long"),

@@ -99,6 +99,20 @@ def test_a_resumed_run_plays_what_is_missing(typed: Typed, tmp_path: Path) -> No
     assert (code, json.loads(out)["played"], json.loads(out)["skipped"]) == (0, 3, 2)
 
 
+@pytest.mark.parametrize("there", ["no folder", "empty folder", "a folder that a killed run had just made"])
+def test_a_resumed_run_begins_where_none_is(there: str, typed: Typed, tmp_path: Path) -> None:
+    if there != "no folder":
+        (tmp_path / "out").mkdir()
+    if there.startswith("a folder"):
+        (tmp_path / "out" / ".lock").touch()
+        (tmp_path / "out" / ".run.json.tmp").write_text('{"format"')
+    code, out, _ = typed(*RUN, "--episodes", "5", "--resume", "--json")
+    assert (code, json.loads(out)["played"], json.loads(out)["skipped"]) == (0, 5, 0)
+    code, out, _ = typed(*RUN, "--episodes", "6", "--resume", "--json")
+    assert (code, json.loads(out)["played"], json.loads(out)["skipped"]) == (0, 1, 5)
+    assert not (tmp_path / "out" / ".run.json.tmp").exists()
+
+
 def test_a_run_whose_model_fails_ends_with_1(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeOpenAI(lambda _: Refuse(500)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)

@@ -29,10 +29,9 @@ def test_a_run_killed_again_and_again_ends_like_an_undisturbed_one(
     workers: int, tmp_path: Path, undisturbed: Bench
 ) -> None:
     bench, random = Bench(tmp_path), Random(workers)
-    options = ("--episodes", str(EPISODES), "--workers", str(workers), "--concurrency", "6")
+    options = ("--episodes", str(EPISODES), "--workers", str(workers), "--concurrency", "6", "--resume")
     for round_number in range(OFTEN):
-        again = ("--resume",) if round_number else ()
-        process = bench.start("run", *options, *again, AGENT_PAUSE="0.005")
+        process = bench.start("run", *options, AGENT_PAUSE="0.005")
         # The first is killed as it begins, wherever that is; the others somewhere among the lines that they write.
         there = len(bench.lines("run"))
         share = 0 if round_number == 0 else random.randrange(1, EPISODES // OFTEN)
@@ -42,7 +41,7 @@ def test_a_run_killed_again_and_again_ends_like_an_undisturbed_one(
             until(lambda: (tmp_path / "run").exists(), running=process)
         kill(process, group=random.random() < 0.5)
     assert 0 < len(bench.lines("run")) < EPISODES
-    code, said = bench.play("run", *options, "--resume", AGENT_PAUSE="0")
+    code, said = bench.play("run", *options, AGENT_PAUSE="0")
     assert (code, said) == (0, "")
     assert bench.trajectories("run") == undisturbed.trajectories("run")
     assert len(list(read_run(tmp_path / "run"))) == EPISODES

@@ -56,7 +56,7 @@ def command(
         Path | None, typer.Option("--out", "-o", help="Run folder; a new one under runs/ without it.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out: play only what is missing.")
+        bool, typer.Option("--resume", help="Go on with the run in --out, or begin it: play only what is missing.")
     ] = False,
     sync_every: Annotated[
         int,
@@ -72,8 +72,6 @@ def command(
 
     if resume and out is None:
         raise InputError("--resume needs --out", remedy="name the run folder to go on with")
-    if resume and out is not None and not out.exists():
-        raise InputError("there is no run to go on with", remedy="leave --resume out to begin one", file=out)
     scenarios = load_scenarios(*names)
     folder = out or _new_folder(names[0])
     with RunProgress(quiet=as_json) as progress:

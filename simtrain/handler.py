@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from simtrain.errors import SimtrainError
@@ -11,6 +12,20 @@ from simtrain.types import JsonObject, JsonValue
 
 class ToolError(SimtrainError):
     """The tool refuses the call: its text is the error reply, and nothing of the call remains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply whose text is not simply its structured content written as JSON.
+
+    `blocks` are MCP content blocks (images, audio, resources) that stand in the place of the text block. `is_error` marks an
+    error reply that keeps what the call did; raise ToolError to undo it.
+    """
+
+    text: str
+    structured: JsonObject | None = None
+    is_error: bool = False
+    blocks: tuple[JsonObject, ...] = ()
 
 
 class HandlerContext(Protocol):
@@ -39,5 +54,5 @@ class HandlerContext(Protocol):
         ...
 
 
-Handler: TypeAlias = Callable[[HandlerContext], JsonObject]
-"""A registered function from the call to the structured reply. Raises ToolError to refuse."""
+Handler: TypeAlias = Callable[[HandlerContext], JsonObject | Reply]
+"""A registered function from the call to the structured reply, or to a Reply. Raises ToolError to refuse."""

@@ -46,6 +46,9 @@ PLUGINS: dict[str, dict[str, str]] = {
         "claims_done": "simtrain.agent.simple:ClaimsDone",
         "abstain": "simtrain.agent.simple:AlwaysAbstain",
     },
+    "argument_styles": {
+        "plain": "simtrain.argument_styles.plain:plain",
+    },
     "handlers": {
         "free_windows": "simtrain.handlers.free_windows:free_windows",
     },

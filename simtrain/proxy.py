@@ -11,13 +11,13 @@ from typing import Self, cast
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.perturbation import Call
-from simtrain.request import Answer, Request
+from simtrain.request import Answer, NotAnswered, Request
 from simtrain.scenario import Answering, Armed, Episode
 from simtrain.seeding import Stream, derive
 from simtrain.toolbox import Toolbox
 from simtrain.trajectory import Event, Step
 from simtrain.triggers import Trigger
-from simtrain.types import Action, Observation, Provenance, ToolSpec, encode
+from simtrain.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode
 from simtrain.world import FinishedWorld, World, WorldState
 
 PROXY = Provenance("proxy")
@@ -33,9 +33,9 @@ class Proxy:
     )  # fmt: skip
 
     def __init__(
-        self, episode: Episode, world: World, *, toolbox: Toolbox, routes: Mapping[str, int], domain: Domain
+        self, episode: Episode, world: World, *, toolbox: Toolbox, routes: Mapping[str, Sequence[int]], domain: Domain
     ) -> None:
-        """`routes` maps tool names to the index of the world model that answers them."""
+        """`routes` maps tool names to the indices of the world models that are asked, in order."""
         self.world = world
         self.state: WorldState = world.open()
         self.steps: list[Step] = []
@@ -57,7 +57,7 @@ class Proxy:
         for armed in self._armed:
             offered = armed.perturbation.offer(offered, Stream(derive(episode.seed, *self._identity(armed), "offer")))
         if offered is not toolbox.tools:
-            self._toolbox = Toolbox(offered)
+            self._toolbox = Toolbox(offered, style=toolbox.style)
 
     def _identity(self, armed: Armed) -> tuple[str, ...]:
         return (self._episode.scenario.name, self._episode.id, armed.label)
@@ -111,11 +111,11 @@ class Proxy:
         clock.tick()
         begun = clock.now
         events: Sequence[Event] = ()
-        rejected = self._reject(action)
-        if rejected is not None:
-            observation = rejected
+        arguments = self._checked(action)
+        if isinstance(arguments, Observation):
+            observation = arguments
         else:
-            request = Request(self._toolbox.by_name[action.tool], action.arguments, len(self.steps), max(self._turn, 0))
+            request = Request(self._toolbox.by_name[action.tool], arguments, len(self.steps), max(self._turn, 0))
             fired = self._fired(request) if self._armed else ()
             if fired:
                 events = []
@@ -127,27 +127,31 @@ class Proxy:
         self.steps.append(Step(len(self.steps), action, observation, begun, tuple(events)))
         return observation
 
-    def _reject(self, action: Action) -> Observation | None:
-        """The error reply to a call that no tool can carry out."""
+    def _checked(self, action: Action) -> JsonObject | Observation:
+        """The arguments as the tool sees them, or the error reply to a call that no tool can carry out."""
         errors = self.world.errors
         if action.tool not in self._toolbox.by_name:
             return Observation(errors.unknown_tool.format(tool=action.tool), is_error=True, provenance=PROXY)
-        detail = (
-            "the arguments are not a JSON object"
-            if action.malformed is not None
-            else self._toolbox.problem(action.tool, action.arguments)
-        )
-        if detail is None:
-            return None
-        return Observation(
-            errors.bad_arguments.format(tool=action.tool, detail=detail), is_error=True, provenance=PROXY
-        )
+        if action.malformed is not None:
+            detail = "the arguments are not a JSON object"
+        else:
+            checked = self._toolbox.check(action.tool, action.arguments)
+            if checked.problem is None:
+                return checked.arguments
+            detail = checked.problem
+        text = errors.bad_arguments.format(tool=action.tool, detail=detail)
+        return Observation(text, is_error=True, provenance=PROXY)
 
     async def _answer(self, request: Request) -> Observation:
-        index = self._routes.get(request.tool.name)
-        if index is None:
-            raise SimulatorFault(f"no world model answers {request.tool.name}")
-        return relabel(await self._answers[index](request), self._answering[index].label)
+        passed: list[str] = []
+        for index in self._routes.get(request.tool.name, ()):
+            label = self._answering[index].label
+            try:
+                return relabel(await self._answers[index](request), label)
+            except NotAnswered as pass_on:
+                passed.append(f"{label}: {pass_on}")
+        reasons = f" ({'; '.join(passed)})" if passed else ""
+        raise SimulatorFault(f"no world model answers {request.tool.name}{reasons}")
 
     def _fired(self, request: Request) -> list[tuple[int, int]]:
         """The perturbations that fire on this call: (place in the list, index of the matching call), outermost first."""

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from simtrain.errors import SimulatorFault
 from simtrain.types import JsonObject, Observation, ToolSpec
 
 
@@ -22,5 +23,9 @@ class Request:
     turn: int
 
 
+class NotAnswered(SimulatorFault):
+    """This world model has no answer; the next one of the scenario's chain whose globs match the tool is asked."""
+
+
 Answer: TypeAlias = Callable[[Request], Awaitable[Observation]]
-"""Answers a request with the observation that the tool returns. Raises SimulatorFault when it cannot."""
+"""Answers a request with the observation that the tool returns. Raises SimulatorFault when it cannot, NotAnswered to pass it on."""

@@ -98,6 +98,8 @@ class Observation:
 
     `text` is what the agent reads. `structured` is the structured content where it is not the text itself; `json` says that
     `text` is the structured content written as JSON, so that it is kept once and parsed when somebody asks (`content`).
+    `wire` is the MCP reply as it goes over the wire, where text and structured content do not say it all: `{"result": ...}` or
+    `{"error": ...}`, with `notifications`, `asks` and `rounds` beside it as in a manifest's exchange.
     """
 
     text: str
@@ -105,6 +107,7 @@ class Observation:
     is_error: bool = False
     json: bool = False
     provenance: Provenance | None = None
+    wire: JsonObject | None = None
 
     @property
     def content(self) -> JsonObject | None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from simtrain.clock import Clock
@@ -24,10 +25,14 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class ErrorStyle:
-    """How a world's servers word the errors that come before any tool runs; `{tool}` and `{detail}` are filled in."""
+    """How a world's servers word the errors that come before any tool runs; `{tool}` and `{detail}` are filled in.
+
+    `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded.
+    """
 
     unknown_tool: str = "Unknown tool: {tool}"
     bad_arguments: str = "Invalid arguments for tool {tool}: {detail}"
+    arguments: str = "plain"
 
 
 class WorldState(ABC):
@@ -85,6 +90,10 @@ class World(ABC):
     digest: str
     tools: tuple[ToolSpec, ...]
     errors: ErrorStyle
+    descriptors: Mapping[str, JsonObject]
+    """Tool name -> what its MCP descriptor says beyond the ToolSpec: title, annotations, icons, _meta."""
+    manifest: Path | None
+    """The manifest whose surface is served verbatim, where the world names one."""
 
     @abstractmethod
     def open(self, changes: Changes | None = None) -> WorldState:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-import jsonschema_rs
 import orjson
 
 from simtrain.domain import Domain
 from simtrain.predictions import HEADER, read_prediction
 from simtrain.request import Request
+from simtrain.schemas import validator
 from simtrain.types import JsonObject, Observation, ToolSpec, canonical, encode
 
 ERROR = "Error: "
@@ -126,4 +126,4 @@ def _structured(written: str, schema: JsonObject) -> Observation:
 
 @lru_cache(maxsize=1024)
 def _validator(schema: bytes) -> Any:
-    return jsonschema_rs.validator_for(cast(JsonObject, orjson.loads(schema)), offline=True)
+    return validator(cast(JsonObject, orjson.loads(schema)))

@@ -45,18 +45,17 @@ class Impersonation(Paradigm):
 
 
 @lru_cache(maxsize=256)
-def _offer(scenario: Scenario, variant: Variant) -> tuple[Toolbox, Mapping[str, int], Domain]:
+def _offer(scenario: Scenario, variant: Variant) -> tuple[Toolbox, Mapping[str, tuple[int, ...]], Domain]:
     """What all episodes of a scenario in one variant of its world share."""
     world = scenario.source.build(variant)
     tools = tuple(tool for tool in world.tools if matches(tool.name, tuple(scenario.spec.tools)))
     routes = {
-        tool.name: next(
+        tool.name: tuple(
             place for place, answering in enumerate(scenario.answering) if matches(tool.name, answering.tools)
         )
         for tool in tools
-        if any(matches(tool.name, answering.tools) for answering in scenario.answering)
     }
-    return Toolbox(tools), routes, resolve("domains", scenario.spec.domain)()
+    return Toolbox(tools, style=world.errors.arguments), routes, resolve("domains", scenario.spec.domain)()
 
 
 def variants_of(scenario: Scenario) -> Iterator[Variant]:

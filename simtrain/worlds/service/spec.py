@@ -146,13 +146,17 @@ class ErrorTexts(ConstraintTexts):
 
     unknown_tool: Annotated[str, _text_with("tool")] = "Unknown tool: {tool}"
     bad_arguments: Annotated[str, _text_with("tool", "detail")] = "Invalid arguments for tool {tool}: {detail}"
+    arguments: str = Field(default="plain", description="The style in which bad arguments are found and worded.")
 
 
 class ToolSource(_Spec):
     """A tool as it is written."""
 
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)?$", max_length=64)
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)?$", max_length=64)
     description: str = Field(min_length=1)
+    descriptor: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Further fields of the MCP descriptor: title, annotations, icons, _meta."
+    )
     input: dict[str, JsonValue] = Field(default_factory=dict)
     output: dict[str, JsonValue] | None = None
     let: dict[Name, str] = Field(default_factory=dict)
@@ -163,6 +167,7 @@ class ToolSource(_Spec):
     page: int | None = Field(default=None, ge=1, le=1000)
     text: str | None = None
     handler: str | None = None
+    unbound: bool = Field(default=False, description="Nothing answers the tool here: it says that it is not supported.")
     writes: bool | None = None
     errors: dict[Constraint, _ConstraintText] = Field(default_factory=dict[Constraint, str])
 
@@ -180,6 +185,9 @@ class ServiceSpec(_Spec):
         default_factory=dict
     )
     after: list[str] = Field(default_factory=list)
+    manifest: str | None = Field(
+        default=None, description="A captured manifest, beside this file, to be served verbatim."
+    )
     errors: ErrorTexts = ErrorTexts()
     tools: list[ToolSource] = Field(min_length=1)
 

@@ -13,6 +13,7 @@ import orjson
 
 from simtrain.errors import InputError, SimulatorFault, nearest
 from simtrain.handler import Handler, ToolError
+from simtrain.handler import Reply as HandlerReply
 from simtrain.registry import resolve
 from simtrain.templates import Text
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
@@ -22,6 +23,9 @@ from simtrain.worlds.service.queries import Reply, check_parameters, is_interrup
 from simtrain.worlds.service.spec import ErrorTexts, ToolSource
 
 EMBEDDED = Provenance("embedded")
+
+UNSUPPORTED = "{tool} is not supported by this simulated server."
+"""What a tool says that nothing answers."""
 
 _SEQ = re.compile(r"\{seq(?::0(\d{1,2}))?\}")
 _CONSTRAINT = re.compile(r"(UNIQUE|CHECK|NOT NULL|FOREIGN KEY) constraint failed(?:: (.*))?")
@@ -64,8 +68,15 @@ class Tool:
         self.source = source
         if source.handler and (source.write or source.read):
             raise InputError("a tool has either a handler or write and read", remedy="remove one")
-        if not (source.handler or source.write or source.read):
-            raise InputError("the tool has no statement", remedy="add read, write or handler")
+        bound = bool(source.handler or source.write or source.read)
+        if bound is source.unbound:
+            raise (
+                InputError("an unbound tool has no statement", remedy="remove `unbound`, or read, write and handler")
+                if bound
+                else InputError(
+                    "the tool has no statement", remedy="add read, write or handler, or say `unbound: true`"
+                )
+            )
         self.writes = bool(source.write) if source.writes is None else source.writes
         if source.write and not self.writes:
             raise InputError("the tool has `write` but says `writes: false`")
@@ -120,16 +131,14 @@ class Tool:
             _check_names(self._text, known | set(self._reply.parts) | {"next_cursor"}, "text")
 
     def output_schema(self) -> JsonObject | None:
-        """The JSON Schema of the structured reply; None for a handler that states none."""
+        """The JSON Schema of the structured reply; None for a handler, and for an unbound tool, that states none."""
         if self.source.output is not None:
             return self.source.output
         if self._reply is not None:
             return self._reply.schema()
-        return (
-            {"type": "object", "properties": {"ok": {"const": True}}, "required": ["ok"]}
-            if self._handler is None
-            else None
-        )
+        if self._handler is not None or self.source.unbound:
+            return None
+        return {"type": "object", "properties": {"ok": {"const": True}}, "required": ["ok"]}
 
     def prepare(self, database: Database, arguments: JsonObject) -> dict[str, JsonValue]:
         """The values that SQL sees, with every precondition checked. Raises ToolError."""
@@ -163,8 +172,13 @@ class Tool:
 
     def reply(self, database: Database, values: dict[str, JsonValue], arguments: JsonObject) -> Observation:
         """What the tool says when all went well. Raises ToolError."""
+        if self.source.unbound:
+            raise ToolError(UNSUPPORTED.format(tool=self.name))
         if self._handler is not None:
-            structured = self._handler(_Context(database, {**self._defaults, **arguments}, self.writes))
+            said = self._handler(_Context(database, {**self._defaults, **arguments}, self.writes))
+            if isinstance(said, HandlerReply):
+                return _observed(said)
+            structured = said
         else:
             structured = self._reply.fetch(database, values) if self._reply else _DONE
         if self._text is None:
@@ -204,6 +218,17 @@ class Tool:
             word = _WORD.search(detail)
             what = word[0] if word else "an argument"
         return self._texts[kind.lower().replace(" ", "_")].format(what=what.replace("_", " "))
+
+
+def _observed(said: HandlerReply) -> Observation:
+    """What a handler said, as an observation; content blocks travel as the raw MCP result."""
+    wire: JsonObject | None = None
+    if said.blocks:
+        result: JsonObject = {"content": list(said.blocks)}
+        if said.structured is not None:
+            result["structuredContent"] = said.structured
+        wire = {"result": {**result, "isError": True} if said.is_error else result}
+    return Observation(said.text, said.structured, said.is_error, provenance=EMBEDDED, wire=wire)
 
 
 def _error(text: str) -> Observation:

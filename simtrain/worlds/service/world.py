@@ -10,8 +10,9 @@ from typing import cast
 
 from simtrain.clock import Clock, instant, seconds, stamp
 from simtrain.errors import InputError, nearest
+from simtrain.registry import resolve
 from simtrain.request import Request
-from simtrain.toolbox import check_schema
+from simtrain.schemas import check_schema
 from simtrain.types import Change, Changes, JsonObject, JsonValue, Observation, ToolSpec
 from simtrain.world import ErrorStyle, Variant, World, WorldState
 from simtrain.worlds.service.database import Database, Mode
@@ -36,7 +37,11 @@ class ServiceWorld(World):
         self.seed = spec.seed if variant.seed is None else variant.seed
         self.start = instant(spec.clock.start)
         self.per_step = seconds(spec.clock.per_step)
-        self.errors = ErrorStyle(spec.errors.unknown_tool, spec.errors.bad_arguments)
+        try:
+            resolve("argument_styles", spec.errors.arguments)
+        except InputError as error:
+            raise document.relocate(error, ("errors", "arguments")) from None
+        self.errors = ErrorStyle(spec.errors.unknown_tool, spec.errors.bad_arguments, spec.errors.arguments)
         self.description = spec.description
         self.scans_backwards = False
         self.base = fill(spec, document, seed=self.seed, counts=dict(variant.rows))
@@ -60,6 +65,8 @@ class ServiceWorld(World):
                 ToolSpec(found.name, found.description, found.input_schema, tool.output_schema(), found.writes)
             )
         self.tools = tuple(specs)
+        self.descriptors = {tool.name: tool.descriptor for tool in spec.tools if tool.descriptor}
+        self.manifest = document.path.parent / spec.manifest if spec.manifest else None
         self.rules = tuple(rule for tool in self.compiled.values() for rule in tool.rules)
 
     def open(self, changes: Changes | None = None) -> ServiceState:

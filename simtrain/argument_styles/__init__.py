@@ -1,0 +1,1 @@
+"""Argument styles: one file for each library whose servers are impersonated."""

@@ -1,0 +1,27 @@
+"""Compiled JSON Schemas: one way to compile them, which never opens an address or a file."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import jsonschema_rs
+
+from simtrain.errors import InputError
+from simtrain.types import JsonObject
+
+
+def validator(schema: JsonObject) -> Any:
+    """The compiled validator of a schema. Raises ValueError for what is no JSON Schema or refers to another file."""
+    # A schema comes from a file that anybody may have written: it must not make us open an address or a file.
+    return jsonschema_rs.validator_for(schema, offline=True)
+
+
+def check_schema(schema: JsonObject, *, place: str) -> None:
+    """Refuse, with an InputError at the place of the mistake, what is no JSON Schema or refers to another file."""
+    try:
+        validator(schema)
+    except jsonschema_rs.ValidationError as error:
+        parts = [part for part in cast(list[object], error.instance_path) if part != "properties"]
+        raise InputError(
+            f"not a JSON Schema: {error.message}", place=".".join(str(part) for part in (place, *parts))
+        ) from None

@@ -196,3 +196,13 @@ class Database:
     def close(self) -> None:
         """Free the memory."""
         self._connection.close()
+
+
+def is_interruption(error: sqlite3.Error) -> bool:
+    """Whether a query was cut off because it took too many steps."""
+    return str(error) == "interrupted"
+
+
+def explain(error: sqlite3.Error) -> str:
+    """A SQLite error in one line, for an author."""
+    return "the query takes too many steps" if is_interruption(error) else str(error)

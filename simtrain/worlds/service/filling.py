@@ -12,8 +12,8 @@ from simtrain.documents import Document, Place
 from simtrain.errors import InputError, nearest
 from simtrain.seeding import Stream, derive
 from simtrain.types import JsonValue
-from simtrain.worlds.service.database import RESERVED, Cell, Database, Mode
-from simtrain.worlds.service.generators import Generator, Row, compile_generator, explain
+from simtrain.worlds.service.database import RESERVED, Cell, Database, Mode, explain
+from simtrain.worlds.service.generators import Generator, Row, compile_generator
 from simtrain.worlds.service.spec import MAX_ROWS, Block, ServiceSpec
 
 CHANGES = f"{RESERVED}_changes"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
@@ -316,9 +315,3 @@ _MAKERS: dict[str, Callable[[JsonObject], Generator]] = {
     "chance": _chance,
     "email": _email,
 }
-
-
-def explain(error: sqlite3.Error) -> str:
-    """A SQLite error in one line, for an author."""
-    text = str(error)
-    return "the query takes too many steps" if text == "interrupted" else text

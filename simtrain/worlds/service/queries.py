@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import sqlite3
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -190,8 +189,3 @@ def read_cursor(cursor: JsonValue) -> int:
     raise ToolError(
         "Invalid cursor. Pass next_cursor of the reply before, or leave cursor out to start at the first page."
     )
-
-
-def is_interruption(error: sqlite3.Error) -> bool:
-    """Whether a query was cut off because it took too many steps."""
-    return str(error) == "interrupted"

@@ -17,9 +17,9 @@ from simtrain.handler import Reply as HandlerReply
 from simtrain.registry import resolve
 from simtrain.templates import Text
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
-from simtrain.worlds.service.database import Database, Mode
+from simtrain.worlds.service.database import Database, Mode, is_interruption
 from simtrain.worlds.service.filling import SEQUENCE
-from simtrain.worlds.service.queries import Reply, check_parameters, is_interruption, read_cursor
+from simtrain.worlds.service.queries import Reply, check_parameters, read_cursor
 from simtrain.worlds.service.spec import ErrorTexts, ToolSource
 
 EMBEDDED = Provenance("embedded")

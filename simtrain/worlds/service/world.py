@@ -15,9 +15,8 @@ from simtrain.request import Request
 from simtrain.schemas import check_schema
 from simtrain.types import Change, Changes, JsonObject, JsonValue, Observation, ToolSpec
 from simtrain.world import ErrorStyle, Variant, World, WorldState
-from simtrain.worlds.service.database import Database, Mode
+from simtrain.worlds.service.database import Database, Mode, explain
 from simtrain.worlds.service.filling import CHANGES, columns_of, fill, tables_of
-from simtrain.worlds.service.generators import explain
 from simtrain.worlds.service.spec import ServiceSource
 from simtrain.worlds.service.tool import Tool
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from time import process_time
 
 from depot import CALLS, crowded, episodes, freeze
-from floors import bare_graph, bare_posts, play_bare
-from report import Figure, arguments, cpu, show
+from floors import bare_posts, graph_floor
+from report import Figure, arguments, cpu_of_tasks, show
 
 from simtrain.agent.chat import ChatPolicy
 from simtrain.agent.loop import play as play_loop
@@ -58,20 +58,18 @@ def serving(*, calls: int) -> Generator[str]:
 
 def _short(rounds: int) -> list[Figure]:
     """CPU of one tool step in episodes of ten calls; what opens and ends an episode is shared among its steps."""
-    graph, found = bare_graph(), episodes("read", EPISODES)
-    steps = EPISODES * CALLS / 1000
-    bare = partial(play_bare, graph, episodes=EPISODES, calls=CALLS, concurrency=CONCURRENCY)
-    floor = cpu(lambda: asyncio.run(bare()), rounds=rounds) / steps
+    floor = graph_floor(episodes=EPISODES, calls=CALLS, concurrency=CONCURRENCY, rounds=rounds)
+    found, steps = episodes("read", EPISODES), EPISODES * CALLS / 1000
     with serving(calls=CALLS) as url:
         posts = partial(bare_posts, url, count=EPISODES * CALLS, concurrency=CONCURRENCY)
-        post = cpu(lambda: asyncio.run(posts()), rounds=rounds) / steps
+        post = cpu_of_tasks(posts, rounds=rounds) / steps
         policy = ChatPolicy(model="fake", base_url=url)
-        whole = cpu(lambda: asyncio.run(_play(found, policy)), rounds=rounds) / steps
+        whole = cpu_of_tasks(lambda: _play(found, policy), rounds=rounds) / steps
     return [
-        Figure("bare LangGraph, two nodes that do nothing, per step", floor, "ms"),
+        floor,
         Figure("bare POST with aiohttp, per call", post, "ms"),
         Figure("loop with the chat policy, per tool step", whole, "ms", 1.1),
-        Figure("  as a multiple of bare graph and bare POST", whole / (floor + post), "x"),
+        Figure("  as a multiple of bare graph and bare POST", whole / (floor.value + post), "x"),
     ]
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from time import process_time
 
 from depot import CALLS, Instant, actions, episodes, freeze, hold
-from floors import bare_graph, play_bare
-from report import Figure, arguments, cpu, resident, show
+from floors import graph_floor
+from report import Figure, arguments, cpu_of_tasks, resident, show
 
 from simtrain.agent.loop import play as play_loop
 from simtrain.assembly import paradigm_of
@@ -43,16 +43,14 @@ def main() -> None:
 
 def _loop(rounds: int) -> list[Figure]:
     """CPU of one tool step: of the bare graph, of the whole loop, and of the environment alone."""
-    graph, found = bare_graph(), episodes("read", EPISODES)
-    steps = EPISODES * CALLS / 1000
-    bare = partial(play_bare, graph, episodes=EPISODES, calls=CALLS, concurrency=CONCURRENCY)
-    floor = cpu(lambda: asyncio.run(bare()), rounds=rounds) / steps
-    whole = cpu(lambda: asyncio.run(_each(found, _play_one)), rounds=rounds) / steps
+    floor = graph_floor(episodes=EPISODES, calls=CALLS, concurrency=CONCURRENCY, rounds=rounds)
+    found = episodes("read", EPISODES)
+    whole = cpu_of_tasks(lambda: _each(found, _play_one), rounds=rounds) * 1000 / (EPISODES * CALLS)
     alone = {kind: _environment(kind, rounds=rounds) for kind in ("read", "write")}
     return [
-        Figure("bare LangGraph, two nodes that do nothing, per step", floor, "ms"),
+        floor,
         Figure("loop: open, play, close, per tool step", whole, "ms", 0.5),
-        Figure("  as a multiple of the bare graph", whole / floor, "x"),
+        Figure("  as a multiple of the bare graph", whole / floor.value, "x"),
         Figure("  of which environment.step, reading", alone["read"], "ms", 0.05),
         Figure("  of which environment.step, every other call a write", alone["write"], "ms", 0.05),
     ]
@@ -110,7 +108,7 @@ def _run(kind: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
         kept, failures = LineWriter(Path(folder) / "kept.jsonl"), LineWriter(Path(folder) / "failures.jsonl")
         playing = partial(play, kept=kept, failures=failures, on_played=lambda _: None, stopper=Stopper())
-        spent = cpu(lambda: asyncio.run(playing(found, agent, options)), rounds=1)
+        spent = cpu_of_tasks(lambda: playing(found, agent, options), rounds=1)
         kept.close()
         failures.close()
         rewards = [trajectory.reward for trajectory in read_part(kept.path)]

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from typing import TypeVar, cast
 
 from depot import Instant, episodes, freeze, hold, scenario
-from report import Figure, arguments, cpu, resident, show
+from report import Figure, arguments, cpu_of_making, resident, show
 
 from simtrain.world import WorldState
 from simtrain.worlds.service.world import ServiceWorld
@@ -49,8 +49,8 @@ def _forking(rounds: int) -> list[Figure]:
     """CPU of a fork with its first write; closing is not in it."""
     freeze()
     world = _world()
-    bare = min(_bare(world.content) for _ in range(rounds)) * 1000 / FORKS
-    forked = min(_forks(world) for _ in range(rounds)) * 1000 / FORKS
+    bare = cpu_of_making(partial(_bare, world.content), count=FORKS, rounds=rounds) * 1000
+    forked = cpu_of_making(partial(_fork, world), count=FORKS, rounds=rounds) * 1000
     return [
         Figure("size of the world", len(world.content) / 1024, "KB"),
         Figure("bare SQLite: deserialize and first write", bare, "ms"),
@@ -59,35 +59,17 @@ def _forking(rounds: int) -> list[Figure]:
     ]
 
 
-def _bare(content: bytes) -> float:
-    kept: list[sqlite3.Connection] = []
-
-    def work() -> None:
-        for _ in range(FORKS):
-            connection = sqlite3.connect(":memory:", isolation_level=None)
-            connection.deserialize(content)
-            connection.execute(UPDATE)
-            kept.append(connection)
-
-    spent = cpu(work, rounds=1)
-    for connection in kept:
-        connection.close()
-    return spent
+def _bare(content: bytes) -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.deserialize(content)
+    connection.execute(UPDATE)
+    return connection
 
 
-def _forks(world: ServiceWorld) -> float:
-    kept: list[WorldState] = []
-
-    def work() -> None:
-        for _ in range(FORKS):
-            state = world.open()
-            state.execute(UPDATE)
-            kept.append(state)
-
-    spent = cpu(work, rounds=1)
-    for state in kept:
-        state.close()
-    return spent
+def _fork(world: ServiceWorld) -> WorldState:
+    state = world.open()
+    state.execute(UPDATE)
+    return state
 
 
 def _kept() -> list[Figure]:
@@ -107,8 +89,7 @@ def _memory_of_fork(*, scanned: bool) -> float:
     for half in range(2):
         before = resident()
         for _ in range(KEPT // (10 if half == 0 else 1)):
-            state = world.open()
-            state.execute(UPDATE)
+            state = _fork(world)
             if scanned:
                 for table in TABLES:
                     state.query(f"select * from {table}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypedDict
 
 import aiohttp
@@ -11,6 +12,7 @@ import orjson
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
+from report import Figure, cpu_of_tasks
 
 
 class _State(TypedDict):
@@ -31,7 +33,14 @@ async def _tools(state: _State, runtime: Runtime[_Count]) -> Command[Literal["mo
     return Command(goto="model")
 
 
-def bare_graph() -> Any:
+def graph_floor(*, episodes: int, calls: int, concurrency: int, rounds: int) -> Figure:
+    """CPU of one step of the bare graph, in episodes of so many calls."""
+    playing = partial(_play_bare, _bare_graph(), episodes=episodes, calls=calls, concurrency=concurrency)
+    spent = cpu_of_tasks(playing, rounds=rounds)
+    return Figure("bare LangGraph, two nodes that do nothing, per step", spent * 1000 / (episodes * calls), "ms")
+
+
+def _bare_graph() -> Any:
     """Two nodes that do nothing, routed by Command: one superstep each a turn."""
     graph: Any = StateGraph(_State, context_schema=_Count)
     graph.add_node("model", _model)
@@ -40,7 +49,7 @@ def bare_graph() -> Any:
     return graph.compile()
 
 
-async def play_bare(graph: Any, *, episodes: int, calls: int, concurrency: int) -> None:
+async def _play_bare(graph: Any, *, episodes: int, calls: int, concurrency: int) -> None:
     """So many runs of so many turns each."""
     left = iter(range(episodes))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import process_time
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,30 @@ def arguments(description: str) -> argparse.Namespace:
 def cpu(work: Callable[[], object], *, rounds: int) -> float:
     """CPU seconds of this process for one call of `work`, best of several: other processes only ever add to it."""
     return min(_once(work) for _ in range(rounds))
+
+
+def cpu_of_tasks(work: Callable[[], Coroutine[Any, Any, object]], *, rounds: int) -> float:
+    """CPU seconds of one run of a coroutine in an event loop of its own, best of several."""
+    return cpu(lambda: asyncio.run(work()), rounds=rounds)
+
+
+class Closable(Protocol):
+    """What is closed when nobody needs it any more."""
+
+    def close(self) -> None: ...
+
+
+def cpu_of_making(make: Callable[[], Closable], *, count: int, rounds: int) -> float:
+    """CPU seconds to make one of `count` things that all stay open meanwhile, best of several; closing them is not in it."""
+    return min(_making(make, count) for _ in range(rounds)) / count
+
+
+def _making(make: Callable[[], Closable], count: int) -> float:
+    made: list[Closable] = []
+    spent = _once(lambda: made.extend(make() for _ in range(count)))
+    for thing in made:
+        thing.close()
+    return spent
 
 
 def _once(work: Callable[[], object]) -> float:

@@ -1,0 +1,101 @@
+"""What a client says when a server asks it something: roots, a sampled message, a filled-in form."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from simtrain.mcp_wire.eras import METHOD_NOT_FOUND
+from simtrain.types import JsonObject, JsonValue
+
+Answers: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
+"""Method and params of a server's request -> `{"result": ...}` or `{"error": ...}`."""
+
+ASKED = {"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
+"""What a server may ask, and the capability that a client must have declared for it."""
+
+
+@dataclass(frozen=True)
+class Canned:
+    """The same answers every time. `form` fills in forms by field; other fields get their default, or something that fits."""
+
+    roots: tuple[str, ...] = ()
+    text: str = "ok"
+    model: str = "canned"
+    action: str = "accept"
+    form: JsonObject | None = None
+
+    async def __call__(self, method: str, params: JsonObject) -> JsonObject:
+        """The answer to one request of the server."""
+        if method == "roots/list":
+            return {
+                "result": {"roots": [{"uri": uri, "name": uri.rstrip("/").rpartition("/")[2]} for uri in self.roots]}
+            }
+        if method == "sampling/createMessage":
+            content: JsonObject = {"type": "text", "text": self.text}
+            return {"result": {"role": "assistant", "content": content, "model": self.model, "stopReason": "endTurn"}}
+        if method == "elicitation/create":
+            return {"result": self._fill(params)}
+        return method_not_found(method)
+
+    def _fill(self, params: JsonObject) -> JsonObject:
+        schema: JsonValue = params.get("requestedSchema")
+        if self.action != "accept" or not isinstance(schema, dict):
+            return {"action": self.action}
+        fields = cast(JsonObject, schema).get("properties")
+        if not isinstance(fields, dict):
+            return {"action": self.action, "content": {}}
+        given = self.form or {}
+        filled: JsonObject = {
+            name: given[name] if name in given else fitting(field) for name, field in cast(JsonObject, fields).items()
+        }
+        return {"action": self.action, "content": filled}
+
+
+def method_not_found(method: str) -> JsonObject:
+    """The answer to what a client does not do."""
+    return {"error": {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": method}}
+
+
+def fitting(field: JsonValue) -> JsonValue:
+    """A value for one field of an elicitation form: its default, its first choice, or the plainest value of its type.
+
+    Source: the specification's elicitation schemas, flat objects of strings, numbers, booleans and choices.
+    """
+    if not isinstance(field, dict):
+        return ""
+    schema = cast(JsonObject, field)
+    if "default" in schema:
+        return schema["default"]
+    choices = _choices(schema)
+    if choices:
+        return choices[0]
+    kind = schema.get("type")
+    if kind == "boolean":
+        return True
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 1)
+    if kind == "array":
+        items = schema.get("items")
+        inner = _choices(cast(JsonObject, items)) if isinstance(items, dict) else []
+        return inner[: max(1, cast(int, schema.get("minItems", 1)))]
+    return _text(schema)
+
+
+def _choices(schema: JsonObject) -> list[JsonValue]:
+    if schema.get("enum"):
+        return cast("list[JsonValue]", schema["enum"])
+    titled = cast("list[JsonObject]", schema.get("oneOf") or schema.get("anyOf") or [])
+    return [choice["const"] for choice in titled if "const" in choice]
+
+
+def _text(schema: JsonObject) -> str:
+    by_format = {
+        "email": "ann@example.com",
+        "uri": "https://example.com",
+        "date": "2031-03-03",
+        "date-time": "2031-03-03T09:00:00Z",
+    }
+    text = by_format.get(str(schema.get("format")), "text")
+    return text.ljust(cast(int, schema.get("minLength", 0)), "x")[: schema.get("maxLength")]

@@ -1,0 +1,32 @@
+"""The two eras of MCP: the handshake era, whose newest revision is 2025-11-25, and the stateless one that began with 2026-07-28.
+
+Source: the revisions of the specification, modelcontextprotocol.io/specification.
+"""
+
+from __future__ import annotations
+
+from simtrain.types import JsonObject
+from simtrain.version import VERSION
+
+HANDSHAKE = "2025-11-25"
+MODERN = "2026-07-28"
+ERAS = (HANDSHAKE, MODERN)
+
+HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""The revisions that begin with `initialize`, newest first."""
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+INFO_KEY = "io.modelcontextprotocol/clientInfo"
+
+METHOD_NOT_FOUND = -32601
+UNSUPPORTED_VERSION = -32022
+
+CLIENT_INFO: JsonObject = {"name": "simtrain", "version": VERSION}
+
+ALL_CAPABILITIES: JsonObject = {
+    "roots": {"listChanged": True},
+    "sampling": {"tools": {}, "context": {}},
+    "elicitation": {"form": {}, "url": {}},
+}
+"""What a client that can do everything declares."""

@@ -1,0 +1,41 @@
+"""JSON-RPC frames as bytes and as dicts, kept as they came: numbers of any size and unpaired surrogates included."""
+
+from __future__ import annotations
+
+import json
+from typing import NoReturn, cast
+
+import orjson
+
+from simtrain.types import JsonObject, JsonValue
+
+
+def encode_frame(frame: JsonObject) -> bytes:
+    """One frame as one line of JSON, without the newline."""
+    try:
+        return orjson.dumps(frame)
+    except orjson.JSONEncodeError:
+        # Integers beyond 64 bits and unpaired surrogates, which JSON can say and orjson does not.
+        return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode()
+
+
+def decode_frames(line: bytes) -> list[JsonObject] | None:
+    """The frames in a line or a body: one, or several in a batch (revision 2025-03-26). None for what is no JSON-RPC."""
+    try:
+        # The standard library's parser, since orjson's rounds integers beyond 64 bits.
+        value: JsonValue = json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    frames = cast("list[JsonValue]", value) if isinstance(value, list) else [value]
+    if not frames or not all(isinstance(frame, dict) and "jsonrpc" in frame for frame in frames):
+        return None
+    return frames
+
+
+def reply_body(frame: JsonObject) -> JsonObject:
+    """What a response says: the frame without its envelope, verbatim."""
+    return {key: value for key, value in frame.items() if key not in ("jsonrpc", "id")}
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")

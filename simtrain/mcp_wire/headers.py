@@ -1,0 +1,71 @@
+"""HTTP headers that repeat what a frame says, which revision 2026-07-28 demands.
+
+Source: the specification's streamable HTTP transport, "Standard Headers" and "Custom Headers".
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias, cast
+
+from simtrain.types import JsonObject, JsonValue
+
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""Which member of the params goes into `Mcp-Name`."""
+
+_PLAIN = re.compile(r"[\x21-\x7E](?:[\x20-\x7E]*[\x21-\x7E])?")
+_ENCODED = re.compile(r"=\?base64\?.*\?=")
+_DEEPEST = 32
+
+ParameterHeaders: TypeAlias = dict[tuple[str, ...], str]
+"""Path of a property in the arguments -> the token that its `x-mcp-header` gives."""
+
+
+def request_headers(frame: JsonObject, version: str) -> dict[str, str]:
+    """The headers that go with a request of the modern era."""
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": encode_header(str(frame["method"]))}
+    member = NAMED.get(frame["method"])
+    name: JsonValue = frame.get("params", {}).get(member) if member else None
+    if isinstance(name, str):
+        headers["Mcp-Name"] = encode_header(name)
+    return headers
+
+
+def parameter_headers(schema: JsonValue) -> ParameterHeaders:
+    """The parameters of a tool that travel in headers as well, from its input schema."""
+    return dict(_annotated(schema, ()))
+
+
+def mirrored(declared: ParameterHeaders, arguments: JsonValue) -> dict[str, str]:
+    """The `Mcp-Param-*` headers of one call; parameters that it leaves out have none."""
+    headers: dict[str, str] = {}
+    for path, token in declared.items():
+        value = arguments
+        for key in path:
+            value = cast(JsonObject, value).get(key) if isinstance(value, dict) else None
+        if isinstance(value, bool):
+            headers[f"Mcp-Param-{token}"] = "true" if value else "false"
+        elif isinstance(value, str | int | float):
+            headers[f"Mcp-Param-{token}"] = encode_header(str(value))
+    return headers
+
+
+def encode_header(value: str) -> str:
+    """A value that survives HTTP: plain ASCII as it is, anything else as `=?base64?...?=`."""
+    if _PLAIN.fullmatch(value) and not _ENCODED.fullmatch(value):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="
+
+
+def _annotated(schema: JsonValue, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if not isinstance(schema, dict) or len(path) > _DEEPEST:
+        return
+    fields = cast(JsonObject, schema)
+    token = fields.get("x-mcp-header")
+    if path and isinstance(token, str) and re.fullmatch(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+", token):
+        yield path, token
+    properties: Mapping[str, JsonValue] = fields["properties"] if isinstance(fields.get("properties"), dict) else {}
+    for name, inner in properties.items():
+        yield from _annotated(inner, (*path, name))

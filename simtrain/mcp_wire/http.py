@@ -1,0 +1,289 @@
+"""A server behind a streamable HTTP endpoint: a POST for each frame, answers as JSON or as event streams."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urljoin, urlsplit
+
+from simtrain.errors import SimulatorFault
+from simtrain.mcp_wire.connection import KEPT_STRAYS, Broken, Limits, Received, RequestId
+from simtrain.mcp_wire.eras import VERSION_KEY
+from simtrain.mcp_wire.faults import ConnectionLost, HttpRefused, TimedOut
+from simtrain.mcp_wire.frames import decode_frames, encode_frame
+from simtrain.mcp_wire.headers import request_headers
+from simtrain.mcp_wire.sse import Event, EventReader
+from simtrain.mcp_wire.targets import HttpTarget
+from simtrain.types import JsonObject
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+REDIRECTS = 3
+RESUMPTIONS = 100
+LONGEST_RETRY = 30.0
+SHOWN = 300
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class HttpConnection:
+    """One client of an endpoint: its session id and version, where the server gives it one, and its open streams."""
+
+    def __init__(self, target: HttpTarget, session: ClientSession, limits: Limits) -> None:
+        self._target = target
+        self._url = target.url
+        self._session = session
+        self._limits = limits
+        self._arrived: asyncio.Queue[Received | Broken] = asyncio.Queue()
+        self._streams: dict[RequestId, asyncio.Task[None]] = {}
+        self._background: set[asyncio.Task[None]] = set()
+        self._session_id: str | None = None
+        self._version: str | None = None
+        self._strays: list[str] = []
+        self._stray_count = 0
+
+    @property
+    def strays(self) -> tuple[str, ...]:
+        """The first bodies and events that were no JSON-RPC, clipped."""
+        return tuple(self._strays)
+
+    @property
+    def stray_count(self) -> int:
+        """How many there were."""
+        return self._stray_count
+
+    @property
+    def session_id(self) -> str | None:
+        """What the server calls this session; None before the handshake, in the modern era, and for servers without sessions."""
+        return self._session_id
+
+    async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:
+        """POST one frame. A request is answered through `receive`; other frames are waited for until they are accepted."""
+        fields = self._headers(frame) | dict(headers or {})
+        if "id" in frame and "method" in frame:
+            request = cast(RequestId, frame["id"])
+            stream = self._start(self._request(request, frame, fields))
+            self._streams[request] = stream
+            stream.add_done_callback(lambda _: self._streams.pop(request, None))
+            return
+        try:
+            async with asyncio.timeout(self._limits.send), self._post(frame, fields) as response:
+                if response.status >= 400:
+                    raise await self._refused(response)
+        except TimeoutError:
+            raise TimedOut(f"{self._target} did not accept a frame within {self._limits.send:g} s") from None
+        except (OSError, _client_error()) as error:
+            raise self._lost(error) from None
+        if frame.get("method") == "notifications/initialized":
+            self._start(self._listen())
+
+    async def receive(self) -> Received | Broken:
+        """The next frame from any of the streams."""
+        return await self._arrived.get()
+
+    async def cancel(self, request: RequestId) -> None:
+        """Drop the request's stream, which is what cancels in the modern era; in the handshake era say so as well."""
+        stream = self._streams.get(request)
+        if stream is not None:
+            stream.cancel()
+        if self._version is not None:
+            params = {"requestId": request, "reason": "timeout"}
+            await self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+
+    def last_words(self) -> str:
+        """The first thing that was no JSON-RPC."""
+        return f"it sent {self._strays[0]!r}" if self._strays else ""
+
+    async def close(self) -> None:
+        """Drop all streams and end the session."""
+        tasks = list(self._background)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._session_id is not None:
+            with contextlib.suppress(TimeoutError, OSError, _client_error()):
+                async with (
+                    asyncio.timeout(self._limits.close),
+                    self._session.delete(self._url, headers=self._session_headers(), allow_redirects=False),
+                ):
+                    pass
+        await self._session.close()
+
+    def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+    def _headers(self, frame: JsonObject) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        meta = frame.get("params", {}).get("_meta", {})
+        if "id" in frame and "method" in frame and isinstance(meta.get(VERSION_KEY), str):
+            return headers | request_headers(frame, meta[VERSION_KEY])
+        return headers | self._session_headers()
+
+    def _session_headers(self) -> dict[str, str]:
+        headers: dict[str, str] = {}
+        if self._session_id is not None:
+            headers["Mcp-Session-Id"] = self._session_id
+        if self._version is not None:
+            headers["MCP-Protocol-Version"] = self._version
+        return headers
+
+    @asynccontextmanager
+    async def _post(self, frame: JsonObject, headers: dict[str, str]) -> AsyncGenerator[ClientResponse]:
+        """POST, following redirects to the same origin: headers that hold keys go nowhere else."""
+        body = encode_frame(frame)
+        for _ in range(REDIRECTS + 1):
+            async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
+                if response.status not in (307, 308):
+                    yield response
+                    return
+                goal = urljoin(self._url, response.headers.get("Location", ""))
+                if urlsplit(goal)[:2] != urlsplit(self._url)[:2]:
+                    raise HttpRefused(
+                        response.status, f"{self._target} sends us on to {goal[:SHOWN]}; name that URL instead"
+                    )
+                self._url = goal
+        raise HttpRefused(308, f"{self._target} sends us in circles")
+
+    async def _request(self, request: RequestId, frame: JsonObject, headers: dict[str, str]) -> None:
+        try:
+            async with self._post(frame, headers) as response:
+                if frame["method"] == "initialize":
+                    self._session_id = response.headers.get("Mcp-Session-Id")
+                await self._read_answer(request, response)
+        except SimulatorFault as fault:
+            self._break(request, fault)
+        except (OSError, _client_error()) as error:
+            self._break(request, self._lost(error))
+        except ValueError as error:
+            self._break(request, ConnectionLost(f"{self._target}: {error}"))
+
+    async def _read_answer(self, request: RequestId, response: ClientResponse) -> None:
+        if response.content_type == "text/event-stream" and response.status < 400:
+            await self._read_until_answered(request, response)
+            return
+        body = await self._body(response)
+        frames = decode_frames(body)
+        if frames is None:
+            raise await self._refused(response, body)
+        for frame in frames:
+            self._hand_over(frame, request)
+
+    async def _read_until_answered(self, request: RequestId, response: ClientResponse) -> None:
+        """Read a stream to the answer; one that ends early is taken up again by GET where the server gave event ids."""
+        last, wait, answered = await self._read_events(response, request)
+        for _ in range(RESUMPTIONS):
+            if answered or last is None:
+                break
+            await asyncio.sleep(wait)
+            headers = self._session_headers() | {"Accept": "text/event-stream", "Last-Event-ID": last}
+            async with self._session.get(self._url, headers=headers, allow_redirects=False) as resumed:
+                if resumed.status != 200 or resumed.content_type != "text/event-stream":
+                    raise await self._refused(resumed)
+                latest, wait, answered = await self._read_events(resumed, request)
+                last = latest or last
+        if not answered:
+            raise ConnectionLost(f"{self._target} closed the stream of a request without an answer")
+
+    async def _read_events(self, response: ClientResponse, request: RequestId | None) -> tuple[str | None, float, bool]:
+        """Hand over a stream's frames until it ends or answers `request`: the last event id, seconds to wait, answered or not."""
+        reader = EventReader(limit=self._limits.frame)
+        last: str | None = None
+        wait = 1.0
+        async for chunk in response.content.iter_any():
+            for event in reader.feed(chunk):
+                last = event.id or last
+                wait = min(event.retry / 1000, LONGEST_RETRY) if event.retry is not None else wait
+                if self._read_event(event, request):
+                    return last, wait, True
+        return last, wait, False
+
+    def _read_event(self, event: Event, request: RequestId | None) -> bool:
+        """Hand over one event's frames; whether the answer to `request` is among them."""
+        if not event.data.strip():
+            return False
+        frames = decode_frames(event.data.encode(errors="surrogatepass"))
+        if frames is None:
+            self._stray(event.data)
+            return False
+        for frame in frames:
+            self._hand_over(frame, request)
+        return any("method" not in frame and frame.get("id") == request for frame in frames)
+
+    def _hand_over(self, frame: JsonObject, request: RequestId | None) -> None:
+        result = frame.get("result")
+        if self._version is None and isinstance(result, dict):
+            # Only `initialize` is answered with a version.
+            version = cast(JsonObject, result).get("protocolVersion")
+            self._version = version if isinstance(version, str) and version.isprintable() else None
+        self._arrived.put_nowait(Received(frame, request))
+
+    async def _listen(self) -> None:
+        """The server's own stream, which servers may do without."""
+        with contextlib.suppress(OSError, ValueError, _client_error()):
+            headers = self._session_headers() | {"Accept": "text/event-stream"}
+            wait, last = 1.0, None
+            for _ in range(RESUMPTIONS):
+                resume = {"Last-Event-ID": last} if last is not None else {}
+                async with self._session.get(self._url, headers=headers | resume, allow_redirects=False) as response:
+                    if response.status != 200 or response.content_type != "text/event-stream":
+                        return
+                    latest, wait, _ = await self._read_events(response, None)
+                    last = latest or last
+                await asyncio.sleep(wait)
+
+    async def _body(self, response: ClientResponse) -> bytes:
+        body = bytearray()
+        async for chunk in response.content.iter_any():
+            body += chunk
+            if len(body) > self._limits.frame:
+                raise ConnectionLost(f"{self._target} sent more than {self._limits.frame // (1024 * 1024)} MiB")
+        return bytes(body)
+
+    async def _refused(self, response: ClientResponse, body: bytes | None = None) -> HttpRefused:
+        text = " ".join((await self._body(response) if body is None else body).decode(errors="replace").split())
+        status = f"{response.status} {response.reason or ''}".strip()
+        return HttpRefused(response.status, f"{self._target} answered {status}" + (f": {text[:SHOWN]}" if text else ""))
+
+    def _break(self, request: RequestId, fault: SimulatorFault) -> None:
+        self._arrived.put_nowait(Broken(request, fault))
+
+    def _lost(self, error: Exception) -> ConnectionLost:
+        return ConnectionLost(f"{self._target} cannot be reached: {str(error) or type(error).__name__}")
+
+    def _stray(self, text: str) -> None:
+        self._stray_count += 1
+        if self._stray_count <= KEPT_STRAYS:
+            self._strays.append(text.strip()[:SHOWN])
+
+
+@asynccontextmanager
+async def open_http(target: HttpTarget, limits: Limits) -> AsyncGenerator[HttpConnection]:
+    """A client of an endpoint; nothing is sent yet."""
+    import aiohttp
+
+    host = (urlsplit(target.url).hostname or "").lower()
+    session = aiohttp.ClientSession(
+        headers=dict(target.headers),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect),
+        connector=aiohttp.TCPConnector(limit=0, force_close=False),
+        cookie_jar=aiohttp.CookieJar(unsafe=True),
+        trust_env=host not in _LOOPBACK,
+    )
+    connection = HttpConnection(target, session, limits)
+    try:
+        yield connection
+    finally:
+        await asyncio.shield(asyncio.create_task(connection.close()))
+
+
+def _client_error() -> type[Exception]:
+    from aiohttp import ClientError
+
+    return ClientError

@@ -1,0 +1,191 @@
+"""A server as a child process that speaks one frame a line."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from asyncio.subprocess import PIPE, Process
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+
+from simtrain.errors import InputError
+from simtrain.mcp_wire.connection import KEPT_STRAYS, Limits, Received, RequestId
+from simtrain.mcp_wire.faults import ConnectionLost, TimedOut
+from simtrain.mcp_wire.frames import decode_frames, encode_frame
+from simtrain.mcp_wire.targets import StdioTarget
+from simtrain.types import JsonObject
+
+# fmt: off
+INHERITED = (
+    "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
+    "VIRTUAL_ENV", "DOCKER_HOST",
+    "NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+)
+# fmt: on
+INHERITED_PREFIXES = ("LC_", "XDG_", "npm_config_", "NPM_CONFIG_", "UV_", "PIP_", "NVM_", "PYTHON")
+"""What a server sees of our environment: enough to start through npx, uvx, docker; no keys of model servers and the like."""
+
+STDERR_BYTES = 8192
+SHOWN = 300
+
+
+class StdioConnection:
+    """A child process in a process group of its own."""
+
+    def __init__(self, target: StdioTarget, process: Process, limits: Limits) -> None:
+        assert process.stdin and process.stdout and process.stderr
+        self._target = target
+        self._process = process
+        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
+        self._limits = limits
+        self._ready: deque[Received] = deque()
+        self._strays: list[str] = []
+        self._stray_count = 0
+        self._errors = bytearray()
+        self._listener = asyncio.create_task(self._keep_errors())
+
+    @property
+    def strays(self) -> tuple[str, ...]:
+        """The first lines on standard output that were no JSON-RPC, clipped."""
+        return tuple(self._strays)
+
+    @property
+    def stray_count(self) -> int:
+        """How many such lines there were."""
+        return self._stray_count
+
+    @property
+    def pid(self) -> int:
+        """The process, and its group."""
+        return self._process.pid
+
+    async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:
+        """Write one line. Raises ConnectionLost, and TimedOut when the server does not read."""
+        try:
+            self._stdin.write(encode_frame(frame) + b"\n")
+            async with asyncio.timeout(self._limits.send):
+                await self._stdin.drain()
+        except TimeoutError:
+            raise TimedOut(f"{self._target} did not read what was sent for {self._limits.send:g} s") from None
+        except (OSError, RuntimeError):
+            raise await self._lost() from None
+
+    async def receive(self) -> Received:
+        """The next frame. Raises ConnectionLost at the end of the output, and for a line above the limit."""
+        while not self._ready:
+            line = await self._line()
+            frames = decode_frames(line)
+            if frames is not None:
+                self._ready.extend(Received(frame) for frame in frames)
+            elif line.strip():
+                self._stray_count += 1
+                if self._stray_count <= KEPT_STRAYS:
+                    self._strays.append(line.decode(errors="replace").strip()[:SHOWN])
+        return self._ready.popleft()
+
+    async def cancel(self, request: RequestId) -> None:
+        """Send `notifications/cancelled`."""
+        await self.send(
+            {
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": {"requestId": request, "reason": "timeout"},
+            }
+        )
+
+    def last_words(self) -> str:
+        """The end of its standard error, and its first stray line."""
+        printed = [line.strip() for line in self._errors.decode(errors="replace").splitlines() if line.strip()]
+        words = f"it printed {' | '.join(printed[-3:])[-SHOWN:]!r}" if printed else ""
+        stray = f"its standard output held {self._strays[0][:120]!r}" if self._strays else ""
+        return "; ".join(part for part in (words, stray) if part)
+
+    async def close(self) -> None:
+        """End the whole group: end of input, then SIGTERM, then SIGKILL, each after `limits.close` seconds."""
+        with contextlib.suppress(OSError, RuntimeError):
+            self._stdin.close()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                async with asyncio.timeout(self._limits.close):
+                    await self._process.wait()
+                break
+            except TimeoutError:
+                self._kill(number)
+        # Its own children may live on: `npx` starts a shell that starts node.
+        self._kill(signal.SIGKILL)
+        await self._process.wait()
+        self._listener.cancel()
+        await asyncio.gather(self._listener, return_exceptions=True)
+
+    async def _line(self) -> bytes:
+        try:
+            return await self._stdout.readuntil(b"\n")
+        except asyncio.IncompleteReadError as rest:
+            if rest.partial:
+                return rest.partial
+            raise await self._lost() from None
+        except asyncio.LimitOverrunError:
+            limit = self._limits.frame // (1024 * 1024)
+            raise ConnectionLost(f"{self._target} sent a line of more than {limit} MiB") from None
+
+    async def _lost(self) -> ConnectionLost:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._process.wait()
+                await asyncio.shield(self._listener)
+        code = self._process.returncode
+        ended = "closed its standard output" if code is None else f"ended with {_describe(code)}"
+        words = self.last_words()
+        return ConnectionLost(f"{self._target} {ended}" + (f"; {words}" if words else ""))
+
+    async def _keep_errors(self) -> None:
+        while chunk := await self._stderr.read(65536):
+            self._errors += chunk
+            del self._errors[:-STDERR_BYTES]
+
+    def _kill(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+
+@asynccontextmanager
+async def open_stdio(target: StdioTarget, limits: Limits) -> AsyncGenerator[StdioConnection]:
+    """Start a server. Raises InputError when it cannot be started at all."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *target.command,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            limit=limits.frame,
+            env=environment(target.env),
+            cwd=target.cwd,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        if isinstance(error, FileNotFoundError) and target.cwd is not None and not target.cwd.is_dir():
+            raise InputError(f"{target} cannot be started: there is no folder {target.cwd}") from None
+        remedy = "install it, or give its whole path" if isinstance(error, FileNotFoundError) else None
+        raise InputError(f"{target.command[0]} cannot be started: {reason}", remedy=remedy) from None
+    connection = StdioConnection(target, process, limits)
+    try:
+        yield connection
+    finally:
+        await asyncio.shield(asyncio.create_task(connection.close()))
+
+
+def environment(added: Mapping[str, str] | None) -> dict[str, str]:
+    """What a server's process sees: the harmless part of our environment, and `added`."""
+    ours = {
+        name: value for name, value in os.environ.items() if name in INHERITED or name.startswith(INHERITED_PREFIXES)
+    }
+    return ours | dict(added or {})
+
+
+def _describe(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

@@ -148,7 +148,7 @@ class Tool:
             "now": database.moment,
             "today": database.moment[:10],
         }
-        for name, value in arguments.items():
+        for name, value in {**self._defaults, **arguments}.items():
             if isinstance(value, list | dict):
                 values[name] = encode(cast(object, value))
         if self.paged:

@@ -51,6 +51,7 @@ PLUGINS: dict[str, dict[str, str]] = {
     },
     "handlers": {
         "free_windows": "simtrain.handlers.free_windows:free_windows",
+        "search_issues": "simtrain.handlers.search_issues:search_issues",
     },
 }
 """Kind -> name -> `module:attribute`. Other packages add theirs by entry points in the group `simtrain.KIND`."""

@@ -48,6 +48,8 @@ PLUGINS: dict[str, dict[str, str]] = {
     },
     "argument_styles": {
         "plain": "simtrain.argument_styles.plain:plain",
+        "pydantic": "simtrain.argument_styles.pydantic:pydantic",
+        "jsonschema": "simtrain.argument_styles.jsonschema:jsonschema",
     },
     "handlers": {
         "free_windows": "simtrain.handlers.free_windows:free_windows",

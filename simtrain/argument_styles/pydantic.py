@@ -1,0 +1,144 @@
+"""Argument checks as the Python MCP SDK makes them: a pydantic model per tool, lax coercion, and pydantic's own words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Any, Literal, Union, cast
+from uuid import UUID
+
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic_core import SchemaError
+
+from simtrain.argument_style import Check, Checked
+from simtrain.schemas import validator
+from simtrain.types import JsonObject, JsonValue
+
+_VERSION = re.compile(r"(?m)^(    For further information visit https://errors\.pydantic\.dev/)[\d.]+/")
+# The words must not depend on which version of pydantic checks; the servers that are imitated link to this one.
+_LINK = r"\g<1>2.14/"
+
+_PLAIN: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool, "null": None}
+_FORMATS: Mapping[str, Any] = {
+    "date": date, "date-time": datetime, "time": time, "duration": timedelta, "uri": AnyUrl, "uuid": UUID,
+}  # fmt: skip
+_LIMITS: Mapping[str, str] = {
+    "minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt", "multipleOf": "multiple_of",
+    "minLength": "min_length", "maxLength": "max_length", "minItems": "min_length", "maxItems": "max_length", "pattern": "pattern",
+}  # fmt: skip
+
+
+def pydantic(tool: str, schema: JsonObject) -> Check:
+    """The check of a server made with the Python SDK. Arguments come out coerced, without unknown ones, with defaults.
+
+    A text for an argument that is no text is read as JSON first, as that SDK does. Raises ValueError for what is no JSON Schema,
+    or has limits that pydantic does not know.
+    """
+    validator(schema)
+    types = _Types(schema)
+    try:
+        model = types.model(cast(str, schema.get("title", f"{tool.rpartition('.')[2]}Arguments")), schema)
+    except (PydanticUserError, SchemaError, TypeError, RecursionError) as error:
+        raise ValueError(f"pydantic cannot check this schema: {error}") from None
+    properties = cast(JsonObject, schema.get("properties", {}))
+    texts = {name for name, described in properties.items() if types.is_text(described)}
+
+    def check(arguments: JsonObject) -> Checked:
+        given = {name: value if name in texts else _parsed(value) for name, value in arguments.items()}
+        try:
+            found = model.model_validate(given)
+        except ValidationError as error:
+            return Checked(arguments, _VERSION.sub(_LINK, str(error)))
+        return Checked(found.model_dump(mode="json", by_alias=True))
+
+    return check
+
+
+def _parsed(value: JsonValue) -> JsonValue:
+    """A list, object or null that was written as JSON text; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return value if isinstance(found, str | int | float) else found
+
+
+def _union(types: Iterable[Any]) -> Any:
+    return Union[tuple(types)]  # noqa: UP007
+
+
+class _Types:
+    """Python types out of one JSON Schema, with its definitions."""
+
+    def __init__(self, root: JsonObject) -> None:
+        self._root = root
+        self._models: dict[str, Any] = {}
+
+    def model(self, name: str, schema: JsonObject) -> type[BaseModel]:
+        """The model of an object with properties. Fields have neutral names, since an argument may be called `copy` or `_x`."""
+        required = cast(list[str], schema.get("required", []))
+        fields: dict[str, Any] = {}
+        properties = cast(dict[str, JsonObject], schema.get("properties", {}))
+        for index, (argument, described) in enumerate(properties.items()):
+            default = ... if argument in required else described.get("default")
+            # A model among the defaults is dumped like one that was given.
+            whole = default is not ... and default is not None
+            fields[f"f{index}"] = (
+                self.annotation(described),
+                Field(default, alias=argument, validate_default=whole),
+            )
+        return create_model(name, __config__=ConfigDict(protected_namespaces=()), **fields)
+
+    def is_text(self, described: JsonObject) -> bool:
+        """Whether a schema describes a text and nothing else."""
+        return self.annotation({key: value for key, value in described.items() if key not in _LIMITS}) is str
+
+    def annotation(self, schema: JsonValue) -> Any:
+        """The type of a value that a schema describes."""
+        if not isinstance(schema, dict):
+            return Any
+        described = cast(JsonObject, schema)
+        if "$ref" in described:
+            return self._referred(described["$ref"])
+        if "const" in described or "enum" in described:
+            return Literal[tuple(described.get("enum", [described.get("const")]))]
+        for key in ("anyOf", "oneOf"):
+            if described.get(key):
+                return _union(self.annotation(one) for one in described[key])
+        kind = described.get("type")
+        if isinstance(kind, list):
+            return _union(self.annotation({**described, "type": one}) for one in cast(list[str], kind))
+        return self._limited(self._typed(cast(str, kind), described), described)
+
+    def _typed(self, kind: str | None, schema: JsonObject) -> Any:
+        if kind == "string":
+            return _FORMATS.get(schema.get("format", ""), str)
+        if kind == "array":
+            item = self.annotation(schema.get("items"))
+            return set[item] if schema.get("uniqueItems") else list[item]
+        if kind == "object":
+            if schema.get("properties"):
+                return self.model(schema.get("title", "Model"), schema)
+            return dict[str, self.annotation(schema.get("additionalProperties"))]
+        return _PLAIN.get(kind or "", Any)
+
+    def _limited(self, annotation: Any, schema: JsonObject) -> Any:
+        limits = {_LIMITS[key]: value for key, value in schema.items() if key in _LIMITS}
+        if annotation is AnyUrl or not limits:
+            return annotation
+        return Annotated[annotation, Field(**limits)]
+
+    def _referred(self, reference: str) -> Any:
+        if reference not in self._models:
+            found: JsonValue = self._root
+            for part in reference.removeprefix("#/").split("/"):
+                found = found[part.replace("~1", "/").replace("~0", "~")]
+            # A definition that contains itself is checked one level deep.
+            self._models[reference] = Any
+            self._models[reference] = self.annotation({"title": reference.rpartition("/")[2], **found})
+        return self._models[reference]

@@ -11,7 +11,7 @@ import typer
 from simtrain.cli.options import fail, fail_usage
 from simtrain.errors import InputError, SimtrainError
 
-COMMANDS = ("run", "validate", "list", "show", "grade", "export", "schema", "init", "doctor")
+COMMANDS = ("run", "validate", "list", "show", "grade", "export", "schema", "init", "doctor", "verify")
 
 
 def build() -> typer.Typer:

@@ -66,6 +66,10 @@ class Past:
         """The values that calls of this sequence established, in the order of their last change."""
         return self._earlier.get(kind, ())
 
+    def values(self, kind: str) -> Sequence[JsonValue]:
+        """All values that exist now."""
+        return [*self.initial(kind), *self.earlier(kind)]
+
     def gone(self, kind: str) -> Sequence[JsonValue]:
         """The values that calls of this sequence deleted."""
         return self._gone.get(kind, ())
@@ -126,6 +130,12 @@ class Draw:
             raise NothingToDraw(kind)
         self.stateful = True
         return self.one(values)
+
+    def drawn(self, kind: str, value: T) -> T:
+        """The value, noted as drawn: the call depends on what established it."""
+        if value in self.past.earlier(kind):
+            self.stateful = True
+        return value
 
     def existing(self, kind: str, *, earlier: float = 0.75) -> JsonValue:
         """A value that exists now; with probability `earlier` one that an earlier call established, if there is any."""

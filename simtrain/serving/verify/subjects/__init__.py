@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from simtrain.serving.verify.subject import Subject
+from simtrain.serving.verify.subjects.generic import Generic
 
 SUBJECTS: dict[str, str] = {
     "memory": "simtrain.serving.verify.subjects.memory:Memory",
@@ -16,6 +17,6 @@ def subject_of(name: str) -> Subject:
     """The subject registered under a name; the generic one for any other."""
     place = SUBJECTS.get(name)
     if place is None:
-        return Subject()
+        return Generic()
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)()

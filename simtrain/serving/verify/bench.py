@@ -1,0 +1,139 @@
+"""The real server's side of a verification: laid out anew for every sequence, started, called, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import quote
+from time import time
+from typing import Protocol
+
+from simtrain.errors import InputError, SimulatorFault
+from simtrain.mcp_wire.client import Client, connect
+from simtrain.mcp_wire.eras import HANDSHAKE
+from simtrain.mcp_wire.targets import StdioTarget, Target, parse_target
+from simtrain.serving.verify.subject import Subject
+from simtrain.types import JsonObject
+from simtrain.world import World
+
+STEADY = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
+UNANSWERED = -32000
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A response of the real server, and between which two moments (seconds since 1970) it came about."""
+
+    response: JsonObject
+    begun: float
+    ended: float
+
+
+class Bench(Protocol):
+    """One real server under test, used by one sequence at a time."""
+
+    @property
+    def root(self) -> Path:
+        """The folder in which the initial state lies."""
+        ...
+
+    async def fresh(self, sequence: int) -> None:
+        """Bring the server to the initial state for a sequence. Raises InputError for one that does not start."""
+        ...
+
+    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+        """One call, in the real server's terms. A server that dies or is silent gives an error response."""
+        ...
+
+    async def close(self) -> None:
+        """End the server."""
+        ...
+
+
+class LiveBench:
+    """A server started from a command, or reached by URL."""
+
+    def __init__(self, command: str, *, subject: Subject, world: World, root: Path, timeout: float) -> None:
+        """Raises InputError for a command that lacks one of the subject's placeholders, or has another."""
+        self.root = root
+        self._subject = subject
+        self._world = world
+        self._timeout = timeout
+        self._target = _target(command, subject, root)
+        self._client: Client | None = None
+        self._stack = AsyncExitStack()
+
+    async def fresh(self, sequence: int) -> None:
+        """Empty the root, write the initial state, and start the server where it does not run or must not run on."""
+        if self._subject.restart:
+            await self.close()
+        await asyncio.to_thread(self._lay_out)
+        if self._client is None:
+            self._client = await self._stack.enter_async_context(
+                connect(self._target, era=HANDSHAKE, timeout=self._timeout)
+            )
+
+    async def tools(self) -> list[JsonObject]:
+        """The raw descriptors of the server's tools. Raises SimulatorFault."""
+        assert self._client is not None
+        return [tool for page in await self._client.list("tools/list") for tool in page.get("tools", [])]
+
+    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+        """One tools/call. After a server was lost, the rest of its sequence is lost with it."""
+        begun = time()
+        if self._client is None:
+            return Answered(_unanswered("the server has died"), begun, begun)
+        try:
+            exchange = await self._client.request("tools/call", {"name": tool, "arguments": arguments})
+        except SimulatorFault as fault:
+            await self.close()
+            return Answered(_unanswered(str(fault)), begun, time())
+        return Answered(exchange.response, begun, time())
+
+    async def close(self) -> None:
+        """End the server and its processes."""
+        self._client = None
+        await self._stack.aclose()
+
+    def _lay_out(self) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
+        for path in self.root.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        self._subject.lay_out(self._world, self.root)
+
+
+def _target(command: str, subject: Subject, root: Path) -> Target:
+    values = subject.placeholders(root)
+    _check_placeholders(command, values)
+    target = parse_target(_PLACEHOLDER.sub(lambda found: quote(values[found[1]]), command))
+    if isinstance(target, StdioTarget):
+        return replace(target, env={**STEADY, **subject.environment(root)}, cwd=root)
+    return target
+
+
+def _check_placeholders(command: str, values: Mapping[str, str]) -> None:
+    found = _PLACEHOLDER.findall(command)
+    for name in values:
+        if name not in found:
+            raise InputError(
+                f"the command does not contain {{{name}}}",
+                remedy=f"write {{{name}}} where the server is told its place, so that it plays with a fresh one and not with yours",
+            )
+    for name in found:
+        if name not in values:
+            known = ", ".join(f"{{{name}}}" for name in values) or "none is known here"
+            raise InputError(f"the command has the unknown placeholder {{{name}}}", remedy=known)
+
+
+def _unanswered(why: str) -> JsonObject:
+    return {"error": {"code": UNANSWERED, "message": f"no answer: {why}"}}

@@ -1,0 +1,140 @@
+"""What a verification found: agreement per tool, the shares of its calls, and every divergence with what led to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from simtrain.serving.verify.subject import Call
+from simtrain.types import JsonObject
+
+DEMANDED: Mapping[str, float] = {"valid": 0.60, "stateful": 0.30, "least_tool": 0.03}
+"""The least share of calls that the real server accepts, that depend on earlier ones, and that each tool has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One call on both sides. `accepted`: the real server did not refuse it. `problem`: where the stand-in differs, None where it agrees.
+
+    `real` and `own` are the responses in the stand-in's terms.
+    """
+
+    call: Call
+    accepted: bool
+    real: JsonObject
+    own: JsonObject
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Counts over some calls."""
+
+    calls: int
+    agreed: int
+    accepted: int
+    stateful: int
+
+    @property
+    def agreement(self) -> float:
+        """The share of calls on which both sides agree."""
+        return self.agreed / self.calls if self.calls else 1.0
+
+    def facts(self) -> JsonObject:
+        """The counts with their shares."""
+        return {
+            "calls": self.calls,
+            "agreed": self.agreed,
+            "agreement": round(self.agreement, 4),
+            "valid": _share(self.accepted, self.calls),
+            "stateful": _share(self.stateful, self.calls),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least agreement overall and of each tool."""
+
+    overall: float = 0.95
+    per_tool: float = 0.85
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All outcomes, a tuple for each sequence.
+
+    `offered` are the tools of both sides, `settled` those whose replies were put in order first.
+    """
+
+    name: str
+    seed: int
+    offered: tuple[str, ...]
+    sequences: tuple[tuple[Outcome, ...], ...]
+    settled: tuple[str, ...] = ()
+
+    @property
+    def outcomes(self) -> Iterable[Outcome]:
+        """All outcomes in order."""
+        return (outcome for sequence in self.sequences for outcome in sequence)
+
+    @property
+    def total(self) -> Figures:
+        """The figures over all calls."""
+        return _figures(self.outcomes)
+
+    def tools(self) -> dict[str, Figures]:
+        """The figures of each tool, by name."""
+        by_tool: dict[str, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            by_tool.setdefault(outcome.call.tool, []).append(outcome)
+        return {tool: _figures(outcomes) for tool, outcomes in sorted(by_tool.items())}
+
+    def shares(self) -> dict[str, float]:
+        """The shares that DEMANDED speaks of."""
+        total = self.total
+        tools = self.tools()
+        least = min((tools[tool].calls if tool in tools else 0 for tool in self.offered), default=0)
+        counts = {"valid": total.accepted, "stateful": total.stateful, "least_tool": least}
+        return {name: _share(count, total.calls) for name, count in counts.items()}
+
+    def below(self, thresholds: Thresholds) -> list[str]:
+        """What does not reach its threshold, in words; empty when all is well."""
+        found = [
+            f"{tool} agrees on {figures.agreement:.1%} of {figures.calls} calls, below {thresholds.per_tool:.0%}"
+            for tool, figures in self.tools().items()
+            if figures.agreement < thresholds.per_tool
+        ]
+        if self.total.agreement < thresholds.overall:
+            found.insert(0, f"overall agreement is {self.total.agreement:.1%}, below {thresholds.overall:.0%}")
+        return found
+
+    def divergences(self) -> list[JsonObject]:
+        """Every call on which the sides differ, with the calls of its sequence that came before."""
+        found: list[JsonObject] = []
+        for number, sequence in enumerate(self.sequences):
+            for index, outcome in enumerate(sequence):
+                if outcome.problem is not None:
+                    before = [_call_facts(earlier) for earlier in sequence[:index]]
+                    place: JsonObject = {"sequence": number, "index": index, **_call_facts(outcome)}
+                    replies: JsonObject = {"real": outcome.real, "stand_in": outcome.own}
+                    found.append({**place, "problem": outcome.problem, **replies, "before": before})
+        return found
+
+
+def _figures(outcomes: Iterable[Outcome]) -> Figures:
+    listed = list(outcomes)
+    return Figures(
+        len(listed),
+        sum(outcome.problem is None for outcome in listed),
+        sum(outcome.accepted for outcome in listed),
+        sum(outcome.call.stateful for outcome in listed),
+    )
+
+
+def _call_facts(outcome: Outcome) -> JsonObject:
+    call = outcome.call
+    return {"tool": call.tool, "arguments": call.arguments, "kind": call.kind, "accepted": outcome.accepted}
+
+
+def _share(count: int, total: int) -> float:
+    return round(count / total, 4) if total else 0.0

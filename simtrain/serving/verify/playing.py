@@ -1,0 +1,167 @@
+"""Playing the plan: every sequence on a bench and in a fresh episode of the stand-in, call by call, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from simtrain.errors import InputError
+from simtrain.seeding import Stream, derive
+from simtrain.serving.verify.bench import Answered, Bench, LiveBench
+from simtrain.serving.verify.comparison import difference
+from simtrain.serving.verify.draw import Past
+from simtrain.serving.verify.findings import Findings, Outcome
+from simtrain.serving.verify.pairing import Pairing
+from simtrain.serving.verify.plan import Generator, deal
+from simtrain.serving.verify.stand_in import OpenStandIn, StandIn
+from simtrain.serving.verify.subject import Call, Subject
+from simtrain.types import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How much is played: calls, seed, real servers at once, and seconds that the real server has for one call."""
+
+    calls: int = 2000
+    seed: int = 0
+    parallel: int = 2
+    timeout: float = 30.0
+
+
+async def verify(
+    stand_in: StandIn, subject: Subject, command: str, options: Options, *, on_call: Callable[[], None] = lambda: None
+) -> Findings:
+    """Play generated calls on the server that `command` starts (or whose URL it is) and on the stand-in.
+
+    `on_call` is called after each call. Raises InputError for a command that cannot be used and for a server that does not start.
+    """
+    with TemporaryDirectory(prefix="simtrain-verify-") as folder:
+        # Real servers resolve symbolic links before they name a path.
+        base = Path(folder).resolve()
+
+        def bench(number: int) -> LiveBench:
+            root = base / f"w{number}"
+            return LiveBench(command, subject=subject, world=stand_in.world, root=root, timeout=options.timeout)
+
+        schemas = await _schemas(bench(0), stand_in)
+        return await play(stand_in, subject, schemas, options, bench=bench, on_call=on_call)
+
+
+async def _schemas(bench: LiveBench, stand_in: StandIn) -> dict[str, JsonObject]:
+    """The input schemas of all tools that either side offers, by name: the real server's where both do."""
+    try:
+        await bench.fresh(0)
+        tools = await bench.tools()
+    finally:
+        await bench.close()
+    offered: dict[str, JsonObject] = {tool["name"]: tool.get("inputSchema", {}) for tool in tools}
+    if not offered:
+        raise InputError("the server offers no tools", remedy="verification compares replies to tool calls")
+    return {**offered, **{name: schema for name, schema in stand_in.schemas().items() if name not in offered}}
+
+
+async def play(
+    stand_in: StandIn,
+    subject: Subject,
+    schemas: Mapping[str, JsonObject],
+    options: Options,
+    *,
+    bench: Callable[[int], Bench],
+    on_call: Callable[[], None] = lambda: None,
+) -> Findings:
+    """Play the plan over the tools in `schemas`; `bench` makes the real side of one of the parallel workers."""
+    generator = Generator(subject, schemas)
+    plan = deal(list(schemas), subject, calls=options.calls, seed=options.seed)
+    left = deque(enumerate(plan))
+    outcomes: dict[int, tuple[Outcome, ...]] = {}
+
+    async def work(number: int) -> None:
+        real = bench(number)
+        try:
+            while left:
+                sequence, tools = left.popleft()
+                await real.fresh(sequence)
+                seed = derive(options.seed, stand_in.name, "sequence", sequence)
+                async with stand_in.episode(seed=seed) as own:
+                    playing = _Sequence(stand_in, subject, generator, real, own, Stream(seed))
+                    outcomes[sequence] = tuple([await playing.outcome(tool, on_call) for tool in tools])
+                    await playing.close()
+        finally:
+            await real.close()
+
+    workers = [asyncio.create_task(work(number)) for number in range(min(options.parallel, len(plan)))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    played = tuple(outcomes[number] for number in sorted(outcomes))
+    return Findings(stand_in.name, options.seed, tuple(schemas), played, subject.settled)
+
+
+class _Sequence:
+    """One sequence under way."""
+
+    def __init__(
+        self, stand_in: StandIn, subject: Subject, generator: Generator, real: Bench, own: OpenStandIn, stream: Stream
+    ) -> None:
+        self._subject = subject
+        self._generator = generator
+        self._real = real
+        self._own = own
+        self._first = own
+        self._stream = stream
+        self._past = Past(subject.initial(stand_in.world))
+        self._pairing = Pairing(subject.roots(real.root), subject.tokens)
+
+    async def outcome(self, tool: str, on_call: Callable[[], None]) -> Outcome:
+        call = self._generator.call(tool, self._past, self._stream)
+        answered = await self._real.call(tool, self._pairing.for_real(call.arguments))
+        own, problem = await self._compared(call, answered)
+        real: JsonObject = self._pairing.from_real(answered.response)
+        accepted = not self._subject.failed(real)
+        if accepted:
+            self._subject.learn(self._past, call, real["result"])
+        on_call()
+        return Outcome(call, accepted, real, own, problem)
+
+    async def _compared(self, call: Call, answered: Answered) -> tuple[JsonObject, str | None]:
+        """The stand-in's response and where it differs.
+
+        Where the second changed while the real server was at work, it may have seen the one or the other: so may the stand-in.
+        """
+        if int(answered.begun) == int(answered.ended):
+            return await self._compared_at(answered.begun, call, answered, self._pairing)
+        try:
+            spare, pairing = await self._own.fork(), self._pairing.copy()
+        except InputError:
+            return await self._compared_at(answered.begun, call, answered, self._pairing)
+        own, problem = await self._compared_at(answered.begun, call, answered, self._pairing)
+        if problem is None:
+            await spare.close()
+            return own, problem
+        await self.close()
+        self._own, self._pairing = spare, pairing
+        return await self._compared_at(answered.ended, call, answered, self._pairing)
+
+    async def _compared_at(
+        self, moment: float, call: Call, answered: Answered, pairing: Pairing
+    ) -> tuple[JsonObject, str | None]:
+        own = await self._own.call(call.tool, call.arguments, moment=moment)
+        real = self._settled(call.tool, answered.response)
+        return own, difference(real, self._settled(call.tool, own), pairing)
+
+    def _settled(self, tool: str, response: JsonObject) -> JsonObject:
+        if tool not in self._subject.settled or "result" not in response:
+            return response
+        return {"result": self._subject.settle(tool, response["result"])}
+
+    async def close(self) -> None:
+        """Free a copy of the stand-in that has taken the first one's place."""
+        if self._own is not self._first:
+            await self._own.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -13,7 +13,7 @@ from simtrain.assembly import load_scenario_file, paradigm_of
 from simtrain.catalog import find
 from simtrain.errors import InputError, SimtrainError
 from simtrain.grading import grade
-from simtrain.mutation import answer_changes, column_changes, state_changes
+from simtrain.mutation import Telling, answer_changes, column_changes, state_changes
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode, Scenario
 from simtrain.seeding import Stream, derive
@@ -23,7 +23,6 @@ from simtrain.trajectory import Trajectory, to_line
 from simtrain.types import JsonObject, JsonValue
 from simtrain.world import FinishedWorld, World
 
-MUTATED_CASES = 2
 _WORDLESS = frozenset({"", "yes", "no", "true", "false", "none", "null"})
 
 
@@ -72,6 +71,8 @@ class _Prover:
         self.proof = proof
         self.wrong_trips = 0
         self.tripped: set[str] = set()
+        self.lowering = Telling()
+        self.spoiling = Telling()
 
     async def prove(self) -> None:
         """Run every proof; problems are collected, one line each."""
@@ -89,7 +90,7 @@ class _Prover:
             counts = [len(trajectory.steps) for _, trajectory in oracles]
             self.proof.calls = (min(counts), max(counts))
         self._wrong_plan_trips()
-        for episode, trajectory in oracles[:MUTATED_CASES]:
+        for episode, trajectory in oracles:
             if trajectory.reward is not None and trajectory.reward >= SUCCESS:
                 await self._depends_on_world(episode, trajectory)
                 await self._graders_can_fail(episode, trajectory)
@@ -154,9 +155,7 @@ class _Prover:
         if self.scenario.spec.wrong is not None:
             wrong = await self._play(episode, "wrong")
             self.wrong_trips += any(reward.gate and reward.value == 0 for reward in wrong.rewards)
-            self.tripped |= {
-                reward.grader for reward in wrong.rewards if reward.value is not None and reward.value < SUCCESS
-            }
+            self.tripped |= _lowered(wrong)
             self.proof.rules |= _rules(wrong)
         self.proof.rules |= _rules(oracle)
         self._says_only_what_is_stated(episode, oracle)
@@ -191,7 +190,7 @@ class _Prover:
     async def _depends_on_world(self, episode: Episode, oracle: Trajectory) -> None:
         """With plan and gold fixed, some changed value of the world lowers the oracle's reward."""
         world = self.scenario.source.build(episode.variant)
-        for statement in column_changes(world):
+        for statement in self.lowering.first(column_changes(world)):
             try:
                 altered = world.altered(statement)
                 played = await self._play(episode, "oracle", altered)
@@ -201,6 +200,7 @@ class _Prover:
             graded = await self._grade(played, FinishedWorld(world, final, played.changes))
             final.close()
             if graded.reward is not None and graded.reward < SUCCESS:
+                self.lowering.add(statement)
                 return
         self._note(
             episode,
@@ -208,26 +208,30 @@ class _Prover:
         )
 
     async def _graders_can_fail(self, episode: Episode, oracle: Trajectory) -> None:
-        open_graders = {grading.label for grading in self.scenario.grading} - self.tripped
+        unmoved = {grading.label for grading in self.scenario.grading} - self.tripped
+        if not unmoved:
+            return
         world = self.scenario.source.build(episode.variant)
-        async for graded in self._spoilt(world, oracle):
-            open_graders -= {
-                reward.grader for reward in graded.rewards if reward.value is not None and reward.value < SUCCESS
-            }
-            if not open_graders:
+        async for statement, graded in self._spoilt(world, oracle):
+            moved = unmoved & _lowered(graded)
+            if moved and statement is not None:
+                self.spoiling.add(statement)
+            unmoved -= moved
+            if not unmoved:
                 return
-        for label in sorted(open_graders):
+        for label in sorted(unmoved):
             self._note(
                 episode, f"the grader {label!r} gives full marks whatever is changed in the answer or the final state"
             )
 
-    async def _spoilt(self, world: World, oracle: Trajectory):
+    async def _spoilt(self, world: World, oracle: Trajectory) -> AsyncIterator[tuple[str | None, Trajectory]]:
+        """The oracle's trajectory graded with another end, or over another final state and then with the statement that made it."""
         final = world.open(oracle.changes)
         finished = FinishedWorld(world, final, oracle.changes)
         for changed in answer_changes(oracle):
-            yield await self._grade(changed, finished)
-        for state in state_changes(finished):
-            yield await self._grade(replace(oracle, changes=dict(state.changes)), state)
+            yield None, await self._grade(changed, finished)
+        for statement, state in state_changes(finished, self.spoiling.first(column_changes(world))):
+            yield statement, await self._grade(replace(oracle, changes=dict(state.changes)), state)
         final.close()
 
     async def _grade(self, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
@@ -269,6 +273,11 @@ def _as_told(value: JsonValue) -> str | None:
         return None if abs(float(text)) < 100 else text
     except ValueError:
         return text
+
+
+def _lowered(trajectory: Trajectory) -> set[str]:
+    """The graders that gave less than full marks."""
+    return {reward.grader for reward in trajectory.rewards if reward.value is not None and reward.value < SUCCESS}
 
 
 def _rules(trajectory: Trajectory) -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bakery import SCENARIO, WORLD
 
-from simtrain.assembly import load_scenario_file
+from simtrain.assembly import load_scenario_file, paradigm_of
 from simtrain.errors import InputError
 from simtrain.proving import Proof, prove
 
@@ -96,6 +96,22 @@ async def test_sound_families_are_proved(tmp_path: Path) -> None:
 async def test_an_unsound_family_is_found_out(scenario: str, problem: str, tmp_path: Path) -> None:
     found = await proved(tmp_path, scenario)
     assert any(problem in line for line in found.problems), found.problems
+
+
+async def test_a_single_case_whose_gold_is_from_nowhere_is_found_out(tmp_path: Path) -> None:
+    (tmp_path / "bakery.yaml").write_text(WORLD)
+    (tmp_path / "family.yaml").write_text(reading())
+    scenario = load_scenario_file(tmp_path / "family.yaml", "family")
+    *_, episode = paradigm_of(scenario).episodes(scenario, seed=0, attempts=1)
+    last = episode.case["cake"]
+    answer, gold = (
+        f"{{{{ 4200 if cake == '{last}' else found.price * 100 }}}}",
+        f"case :cake when '{last}' then 4200 else",
+    )
+    found = await proved(
+        tmp_path, reading(answer=answer, gold=f"select {gold} (select price * 100 from cakes where name = :cake) end")
+    )
+    assert len(found.problems) == 1 and "does not depend on the world" in found.problems[0], found.problems
 
 
 async def test_a_gold_that_is_not_unique_is_refused(tmp_path: Path) -> None:

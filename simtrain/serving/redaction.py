@@ -1,0 +1,46 @@
+"""What is secret about one server: its headers, its telling arguments and variables, and our own keys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
+
+from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
+from simtrain.redaction import REDACTED, Redactor, names_secret
+from simtrain.types import JsonObject
+
+
+def redactor(target: Target, *, environ: Mapping[str, str] | None = None) -> Redactor:
+    """What takes the secrets of a server, and those of our own environment, out of all that is written about it."""
+    variables = dict(os.environ if environ is None else environ)
+    found = _in_url(target) if isinstance(target, HttpTarget) else _in_command(target)
+    if isinstance(target, StdioTarget):
+        variables |= dict(target.env or {})
+    found += [value for name, value in variables.items() if names_secret(name)]
+    return Redactor(found)
+
+
+def source_of(target: Target, hidden: Redactor) -> JsonObject:
+    """Where a server is, as a manifest says it: names of headers and variables only, and no secret."""
+    if isinstance(target, HttpTarget):
+        return {"url": hidden.url(target.url), "headers": sorted(target.headers)}
+    return {"command": hidden.command(target.command), "env": sorted(target.env or {})}
+
+
+def _in_url(target: HttpTarget) -> list[str]:
+    parts = urlsplit(target.url)
+    values = list(target.headers.values())
+    bare = [value.partition(" ")[2] for value in values if " " in value]
+    query = [value for name, value in parse_qsl(parts.query) if names_secret(name)]
+    return [*values, *bare, parts.password or "", *query]
+
+
+def _in_command(target: StdioTarget) -> list[str]:
+    found: list[str] = []
+    for word, hidden in zip(target.command, Redactor().command(target.command), strict=True):
+        if hidden == REDACTED:
+            found.append(word)
+        elif hidden.endswith(f"={REDACTED}"):
+            found.append(word.partition("=")[2])
+    return found

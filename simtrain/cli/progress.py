@@ -104,7 +104,8 @@ class Counting:
         self._quiet = quiet
         self._bar: Any = None
         self._task: Any = None
-        self._next = monotonic() + SHOWN_AFTER
+        self._begun = monotonic()
+        self._next = self._begun + SHOWN_AFTER
 
     def __enter__(self) -> Self:
         return self
@@ -119,22 +120,36 @@ class Counting:
         """One more is done."""
         self.done += 1
         if self._bar is not None:
-            self._bar.update(self._task, completed=self.done)
+            self._bar.update(self._task, completed=self.done, rate=f"{self._rate():,.1f}/s")
         elif not self._quiet and monotonic() >= self._next:
             self._show()
 
     def _show(self) -> None:
         if not sys.stderr.isatty():
             self._next = monotonic() + PLAIN_EVERY
-            print(
-                f"{self._doing}: {self.done}" + (f" of {self._total}" if self._total is not None else ""),
-                file=sys.stderr,
-                flush=True,
-            )
+            print(f"{self._doing}: {self._counted()}", file=sys.stderr, flush=True)
             return
         from rich.console import Console
-        from rich.progress import Progress
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._bar = Progress(console=Console(stderr=True), refresh_per_second=8)
-        self._task = self._bar.add_task(self._doing, total=self._total, completed=self.done)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            refresh_per_second=8,
+        )
+        self._task = self._bar.add_task(self._doing, total=self._total, completed=self.done, rate="-")
         self._bar.start()
+
+    def _counted(self) -> str:
+        """How many are done, of how many, how fast, and how long the rest will take."""
+        rate = self._rate()
+        if self._total is None:
+            return f"{self.done}, {rate:,.1f}/s"
+        return f"{self.done} of {self._total}, {rate:,.1f}/s, {(self._total - self.done) / rate:,.0f} s left"
+
+    def _rate(self) -> float:
+        return self.done / max(monotonic() - self._begun, 1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtrain.cli.options import console, print_json, report
+from simtrain.errors import InputError
 
 if TYPE_CHECKING:
     from simtrain.types import JsonObject
@@ -27,6 +29,7 @@ Examples:
   simtrain verify memory --against "npx -y @modelcontextprotocol/server-memory"
   simtrain verify filesystem --against "mcp-server-filesystem {root}" --calls 500
   simtrain verify my_world.yaml --against http://127.0.0.1:8000/mcp --out r.html
+  simtrain verify notes.yaml --against "python notes.py" --pair "note-\\d+"
 """
 
 SHOWN = 10
@@ -39,6 +42,12 @@ def command(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the calls.")] = 0,
     overall: Annotated[float, typer.Option("--overall", min=0, max=1, help="Least agreement over all calls.")] = 0.95,
     per_tool: Annotated[float, typer.Option("--per-tool", min=0, max=1, help="Least agreement of each tool.")] = 0.85,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pair", help="Pattern of ids or times that may differ, one to one; repeatable.", metavar="REGEX"
+        ),
+    ] = None,
     parallel: Annotated[int, typer.Option("--parallel", min=1, max=64, help="Real servers at once.")] = 2,
     timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds that a real call may take.")] = 30.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -57,7 +66,7 @@ def command(
     if out is not None:
         check_ending(out)
     own = stand_in(name)
-    options = Options(calls, seed, parallel, timeout)
+    options = Options(calls, seed, parallel, timeout, tuple(_pattern(text) for text in pair or ()))
     with Counting("verifying", total=calls, quiet=as_json) as counting:
         playing = verify(own, subject_of(own.name), against, options, on_call=counting.advance)
         findings = asyncio.run(playing)
@@ -70,6 +79,13 @@ def command(
         _print(found, out)
     if found["problems"]:
         sys.exit(1)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise InputError(f"the pattern {text!r} cannot be read: {error}", place="--pair") from None
 
 
 def _print(found: JsonObject, out: Path | None) -> None:

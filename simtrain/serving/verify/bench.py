@@ -23,6 +23,7 @@ from simtrain.world import World
 
 STEADY = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
 UNANSWERED = -32000
+MOST_LOST = 5
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -69,9 +70,16 @@ class LiveBench:
         self._target = _target(command, subject, root)
         self._client: Client | None = None
         self._stack = AsyncExitStack()
+        self._lost = 0
+        self._why = ""
 
     async def fresh(self, sequence: int) -> None:
-        """Empty the root, write the initial state, and start the server where it does not run or must not run on."""
+        """Empty the root, write the initial state, and start the server where it does not run or must not run on.
+
+        Raises SimulatorFault for a server that was lost in MOST_LOST sequences, since every further one may cost as long a wait.
+        """
+        if self._lost == MOST_LOST:
+            raise SimulatorFault(f"the real server was lost in {self._lost} sequences, at last: {self._why}")
         if self._subject.restart:
             await self.close()
         await asyncio.to_thread(self._lay_out)
@@ -89,18 +97,22 @@ class LiveBench:
         """One tools/call. After a server was lost, the rest of its sequence is lost with it."""
         begun = time()
         if self._client is None:
-            return Answered(_unanswered("the server has died"), begun, begun)
+            return Answered(self._unanswered(), begun, begun)
         try:
             exchange = await self._client.request("tools/call", {"name": tool, "arguments": arguments})
         except SimulatorFault as fault:
             await self.close()
-            return Answered(_unanswered(str(fault)), begun, time())
+            self._lost, self._why = self._lost + 1, str(fault)
+            return Answered(self._unanswered(), begun, time())
         return Answered(exchange.response, begun, time())
 
     async def close(self) -> None:
         """End the server and its processes."""
         self._client = None
         await self._stack.aclose()
+
+    def _unanswered(self) -> JsonObject:
+        return {"error": {"code": UNANSWERED, "message": f"no answer: {self._why}"}}
 
     def _lay_out(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -133,7 +145,3 @@ def _check_placeholders(command: str, values: Mapping[str, str]) -> None:
         if name not in values:
             known = ", ".join(f"{{{name}}}" for name in values) or "none is known here"
             raise InputError(f"the command has the unknown placeholder {{{name}}}", remedy=known)
-
-
-def _unanswered(why: str) -> JsonObject:
-    return {"error": {"code": UNANSWERED, "message": f"no answer: {why}"}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,12 +25,16 @@ from simtrain.types import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How much is played: calls, seed, real servers at once, and seconds that the real server has for one call."""
+    """How much is played: calls, seed, real servers at once, and seconds that the real server has for one call.
+
+    `pairs` are patterns of ids or times that may differ one to one, beside the subject's own.
+    """
 
     calls: int = 2000
     seed: int = 0
     parallel: int = 2
     timeout: float = 30.0
+    pairs: tuple[re.Pattern[str], ...] = ()
 
 
 async def verify(
@@ -78,6 +83,7 @@ async def play(
     plan = deal(list(schemas), subject, calls=options.calls, seed=options.seed)
     left = deque(enumerate(plan))
     outcomes: dict[int, tuple[Outcome, ...]] = {}
+    extra = {f"pair{number}": pattern for number, pattern in enumerate(options.pairs)}
 
     async def work(number: int) -> None:
         real = bench(number)
@@ -87,7 +93,8 @@ async def play(
                 await real.fresh(sequence)
                 seed = derive(options.seed, stand_in.name, "sequence", sequence)
                 async with stand_in.episode(seed=seed) as own:
-                    playing = _Sequence(stand_in, subject, generator, real, own, Stream(seed))
+                    pairing = Pairing(subject.roots(real.root), {**extra, **subject.tokens})
+                    playing = _Sequence(stand_in, subject, generator, real, own, Stream(seed), pairing)
                     outcomes[sequence] = tuple([await playing.outcome(tool, on_call) for tool in tools])
                     await playing.close()
         finally:
@@ -108,7 +115,14 @@ class _Sequence:
     """One sequence under way."""
 
     def __init__(
-        self, stand_in: StandIn, subject: Subject, generator: Generator, real: Bench, own: OpenStandIn, stream: Stream
+        self,
+        stand_in: StandIn,
+        subject: Subject,
+        generator: Generator,
+        real: Bench,
+        own: OpenStandIn,
+        stream: Stream,
+        pairing: Pairing,
     ) -> None:
         self._subject = subject
         self._generator = generator
@@ -117,7 +131,7 @@ class _Sequence:
         self._first = own
         self._stream = stream
         self._past = Past(subject.initial(stand_in.world))
-        self._pairing = Pairing(subject.roots(real.root), subject.tokens)
+        self._pairing = pairing
 
     async def outcome(self, tool: str, on_call: Callable[[], None]) -> Outcome:
         call = self._generator.call(tool, self._past, self._stream)

@@ -18,6 +18,8 @@ MOST = 500
 class Generic(Subject):
     """Values are known under the key that replies and calls gave them, in small letters without separators."""
 
+    restart = True
+
     def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
         """Note the plain values of the reply, and those that the call was made with."""
         for number, (key, value) in enumerate([*_plain("", call.arguments), *_plain("", _content(reply))]):

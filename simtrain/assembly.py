@@ -90,8 +90,9 @@ class _Assembler:
             if plan is not None:
                 _PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools).check(plan)
         grading = self._grading(world, case)
+        files = [found for item in answering if (found := item.world_model.sources()) is not None]
         digest = blake2b(
-            canonical([self.document.data, source.digest, *(pack.data for pack in packs)]), digest_size=16
+            canonical([self.document.data, source.digest, *(pack.data for pack in packs), *files]), digest_size=16
         ).hexdigest()
         return Scenario(self.name, self.spec, self.document, digest, source, prompt, answering, perturbations, grading)
 

@@ -61,7 +61,8 @@ class Document:
     def parse(self, model: type[ModelT], data: JsonObject | None = None, place: Place = ()) -> ModelT:
         """The data (or a part of it, at `place`) as `model`. Raises InputError for the first thing that is wrong."""
         try:
-            return model.model_validate(self.data if data is None else data)
+            # Files that it names lie beside this one: see simtrain.plugin.BesidePath.
+            return model.model_validate(self.data if data is None else data, context={"folder": self.path.parent})
         except ValidationError as error:
             raise self._explain(error, model, place, self.data if data is None else data) from None
 

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, cast
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo
+
+
+def _beside(path: Path, info: ValidationInfo) -> Path:
+    folder = cast("dict[str, Any]", info.context or {}).get("folder")
+    return path if folder is None else folder / path
+
+
+BesidePath: TypeAlias = Annotated[Path, AfterValidator(_beside)]
+"""A file or folder that a YAML file names: a relative path lies beside that file, and in Python in the working folder."""
 
 
 class Plugin(BaseModel):

@@ -13,11 +13,17 @@ PLUGINS: dict[str, dict[str, str]] = {
         "embedded": "simtrain.world_models.embedded:Embedded",
         "scripted": "simtrain.world_models.scripted:Scripted",
         "chat": "simtrain.world_models.chat:Chat",
+        "replay": "simtrain.world_models.replay:Replay",
+        "live": "simtrain.world_models.live:Live",
     },
     "perturbations": {
         "latency": "simtrain.perturbations.latency:Latency",
         "timeout_after": "simtrain.perturbations.timeout_after:TimeoutAfter",
         "partial_update": "simtrain.perturbations.partial_update:PartialUpdate",
+        "transient_error": "simtrain.perturbations.transient_error:TransientError",
+        "truncated_output": "simtrain.perturbations.truncated_output:TruncatedOutput",
+        "dropped_tool": "simtrain.perturbations.dropped_tool:DroppedTool",
+        "schema_drift": "simtrain.perturbations.schema_drift:SchemaDrift",
     },
     "paradigms": {
         "impersonation": "simtrain.paradigms.impersonation:Impersonation",

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from simtrain.domain import Domain
 from simtrain.plugin import Plugin
 from simtrain.request import Answer
-from simtrain.types import ToolSpec
+from simtrain.types import JsonValue, ToolSpec
 from simtrain.world import WorldState
 
 
@@ -24,3 +24,7 @@ class WorldModel(Plugin):
     async def ready(self) -> None:
         """Check once, before any episode, that what answers can be reached. Raises InputError when it cannot."""
         return
+
+    def sources(self) -> JsonValue:
+        """What the files behind the knobs say, for the scenario's digest; None where there are none."""
+        return None

@@ -1,0 +1,32 @@
+"""Tools are missing from the list."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.seeding import Stream
+from simtrain.tool_globs import matches
+from simtrain.types import ToolSpec
+
+
+class DroppedTool(Perturbation):
+    """Tools that the task seems to need are not offered, for the whole episode; a call of one is a call of an unknown tool.
+
+    Source: ToolMaze, RoTBench. An agent should find another way, or say that there is none. It acts on the list of tools: its
+    trigger plays no part.
+    """
+
+    side: ClassVar[Side] = "manifest"
+    layer: ClassVar[Layer] = "P"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "abstain")
+
+    tools: str | list[str] = Field(description="Glob, or list of globs, over the names of the tools to leave out.")
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """All tools but those."""
+        globs = self.tools if isinstance(self.tools, str) else tuple(self.tools)
+        return tuple(tool for tool in tools if not matches(tool.name, globs))

@@ -1,0 +1,91 @@
+"""Fields of a reply are called otherwise than the documentation says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.raw_replies import reworded
+from simtrain.request import Answer
+from simtrain.seeding import Stream
+from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec, encode
+
+
+class SchemaDrift(Perturbation):
+    """The server has moved on: fields of its replies bear new names, in the structured content and in text that is JSON.
+
+    Source: ToolMaze, ToolMisuseBench, AgentDisruptBench. An agent should read the reply as it is. Output schemas allow for both
+    names, so that the reply still fits them; descriptions stay as they were.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    visible: ClassVar[bool] = False
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+
+    rename: dict[str, str] = Field(min_length=1, description="Fields by their old names, with their new ones.")
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, with output schemas that allow for old and new names."""
+        return tuple(self._loosened(tool) for tool in tools)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and rename the fields of the reply; errors arrive as they are."""
+        observation = await proceed(call.request)
+        if observation.is_error:
+            return observation
+        content, text = observation.content, observation.text
+        renamed = None if content is None else cast(JsonObject, self._renamed(content))
+        if observation.json:
+            return replace(observation, text=encode(renamed)) if renamed != content else observation
+        new_text = self._renamed_text(text)
+        return observation if (new_text, renamed) == (text, content) else reworded(observation, new_text, renamed)
+
+    def _renamed(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, dict):
+            members = cast(JsonObject, value).items()
+            return {self.rename.get(name, name): self._renamed(item) for name, item in members}
+        if isinstance(value, list):
+            return [self._renamed(item) for item in cast("list[JsonValue]", value)]
+        return value
+
+    def _renamed_text(self, text: str) -> str:
+        try:
+            value: JsonValue = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        renamed = self._renamed(value)
+        if renamed == value:
+            return text
+        return json.dumps(renamed, indent=2, ensure_ascii=False) if "\n" in text else encode(renamed)
+
+    def _loosened(self, tool: ToolSpec) -> ToolSpec:
+        if tool.output_schema is None:
+            return tool
+        schema = cast(JsonObject, self._both(tool.output_schema))
+        return tool if schema == tool.output_schema else replace(tool, output_schema=schema)
+
+    def _both(self, schema: JsonValue) -> JsonValue:
+        """A schema in which, wherever a field is declared, it may also bear its new name and need not be there."""
+        if isinstance(schema, list):
+            return [self._both(item) for item in cast("list[JsonValue]", schema)]
+        if not isinstance(schema, dict):
+            return schema
+        changed: JsonObject = {name: self._both(item) for name, item in cast(JsonObject, schema).items()}
+        properties: JsonValue = changed.get("properties")
+        if not isinstance(properties, dict):
+            return changed
+        declared = cast(JsonObject, properties)
+        changed["properties"] = declared | {
+            new: declared[old] for old, new in self.rename.items() if old in declared and new not in declared
+        }
+        required: JsonValue = changed.get("required")
+        if isinstance(required, list):
+            changed["required"] = [name for name in cast("list[JsonValue]", required) if name not in self.rename]
+        return changed

@@ -1,0 +1,46 @@
+"""The service is down for a moment."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.types import Observation, Provenance
+
+_REASONS = {500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable"}
+
+
+class TransientError(Perturbation):
+    """The call does not reach the tool: the caller sees 500, 502 or 503, and the same call works later.
+
+    Source: ToolBench-X, mcp-chaos, agentbreak. An agent should try again, a bounded number of times.
+    """
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "before"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry",)
+
+    status: Literal[500, 502, 503] | None = Field(default=None, description="HTTP status in the text; unset, drawn.")
+    times: int | None = Field(
+        default=None,
+        ge=1,
+        description="Failures of one tool, after which it works; unset, as often as the trigger fires.",
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Refuse without passing the call on, until the tool has failed often enough."""
+        tool = call.request.tool.name
+        failed = call.memory.get(tool, 0)
+        if self.times is not None and failed >= self.times:
+            return await proceed(call.request)
+        call.memory[tool] = failed + 1
+        status = self.status or call.rng.choose(tuple(_REASONS))
+        return Observation(
+            f"{status} {_REASONS[status]}: the request was not processed.",
+            is_error=True,
+            provenance=Provenance("transient_error"),
+        )

@@ -1,0 +1,62 @@
+"""The text of a reply is cut off."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Probability, Recovery, Side
+from simtrain.raw_replies import reworded
+from simtrain.request import Answer
+from simtrain.schemas import validator
+from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+
+SHORT = 40
+"""Texts inside structured content that are no longer than this stay whole: names, states, dates."""
+
+
+class TruncatedOutput(Perturbation):
+    """The tool does its work, but only the beginning of its text arrives.
+
+    Source: ToolBench-X, AgentDisruptBench, mcp-chaos. An agent should read again, or page. Where the tool promises structured
+    content its texts and lists are cut as well, as far as they still fit the output schema; elsewhere it is left out.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("page", "retry")
+
+    keep: Probability | None = Field(
+        default=None, description="Share of the text that arrives; unset, 1 less the severity."
+    )
+    marker: str = Field(default="... [truncated]", description="What stands in the place of the rest.")
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and cut the reply; errors arrive whole."""
+        observation = await proceed(call.request)
+        share = 1 - self.severity if self.keep is None else self.keep
+        if observation.is_error or share == 1:
+            return observation
+        text = self._cut(observation.text, share)
+        return reworded(observation, text, self._structured(observation.content, call.request.tool, share))
+
+    def _cut(self, text: str, share: float) -> str:
+        return text[: int(len(text) * share)] + self.marker if text else text
+
+    def _structured(self, content: JsonObject | None, tool: ToolSpec, share: float) -> JsonObject | None:
+        if content is None or tool.output_schema is None:
+            return None
+        cut = cast(JsonObject, self._shortened(content, share))
+        return cut if validator(tool.output_schema).is_valid(cut) else content
+
+    def _shortened(self, value: JsonValue, share: float) -> JsonValue:
+        if isinstance(value, str):
+            return value if len(value) <= SHORT else self._cut(value, share)
+        if isinstance(value, dict):
+            return {key: self._shortened(item, share) for key, item in cast(JsonObject, value).items()}
+        if isinstance(value, list):
+            items = cast("list[JsonValue]", value)
+            return [self._shortened(item, share) for item in items[: int(len(items) * share)]]
+        return value

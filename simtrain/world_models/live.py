@@ -1,0 +1,135 @@
+"""The real server answers; what it says can be recorded, to be replayed without it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Literal, cast
+
+from pydantic import Field, model_validator
+
+from simtrain.courses import frames_of
+from simtrain.domain import Domain
+from simtrain.errors import InputError
+from simtrain.manifest import Exchange
+from simtrain.mcp_wire.client import Client, connect
+from simtrain.mcp_wire.eras import ALL_CAPABILITIES, HANDSHAKE, MODERN
+from simtrain.mcp_wire.targets import StdioTarget, Target, http_target
+from simtrain.plugin import BesidePath
+from simtrain.raw_replies import observation_of
+from simtrain.recording import Transport, append_run
+from simtrain.request import Answer, Request
+from simtrain.tape import CALL
+from simtrain.types import JsonObject, Observation, Provenance, ToolSpec
+from simtrain.world import WorldState
+from simtrain.world_model import WorldModel
+
+ALLOW = "SIMTRAIN_ALLOW_LIVE"
+"""Environment variable without which no scenario starts a program or opens an address."""
+
+_LIVE = Provenance("live")
+
+
+class Live(WorldModel):
+    """A real MCP server, started (or connected to) once for each episode, answers the calls.
+
+    A scenario may come from anybody, and this one names a program to run: it is refused unless the user allows it, by
+    `--allow-live` or SIMTRAIN_ALLOW_LIVE=1. What the server changes is real, and is not undone.
+    """
+
+    command: list[str] | str | None = Field(None, description="The command of a server on stdio.")
+    url: str | None = Field(None, description="The URL of a server on streamable HTTP.")
+    env: list[str] = Field(
+        default_factory=list[str],
+        description="Names of environment variables that the command may see besides the usual.",
+    )
+    headers: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="HTTP headers, each with the name of the variable that holds its value.",
+    )
+    cwd: BesidePath | None = Field(None, description="Working folder of the command, beside this file.")
+    era: Literal["2025-11-25", "2026-07-28"] = Field("2025-11-25", description="The protocol revision to speak.")
+    timeout: float = Field(60.0, gt=0, description="Real seconds that a call may take.")
+    recording: BesidePath | None = Field(
+        None, description="Recording to append to, an episode at a time, beside this file."
+    )
+
+    @model_validator(mode="after")
+    def _names_one_server(self) -> Live:
+        if (self.command is None) == (self.url is None):
+            raise ValueError("a live server needs either `command` or `url`")
+        return self
+
+    @property
+    def target(self) -> Target:
+        """Where the server is, with the values of the variables that are named. Raises InputError for one that is not set."""
+        if self.url is not None:
+            return http_target(self.url, {name: _variable(variable) for name, variable in self.headers.items()})
+        command = shlex.split(self.command) if isinstance(self.command, str) else self.command or []
+        return StdioTarget(tuple(command), {name: _variable(name) for name in self.env}, self.cwd)
+
+    async def ready(self) -> None:
+        """Start the server once and see that it speaks. Raises InputError, also when live servers are not allowed."""
+        async with self._connected():
+            pass
+
+    @asynccontextmanager
+    async def session(
+        self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
+    ) -> AsyncGenerator[Answer, None]:
+        """One episode with a server of its own."""
+        exchanges: list[Exchange] = []
+        async with self._connected() as client:
+            listed = await client.request("tools/list", timeout=self.timeout)
+            known = {tool.get("name") for tool in cast("list[JsonObject]", (listed.result or {}).get("tools") or [])}
+            exchanges += [_greeting(client), listed]
+
+            async def answer(request: Request) -> Observation:
+                name = request.tool.name
+                params = {
+                    "name": name if name in known else name.partition(".")[2] or name,
+                    "arguments": request.arguments,
+                }
+                exchange = await client.request(CALL, params, timeout=self.timeout)
+                exchanges.append(exchange)
+                reply: JsonObject = dict(exchange.response)
+                if exchange.notifications:
+                    reply["notifications"] = list(exchange.notifications)
+                return observation_of(reply, _LIVE)
+
+            try:
+                yield answer
+            finally:
+                self._record(exchanges)
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator[Client]:
+        if os.environ.get(ALLOW) != "1":
+            raise InputError(
+                f"the world model `live` would use the real server {self.command or self.url!r}",
+                remedy=f"if you trust the scenario, add --allow-live or set {ALLOW}=1",
+            )
+        async with connect(self.target, era=self.era, capabilities=ALL_CAPABILITIES, timeout=self.timeout) as client:
+            yield client
+
+    def _record(self, exchanges: list[Exchange]) -> None:
+        if self.recording is None:
+            return
+        transport: Transport = "http" if self.url is not None else "stdio"
+        append_run(self.recording, frames_of(exchanges), server=str(self.target), transport=transport)
+
+
+def _greeting(client: Client) -> Exchange:
+    if client.era == MODERN:
+        return Exchange("server/discover", {}, {"result": client.greeting}, MODERN, client.capabilities)
+    introduction: JsonObject = {"protocolVersion": client.version, "capabilities": client.capabilities}
+    return Exchange("initialize", introduction, {"result": client.greeting}, HANDSHAKE, client.capabilities)
+
+
+def _variable(name: str) -> str:
+    value = os.environ.get(name)
+    if value is None:
+        raise InputError(f"the environment variable {name} is not set", remedy="set it, or take it out of the scenario")
+    return value

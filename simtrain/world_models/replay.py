@@ -1,0 +1,143 @@
+"""A recording answers: what a real server once said to the same call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from simtrain.courses import Course, read_courses
+from simtrain.domain import Domain
+from simtrain.errors import InputError, SimulatorFault
+from simtrain.plugin import BesidePath
+from simtrain.raw_replies import observation_of
+from simtrain.request import Answer, NotAnswered, Request
+from simtrain.tape import CALL, Match, NotRecorded, Playback, Tape
+from simtrain.tool_globs import matches
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.world import WorldState
+from simtrain.world_model import WorldModel
+
+_REPLAY = Provenance("replay")
+
+
+class Replay(WorldModel):
+    """A recording (of `simtrain relay` or `live`), or the exchanges of a manifest, answers the calls that it holds.
+
+    The world behind it is never asked and never changes.
+    """
+
+    recording: BesidePath = Field(description="The recording (.jsonl) or manifest (.json), beside this file.")
+    match: Match = Field(
+        "sequence",
+        description="`exact`: the same JSON; `normalised`: white space, defaults, ids, times aside; `sequence`: and after the same writes.",
+    )
+    miss: Literal["loud", "next"] = Field(
+        "loud", description="A call that was not recorded: a fault of the simulator, or the next world model is asked."
+    )
+    reads: list[str] | None = Field(
+        None, description="Globs over the tools that only read; without it the tools' own word counts."
+    )
+    folders: dict[str, str] = Field(
+        default_factory=dict[str, str], description="Folders as they were recorded, and what they are called now."
+    )
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Replay:
+        self.shelf()
+        return self
+
+    def shelf(self, tools: tuple[ToolSpec, ...] = ()) -> Shelf:
+        """The tapes, indexed for a world that offers these tools. Raises InputError."""
+        try:
+            stamp = self.recording.stat().st_mtime_ns
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=self.recording) from None
+        globs = None if self.reads is None else tuple(self.reads)
+        reading = frozenset(tool.name for tool in tools if not tool.writes)
+        return _shelf(self.recording, stamp, self.match, tuple(sorted(self.folders.items())), globs, reading)
+
+    def sources(self) -> JsonValue:
+        """The digest of the recording."""
+        return blake2b(self.recording.read_bytes(), digest_size=16).hexdigest()
+
+    @asynccontextmanager
+    async def session(
+        self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
+    ) -> AsyncGenerator[Answer, None]:
+        """One episode: every tape from its beginning."""
+        shelf = self.shelf(tools)
+        playing = {server: tape.play() for server, tape in shelf.tapes.items()}
+
+        async def answer(request: Request) -> Observation:
+            server, name = shelf.place(request.tool)
+            return self._find(playing[server], name, request.arguments)
+
+        yield answer
+
+    def _find(self, playing: Playback, name: str, arguments: JsonObject) -> Observation:
+        try:
+            exchange = playing.find(CALL, {"name": name, "arguments": arguments})
+        except NotRecorded as missed:
+            fault = NotAnswered if self.miss == "next" else SimulatorFault
+            raise fault(f"{self.recording.name}: {missed}") from None
+        reply: JsonObject = dict(exchange.response)
+        said = {"notifications": exchange.notifications, "asks": exchange.asks, "rounds": exchange.rounds}
+        reply |= {key: list(items) for key, items in said.items() if items}
+        return observation_of(reply, _REPLAY)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The tapes of a recording, and the tools that were called on them, by server."""
+
+    tapes: Mapping[str, Tape]
+    called: Mapping[str, frozenset[str]]
+
+    def place(self, tool: ToolSpec) -> tuple[str, str]:
+        """The recorded server that a tool belongs to, and the name that it has there."""
+        plain = tool.name.partition(".")[2] if tool.server else tool.name
+        if tool.server in self.tapes:
+            return tool.server, plain
+        for server, called in self.called.items():
+            for name in (tool.name, plain):
+                if name in called:
+                    return server, name
+        return next(iter(self.tapes)), tool.name
+
+
+@lru_cache(maxsize=16)
+def _shelf(
+    path: Path,
+    _: int,
+    match: Match,
+    folders: tuple[tuple[str, str], ...],
+    globs: tuple[str, ...] | None,
+    reading: frozenset[str],
+) -> Shelf:
+    by_server: dict[str, list[Course]] = {}
+    for course in read_courses(path):
+        by_server.setdefault(course.server, []).append(course)
+    tapes: dict[str, Tape] = {}
+    for server, courses in by_server.items():
+
+        def reads(tool: str, server: str = server) -> bool:
+            return matches(tool, globs) if globs is not None else not reading.isdisjoint((tool, f"{server}.{tool}"))
+
+        tapes[server] = Tape(courses, match=match, folders=dict(folders), reads=reads)
+    called = {
+        server: frozenset(
+            str(exchange.params.get("name"))
+            for course in courses
+            for exchange in course.exchanges
+            if exchange.method == CALL
+        )
+        for server, courses in by_server.items()
+    }
+    return Shelf(tapes, called)

@@ -56,10 +56,22 @@ PLUGINS: dict[str, dict[str, str]] = {
         "plain": "simtrain.argument_styles.plain:plain",
         "pydantic": "simtrain.argument_styles.pydantic:pydantic",
         "jsonschema": "simtrain.argument_styles.jsonschema:jsonschema",
+        "zod_coercing": "simtrain.argument_styles.zod_coercing:zod_coercing",
     },
     "handlers": {
         "free_windows": "simtrain.handlers.free_windows:free_windows",
+        "memory_create_entities": "simtrain.handlers.memory:create_entities",
+        "memory_create_relations": "simtrain.handlers.memory:create_relations",
+        "memory_add_observations": "simtrain.handlers.memory:add_observations",
+        "memory_delete_entities": "simtrain.handlers.memory:delete_entities",
+        "memory_delete_observations": "simtrain.handlers.memory:delete_observations",
+        "memory_delete_relations": "simtrain.handlers.memory:delete_relations",
+        "memory_read_graph": "simtrain.handlers.memory:read_graph",
+        "memory_search_nodes": "simtrain.handlers.memory:search_nodes",
+        "memory_open_nodes": "simtrain.handlers.memory:open_nodes",
+        "sequential_thinking": "simtrain.handlers.sequential_thinking:sequential_thinking",
         "search_issues": "simtrain.handlers.search_issues:search_issues",
+        "search_messages": "simtrain.handlers.search_messages:search_messages",
     },
 }
 """Kind -> name -> `module:attribute`. Other packages add theirs by entry points in the group `simtrain.KIND`."""

@@ -46,10 +46,19 @@ def _load_world(path: Path, _: int) -> WorldSource:
     return cast(WorldSource, spec.load(document))  # pyright: ignore[reportFunctionMemberAccess]
 
 
-def load_scenario_file(path: Path, name: str) -> Scenario:
-    """The scenario in a file, checked as far as it can be without playing it. Raises InputError."""
+def load_scenario_file(path: Path, name: str, *, packs: Sequence[str] = ()) -> Scenario:
+    """The scenario in a file, checked as far as it can be without playing it; with more perturbation packs. Raises InputError."""
     document = read_document(_shorten(path))
-    return _Assembler(document, document.parse(ScenarioSpec), name).scenario()
+    spec = document.parse(ScenarioSpec)
+    if packs:
+        more = [PackUse(pack=pack) for pack in packs]
+        spec = spec.model_copy(update={"perturbations": [*spec.perturbations, *more]})
+    return assemble(document, spec, name)
+
+
+def assemble(document: Document, spec: ScenarioSpec, name: str, *, source: WorldSource | None = None) -> Scenario:
+    """The scenario that a spec describes; over `source` instead of the world that it names, when given. Raises InputError."""
+    return _Assembler(document, spec, name, source).scenario()
 
 
 def paradigm_of(scenario: Scenario) -> Paradigm:
@@ -69,15 +78,16 @@ def _shorten(path: Path) -> Path:
 
 
 class _Assembler:
-    def __init__(self, document: Document, spec: ScenarioSpec, name: str) -> None:
+    def __init__(self, document: Document, spec: ScenarioSpec, name: str, source: WorldSource | None = None) -> None:
         self.document = document
         self.spec = spec
         self.name = name
+        self.source = source
 
     def scenario(self) -> Scenario:
         """The scenario, whole and checked."""
         self._check_kinds()
-        source = self._world()
+        source = self.source or self._world()
         world = source.build()
         packs: list[Document] = []
         answering = self._answering(world)

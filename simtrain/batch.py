@@ -83,7 +83,7 @@ def run(
     episodes = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
     _check_prompts(episodes.cases)
     asyncio.run(_check(scenarios, player))
-    facts = run_facts(scenarios, options, player, episodes=len(episodes))
+    facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes))
     folder = _open(out, facts, resume=resume)
     try:
         finished = finished_keys(out)

@@ -36,6 +36,10 @@ class Environment(Protocol):
         """The world as it was found and as it is now, for the graders; never shown to an agent."""
         ...
 
+    async def fork(self) -> Environment:
+        """An entered, independent copy as it stands: world, steps, perturbations' memories. Raises InputError where a world model has no copy."""
+        ...
+
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(

@@ -32,11 +32,11 @@ async def grade(
 
 
 def total(rewards: Sequence[Reward], combine: Combine) -> float | None:
-    """The weighted mean (or the minimum) of all that are no gates, times every gate; None when one of them failed.
+    """The weighted mean (or the minimum) of all that are no gates, times every gate; None when one of them failed or there is none.
 
     With gates alone it is their product.
     """
-    if any(reward.value is None for reward in rewards):
+    if not rewards or any(reward.value is None for reward in rewards):
         return None
     gates = prod((reward.value or 0.0 for reward in rewards if reward.gate), start=1.0)
     others = [(reward.value or 0.0, reward.weight) for reward in rewards if not reward.gate]

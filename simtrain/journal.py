@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -40,6 +41,12 @@ class Journal:
         self.usage: Usage | None = None
         self.timings: list[float] = []
         self.started = perf_counter()
+
+    def take_over(self, other: Journal) -> None:
+        """Begin with the transcript of another journal, whose environment this one's is a fork of."""
+        self.turns = [replace(turn, steps=list(turn.steps)) for turn in other.turns]
+        self.message, self.stop, self.usage = other.message, other.stop, other.usage
+        self.timings = list(other.timings)
 
     def say(self, message: Message) -> Stop | None:
         """Write down an assistant message; a Stop when it, or a limit, ends the episode."""

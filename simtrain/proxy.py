@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from copy import copy, deepcopy
 from dataclasses import replace
 from types import TracebackType
 from typing import Self, cast
@@ -86,6 +87,23 @@ class Proxy:
         if self._stack is not None:
             await self._stack.aclose()
         self.state.close()
+
+    async def fork(self) -> Proxy:
+        """An entered, independent copy as it stands. Raises InputError where a world model keeps more than the world's state."""
+        for answering in self._answering:
+            if not answering.world_model.stateless:
+                raise InputError(
+                    f"an episode that {answering.label!r} answers cannot be forked",
+                    remedy="fork episodes whose world models keep nothing beside the world, such as `embedded`",
+                )
+        other = copy(self)
+        other.state = self.state.fork()
+        other.steps = list(self.steps)
+        other._answers = []
+        other._succeeded = set(self._succeeded)
+        other._triggers = [trigger.fork() for trigger in self._triggers]
+        other._memories = deepcopy(self._memories)
+        return await other.__aenter__()
 
     def begin_turn(self) -> None:
         """A new assistant message begins."""

@@ -9,7 +9,6 @@ from typing import cast
 
 from simtrain.errors import InputError
 from simtrain.playing import RunOptions
-from simtrain.policy import Agent
 from simtrain.scenario import Scenario
 from simtrain.types import JsonObject, JsonValue
 from simtrain.version import VERSION
@@ -20,13 +19,13 @@ REACHING = frozenset({"base_url", "api_key_env", "timeout", "attempts", "backoff
 """Knobs of an agent that say how a model is reached, not how it plays; they may change when a run goes on."""
 
 
-def run_facts(scenarios: Sequence[Scenario], options: RunOptions, agent: Agent, *, episodes: int) -> JsonObject:
-    """The content of run.json. `episodes` is the number dealt; paths are relative to `folder`, the working folder of the run."""
+def run_facts(scenarios: Sequence[Scenario], options: RunOptions, agent: JsonObject, *, episodes: int) -> JsonObject:
+    """The content of run.json. `agent` holds what the agent says of itself; `episodes` is the number dealt; paths are relative to `folder`, the working folder of the run."""
     return {
         "format": FORMAT,
         "version": VERSION,
         "python": platform.python_version(),
-        "agent": {**agent.facts(), "name": options.agent, "knobs": options.knobs},
+        "agent": {**agent, "name": options.agent, "knobs": options.knobs},
         "seed": options.seed,
         "episodes": episodes,
         "total": options.episodes,

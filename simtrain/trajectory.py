@@ -142,9 +142,15 @@ def to_line(trajectory: Trajectory) -> bytes:
 def from_line(line: bytes | str) -> Trajectory:
     """The trajectory in one JSON line. Raises InputError when the line is not one."""
     try:
-        return _adapter().validate_python(orjson.loads(line))
+        return trajectory_of(orjson.loads(line))
     except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}") from None
+
+
+def trajectory_of(value: object) -> Trajectory:
+    """The trajectory in a JSON value. Raises InputError when it is not one."""
+    try:
+        return _adapter().validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from fnmatch import fnmatchcase
 
 from simtrain.perturbation import When
@@ -29,6 +30,12 @@ class Trigger:
         self._fired = 0
         self._burst_left = 0
         self._per_tool: dict[str, int] = {}
+
+    def fork(self) -> Trigger:
+        """An independent copy with the counts so far."""
+        other = copy(self)
+        other._per_tool = dict(self._per_tool)
+        return other
 
     def fires(self, request: Request, *, succeeded: set[str], world: WorldState | None) -> int | None:
         """The index (from 1) of this matching call when the perturbation fires on it, else None. Call once for each request."""

@@ -11,7 +11,20 @@ import typer
 from simtrain.cli.options import fail, fail_usage
 from simtrain.errors import InputError, SimtrainError
 
-COMMANDS = ("run", "validate", "list", "show", "grade", "export", "schema", "init", "doctor", "verify")
+COMMANDS = (
+    "run",
+    "validate",
+    "list",
+    "show",
+    "grade",
+    "export",
+    "schema",
+    "init",
+    "doctor",
+    "verify",
+    "serve",
+    "episode",
+)
 
 
 def build() -> typer.Typer:

@@ -15,6 +15,8 @@ from simtrain.world_model import WorldModel
 class Embedded(WorldModel):
     """The world's own engine: every reply is computed from its state."""
 
+    stateless = True
+
     @asynccontextmanager
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]

@@ -152,7 +152,7 @@ class ErrorTexts(ConstraintTexts):
 class ToolSource(_Spec):
     """A tool as it is written."""
 
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)?$", max_length=64)
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)?$", max_length=128)
     description: str = Field(min_length=1)
     descriptor: dict[str, JsonValue] = Field(
         default_factory=dict, description="Further fields of the MCP descriptor: title, annotations, icons, _meta."

@@ -1,0 +1,139 @@
+"""`simtrain episode`: the control plane of a running `simtrain serve`, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+HELP = """Open, list, inspect, fork, grade and close the episodes of simtrain serve.
+
+VERB is one of list, open, inspect, query, fork, grade, close. The control
+plane is found in the file that simtrain serve --control-file wrote.
+
+\b
+Examples:
+  simtrain episode open --scenario helpdesk/refund --case 3 --seed 7
+  simtrain episode list --control control.json
+  simtrain episode inspect EPISODE --json
+  simtrain episode query EPISODE --sql "select count(*) from refunds"
+  simtrain episode fork EPISODE --name before_refund
+  simtrain episode close EPISODE --answer "12.50"
+"""
+
+VERBS = ("list", "open", "inspect", "query", "fork", "grade", "close")
+TIMEOUT = 120.0
+
+
+def command(
+    verb: Annotated[str, typer.Argument(help="list, open, inspect, query, fork, grade or close.")],
+    episode: Annotated[str | None, typer.Argument(help="The episode's name.")] = None,
+    control: Annotated[
+        Path, typer.Option("--control", help="The file that simtrain serve --control-file wrote.")
+    ] = Path("control.json"),
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", help="open: which scenario; the first without it.")
+    ] = None,
+    case: Annotated[int | None, typer.Option("--case", min=0, help="open: which case.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="open: the seed.")] = None,
+    attempt: Annotated[int | None, typer.Option("--attempt", min=0, help="open: the attempt.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="open, fork: the episode's name; else a random one.")
+    ] = None,
+    token: Annotated[bool, typer.Option("--token", help="open, fork: give the episode a bearer token.")] = False,
+    sql: Annotated[str | None, typer.Option("--sql", help="query: a SELECT over the episode's world.")] = None,
+    answer: Annotated[str | None, typer.Option("--answer", help="close: what the agent answered.")] = None,
+    abstain: Annotated[bool, typer.Option("--abstain", help="close: the agent declined the task.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what the control plane says as JSON.")] = False,
+) -> None:
+    """Ask the control plane and print what it says."""
+    from simtrain.cli.options import print_json
+    from simtrain.errors import InputError, nearest
+
+    if verb not in VERBS:
+        raise InputError(f"{verb!r} is no verb", remedy=nearest(verb, VERBS))
+    if verb not in ("list", "open") and episode is None:
+        raise InputError(f"{verb} needs the name of an episode", remedy=f"simtrain episode {verb} EPISODE")
+    bodies: dict[str, dict[str, Any]] = {
+        "open": {"scenario": scenario, "case": case, "seed": seed, "attempt": attempt, "name": name, "token": token},
+        "fork": {"name": name, "token": token},
+        "query": {"sql": sql},
+        "close": {"answer": answer, "abstain": abstain},
+        "grade": {},
+    }
+    body = bodies.get(verb)
+    path = "/episodes" if episode is None else f"/episodes/{episode}"
+    if verb not in ("list", "open", "inspect"):
+        path = f"{path}/{verb}"
+    sent = None if body is None else {key: value for key, value in body.items() if value is not None}
+    said = _ask(control, path, sent)
+    if as_json:
+        print_json(said)
+    else:
+        _print(verb, said)
+
+
+def _print(verb: str, said: dict[str, Any]) -> None:
+    from simtrain.cli.options import console
+
+    screen = console()
+    if verb in ("grade", "close"):
+        from simtrain.cli.reading import print_trajectory
+        from simtrain.trajectory import trajectory_of
+
+        print_trajectory(screen, trajectory_of(said))
+    elif verb in ("list", "query"):
+        screen.print(_table(said["episodes" if verb == "list" else "rows"]))
+    else:
+        for key in _SHOWN:
+            if said.get(key) is not None:
+                screen.print(f"{key:<9} {said[key]}")
+
+
+_SHOWN = ("episode", "scenario", "case", "seed", "steps", "stop", "url", "servers", "token", "prompt", "changes")
+_COLUMNS = ("episode", "scenario", "seed", "steps", "stop", "idle", "url")
+
+
+def _table(rows: list[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    columns = [name for name in _COLUMNS if rows and name in rows[0]] or list(rows[0] if rows else ["nothing"])
+    table = Table(*columns)
+    for row in rows:
+        table.add_row(*(str(row.get(name, "")) for name in columns))
+    return table
+
+
+def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    """The reply of the control plane; a POST where there is a body. Raises InputError."""
+    import httpx
+
+    from simtrain.errors import InputError
+
+    url, token = _read(control)
+    headers = {"authorization": f"Bearer {token}"}
+    try:
+        with httpx.Client(timeout=TIMEOUT, headers=headers, trust_env=False) as client:
+            reply = client.get(url + path) if body is None else client.post(url + path, json=body)
+    except httpx.HTTPError as error:
+        raise InputError(f"the control plane at {url} cannot be reached: {error}", file=control) from None
+    said = reply.json()
+    if reply.is_error:
+        raise InputError(str(said.get("error", reply.reason_phrase)))
+    return said
+
+
+def _read(control: Path) -> tuple[str, str]:
+    import orjson
+
+    from simtrain.errors import InputError
+
+    remedy = "start simtrain serve with --control-file, and name that file with --control"
+    try:
+        facts = orjson.loads(control.read_bytes())
+        return str(facts["url"]), str(facts["token"])
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=control, remedy=remedy) from None
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise InputError("this is no control file", file=control, remedy=remedy) from None

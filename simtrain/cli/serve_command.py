@@ -1,0 +1,221 @@
+"""`simtrain serve`: scenarios, worlds and captured manifests as MCP servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simtrain.scenario import Scenario
+    from simtrain.serving.listening import Door, Listening
+    from simtrain.serving.stage import StageOptions
+    from simtrain.types import JsonObject
+
+HELP = """Serve worlds, scenarios and captured manifests as MCP servers.
+
+Over HTTP, /mcp is one episode for whoever connects; every other episode is
+at /w/EPISODE/mcp (and one of several servers at /w/EPISODE/SERVER/mcp).
+Episodes are opened, inspected, graded and closed over the control plane,
+on a port of its own and behind a token: see simtrain episode --help.
+
+\b
+Examples:
+  simtrain serve helpdesk
+  simtrain serve forge/triage --stdio
+  simtrain serve helpdesk --control-file control.json --out runs/served
+  simtrain serve servers.manifest.json --replay recording.jsonl --chat MODEL
+  simtrain serve helpdesk --perturb uncertain_writes --seed 7
+"""
+
+
+def command(
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            help="Worlds, scenarios (suites end in /), files, or captured manifests.", metavar="NAME|FILE..."
+        ),
+    ],
+    stdio: Annotated[bool, typer.Option("--stdio", help="Serve one episode on standard input and output.")] = False,
+    server: Annotated[
+        str | None, typer.Option("--server", help="With --stdio: one of the world's servers; all of them without it.")
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="MCP port; 0 takes a free one.")] = 8765,
+    control_port: Annotated[
+        int, typer.Option("--control-port", min=-1, max=65535, help="Control port; 0 takes a free one, -1 has none.")
+    ] = 0,
+    control_file: Annotated[
+        Path | None,
+        typer.Option("--control-file", help="Write URL and token of the control plane to this file, for you alone."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Run folder for the trajectories of closed episodes.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of episodes that name none.")] = 0,
+    case: Annotated[int, typer.Option("--case", min=0, help="Case of episodes that name none.")] = 0,
+    perturb: Annotated[
+        list[str] | None, typer.Option("--perturb", help="A pack of perturbations; may be repeated.")
+    ] = None,
+    replay: Annotated[
+        list[Path] | None,
+        typer.Option("--replay", help="Answer from this recording or manifest first; may be repeated."),
+    ] = None,
+    chat: Annotated[
+        str | None, typer.Option("--chat", help="Let this chat model answer what nothing else does.", metavar="MODEL")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Server of the chat model.")] = None,
+    token_env: Annotated[
+        str | None,
+        typer.Option("--token-env", help="Environment variable with a bearer token that every MCP client must send."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option("--allow-host", help="Another name under which this machine may be addressed.")
+    ] = None,
+    idle: Annotated[
+        float, typer.Option("--idle", min=0, help="Seconds after which an unused episode is closed; 0 never does.")
+    ] = 1800.0,
+    page_size: Annotated[
+        int | None, typer.Option("--page-size", min=1, help="Serve lists in pages of so many entries.")
+    ] = None,
+    max_body: Annotated[int, typer.Option("--max-body", min=1024, help="Largest request in bytes.")] = 4 * 1024 * 1024,
+    as_json: Annotated[bool, typer.Option("--json", help="Print where it is served as one JSON line.")] = False,
+) -> None:
+    """Load everything, then serve until Ctrl-C (or the end of standard input)."""
+    import asyncio
+
+    from simtrain.mcp_wire.http_server import MAX_BODY
+    from simtrain.serving.listening import LOOPBACK, Listening
+    from simtrain.serving.stage import StageOptions
+
+    scenarios = _load(targets, replay or [], chat, base_url, perturb or [])
+    options = StageOptions(seed=seed, case=case, idle=idle or None, page_size=page_size)
+    if stdio:
+        asyncio.run(_on_stdio(scenarios, options, server, out))
+        return
+    listening = Listening(
+        host=host,
+        port=port,
+        control_port=None if control_port < 0 else control_port,
+        token=_token(token_env),
+        hosts=(*LOOPBACK, host, *(allow_host or [])),
+        max_body=max_body or MAX_BODY,
+        json_replies=not _says_more(scenarios),
+    )
+    asyncio.run(_on_http(scenarios, options, listening, out, control_file, as_json=as_json))
+
+
+def _load(
+    targets: list[str], replay: list[Path], chat: str | None, base_url: str | None, packs: list[str]
+) -> list[Scenario]:
+    from simtrain.serving.targets import load_target
+
+    chain: list[JsonObject] = [
+        {"use": "replay", "as": f"replay_{number}", "with": {"recording": str(path.resolve()), "miss": "next"}}
+        for number, path in enumerate(replay, 1)
+    ]
+    if chat is not None:
+        chain.append({"use": "chat", "with": {"model": chat, **({"base_url": base_url} if base_url else {})}})
+    found = [scenario for name in targets for scenario in load_target(name, world_models=chain, packs=packs)]
+    return list({scenario.name: scenario for scenario in found}.values())
+
+
+def _token(variable: str | None) -> str | None:
+    import os
+
+    from simtrain.errors import InputError
+
+    if variable is None:
+        return None
+    if not os.environ.get(variable):
+        raise InputError(f"the environment variable {variable} is empty", remedy="put the token into it")
+    return os.environ[variable]
+
+
+def _says_more(scenarios: list[Scenario]) -> bool:
+    """Whether a reply may say something before its result, which plain JSON cannot carry."""
+    return any(
+        scenario.source.build().manifest is not None
+        or any(not answering.world_model.stateless for answering in scenario.answering)
+        for scenario in scenarios
+    )
+
+
+async def _on_stdio(scenarios: list[Scenario], options: StageOptions, server: str | None, out: Path | None) -> None:
+    from simtrain.mcp_wire.stdio_server import serve_stdio
+    from simtrain.serving.stage import open_stage
+
+    async with open_stage(scenarios, options, out=out) as stage:
+        held = await stage.open_default()
+        await serve_stdio(stage.fronts.of(held, server))
+
+
+async def _on_http(
+    scenarios: list[Scenario],
+    options: StageOptions,
+    listening: Listening,
+    out: Path | None,
+    control_file: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    import asyncio
+    import signal
+
+    from simtrain.serving.listening import listen
+    from simtrain.serving.stage import open_stage
+
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, over.set)
+    async with open_stage(scenarios, options, out=out) as stage, listen(stage, listening) as door:
+        if control_file is not None:
+            _write_control(control_file, door)
+        _announce(scenarios, door, control_file, as_json=as_json)
+        try:
+            await over.wait()
+        finally:
+            if control_file is not None:
+                control_file.unlink(missing_ok=True)
+
+
+def _write_control(path: Path, door: Door) -> None:
+    import os
+
+    import orjson
+
+    from simtrain.lines import unwritable
+
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(orjson.dumps({"url": door.control_url, "token": door.control_token, "mcp": door.url}))
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def _announce(scenarios: list[Scenario], door: Door, control_file: Path | None, *, as_json: bool) -> None:
+    import sys
+
+    import orjson
+
+    from simtrain.cli.options import console
+
+    if as_json:
+        facts = {
+            "mcp": f"{door.url}/mcp",
+            "control": door.control_url,
+            "control_token": None if control_file else door.control_token,
+            "scenarios": [scenario.name for scenario in scenarios],
+        }
+        sys.stdout.buffer.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
+        sys.stdout.buffer.flush()
+        return
+    screen = console()
+    screen.print(f"MCP      {door.url}/mcp    (other episodes: {door.url}/w/EPISODE/mcp)")
+    if door.control_url is not None:
+        secret = f"--control {control_file}" if control_file else f"token {door.control_token}"
+        screen.print(f"Control  {door.control_url}    {secret}")
+    screen.print(f"Serving  {', '.join(scenario.name for scenario in scenarios)}; Ctrl-C ends it.")

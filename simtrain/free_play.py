@@ -1,0 +1,129 @@
+"""Scenarios without a task: a world, or a captured manifest, opened for whoever connects; nothing is graded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from simtrain.assembly import assemble, load_world
+from simtrain.catalog import find
+from simtrain.documents import Document
+from simtrain.errors import InputError
+from simtrain.manifest import Manifest, ServerManifest, read_manifest
+from simtrain.registry import resolve
+from simtrain.scenario import Rubric, Scenario, ScenarioSpec
+from simtrain.schemas import validator
+from simtrain.types import JsonObject
+from simtrain.world import WorldSource
+
+PROMPT = "You are connected to a simulated environment. There is no task: look around."
+LIMITS: JsonObject = {"turns": 1_000_000, "calls": 1_000_000}
+
+_REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def free_world(name: str, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> Scenario:
+    """A world by name or file, without a task. Raises InputError."""
+    path = find("worlds", name)
+    return _free(load_world(path), path, world_models=world_models, packs=packs)
+
+
+def free_manifest(path: Path, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> Scenario:
+    """The servers of a captured manifest: what was captured of them is replayed, the rest goes down the chain.
+
+    `world_models` come after the recording; the tools that nobody answers say that they are not supported. Raises InputError.
+    """
+    source = manifest_world(read_manifest(path), path)
+    recorded: JsonObject = {
+        "use": "replay",
+        "with": {"recording": str(path.resolve()), "match": "normalised", "miss": "next"},
+    }
+    return _free(source, path, world_models=[recorded, *world_models, {"use": "embedded"}], packs=packs)
+
+
+def _free(source: WorldSource, path: Path, *, world_models: Sequence[JsonObject], packs: Sequence[str]) -> Scenario:
+    name = _REFUSED.sub("_", source.name).replace("-", "_").lower()
+    data: JsonObject = {
+        "name": name if name[:1].isalpha() else f"w_{name}",
+        "world": str(path),
+        "prompt": PROMPT,
+        "limits": LIMITS,
+        "perturbations": list(packs),
+        # A rubric must not be empty in a file; here it is emptied below, so that nothing is graded.
+        "rubric": [{"use": "tool_use"}],
+    }
+    if world_models:
+        data["world_models"] = list(world_models)
+    document = Document(path, data, {})
+    spec = document.parse(ScenarioSpec).model_copy(update={"rubric": Rubric.model_construct(graders=[])})
+    return assemble(document, spec, spec.name, source=source)
+
+
+def manifest_world(manifest: Manifest, path: Path) -> WorldSource:
+    """A world that has the tools of a manifest and answers none of them itself. Raises InputError."""
+    tools = [tool for server in manifest.servers.values() for tool in _tools(server)]
+    if not tools:
+        raise InputError("the manifest has no tools", file=path)
+    name = _REFUSED.sub("_", path.name.partition(".")[0]).replace("-", "_").lower()
+    data: JsonObject = {
+        "kind": "service",
+        "name": name if name[:1].isalpha() else f"m_{name}",
+        "schema": "",
+        "manifest": str(path.resolve()),
+        "tools": tools,
+    }
+    return cast(WorldSource, resolve("worlds", "service").load(Document(path, data, {})))  # pyright: ignore[reportFunctionMemberAccess]
+
+
+def native_name(server: str, tool: str) -> str:
+    """The name in a world of a captured tool: `server.tool`, with characters that a world refuses replaced."""
+    return f"{native_server(server)}.{_plain(tool)}"
+
+
+def native_server(server: str) -> str:
+    """The name in a world of a captured server."""
+    return _plain(server)
+
+
+def _plain(name: str) -> str:
+    plain = _REFUSED.sub("_", name)
+    return plain if plain[:1].isalpha() else f"t_{plain}"
+
+
+def _tools(server: ServerManifest) -> list[JsonObject]:
+    found: dict[str, JsonObject] = {}
+    for tool in server.tools:
+        native = native_name(server.name, cast(str, tool["name"]))
+        if native in found:
+            continue
+        found[native] = {
+            "name": native,
+            "description": tool.get("description") or tool["name"],
+            "descriptor": {key: value for key, value in tool.items() if key not in _SAID},
+            "input": _input(tool.get("inputSchema")),
+            "unbound": True,
+            "writes": not cast(JsonObject, tool.get("annotations") or {}).get("readOnlyHint", False),
+            **({"output": tool["outputSchema"]} if _is_schema(tool.get("outputSchema")) else {}),
+        }
+    return list(found.values())
+
+
+_SAID = frozenset({"description", "inputSchema", "outputSchema"})
+
+
+def _input(schema: object) -> JsonObject:
+    """The input schema of a captured tool, as a world takes it."""
+    return {"type": "object", "properties": {}, **(cast(JsonObject, schema) if _is_schema(schema) else {})}
+
+
+def _is_schema(value: object) -> bool:
+    """Whether a captured schema is one; a server may declare what no validator takes."""
+    if not isinstance(value, dict):
+        return False
+    try:
+        validator(cast(JsonObject, value))
+    except ValueError:
+        return False
+    return True

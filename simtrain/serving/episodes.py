@@ -1,0 +1,191 @@
+"""Episodes that are held open for agents outside: each with its world, its transcript and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from secrets import token_urlsafe
+from time import monotonic, perf_counter
+
+from simtrain.assembly import paradigm_of
+from simtrain.environment import Environment
+from simtrain.errors import InputError, SimulatorFault
+from simtrain.grading import grade
+from simtrain.journal import Journal
+from simtrain.mcp_wire.front import Front
+from simtrain.rollouts import brief, failure, record
+from simtrain.scenario import Episode
+from simtrain.trajectory import Stop, Trajectory
+from simtrain.types import Action, JsonObject, Message, Observation
+
+AGENT: JsonObject = {"name": "mcp"}
+"""What a trajectory says of an agent outside."""
+
+
+class EpisodeOver(SimulatorFault):
+    """The episode has ended; nothing is carried out any more."""
+
+
+class HeldEpisode:
+    """One open episode. Calls made at once are carried out one after the other, in the order they came."""
+
+    def __init__(self, name: str, episode: Episode, environment: Environment, *, token: str | None = None) -> None:
+        """`token`, when given, is the bearer token without which nobody reaches the episode."""
+        self.name = name
+        self.episode = episode
+        self.environment = environment
+        self.token = token
+        self.fronts: dict[str | None, Front] = {}
+        """The fronts that were made, by server."""
+        self.journal = Journal(environment, episode.scenario.spec.limits)
+        self.used = monotonic()
+        self.begun = datetime.now(UTC)
+        self.briefing = brief(episode, environment)
+        self._clock = perf_counter()
+        self._lock = asyncio.Lock()
+        self._closed = False
+
+    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call. Raises EpisodeOver after the end, SimulatorFault when nobody could answer."""
+        self.used = monotonic()
+        async with self._lock:
+            journal = self.journal
+            if journal.stop is not None or self._closed:
+                raise EpisodeOver(self._why())
+            number = len(self.environment.steps) + 1
+            before = number - 1
+            journal.say(Message(calls=(Action(f"call_{number}", tool, arguments),)))
+            stop = await journal.act()
+            self.used = monotonic()
+            if len(self.environment.steps) == before:
+                fault = stop is not None and stop.blame == "simulator"
+                raise (SimulatorFault if fault else EpisodeOver)(self._why())
+            return self.environment.steps[-1].observation
+
+    def _why(self) -> str:
+        stop = self.journal.stop
+        return "the episode is over" if stop is None else f"the episode is over: {stop.detail or stop.reason}"
+
+    def facts(self) -> JsonObject:
+        """What the control plane tells of the episode."""
+        stop = self.journal.stop
+        return {
+            "episode": self.name,
+            "scenario": self.episode.scenario.name,
+            "case": dict(self.episode.case),
+            "seed": self.episode.seed,
+            "attempt": self.episode.attempt,
+            "prompt": self.briefing.prompt,
+            "system": self.briefing.system,
+            "steps": len(self.environment.steps),
+            "stop": None if stop is None else stop.reason,
+            "idle": round(monotonic() - self.used, 3),
+        }
+
+    async def finish(self, answer: str | None = None, *, abstain: bool = False) -> Trajectory:
+        """End the episode and grade it: with the agent's answer where it gave one, else as it stands. The episode stays open."""
+        async with self._lock:
+            if self.journal.stop is None and answer is not None:
+                self.journal.say(Message(text=answer, answer=answer, abstain=abstain))
+        return await self.graded()
+
+    async def graded(self) -> Trajectory:
+        """The trajectory so far, graded; the episode goes on."""
+        stop = self.journal.stop or Stop("answered", detail="no answer was given")
+        scenario = self.episode.scenario
+        finished = self.environment.finished()
+        trajectory = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, AGENT)
+        try:
+            found = await grade(trajectory, scenario.grading, scenario.spec.rubric.combine, finished)
+        except Exception as error:
+            found = replace(trajectory, stop=failure(error))
+        timing: JsonObject = {
+            "started": self.begun.isoformat(timespec="milliseconds"),
+            "seconds": round(perf_counter() - self._clock, 6),
+            "steps": [round(seconds, 6) for seconds in self.journal.timings],
+        }
+        return replace(found, timing=timing)
+
+    async def close(self) -> None:
+        """Free what the episode holds; closing twice is fine."""
+        async with self._lock:
+            if not self._closed:
+                self._closed = True
+                await self.environment.__aexit__(None, None, None)
+
+
+class Episodes:
+    """All open episodes of one serving process, by name."""
+
+    def __init__(
+        self, *, on_closed: Callable[[Trajectory], None], idle: float | None = None, most: int = 10_000
+    ) -> None:
+        """`on_closed` gets the trajectory of every episode that ends; one that is unused for `idle` seconds is closed."""
+        self._on_closed = on_closed
+        self._idle = idle
+        self._most = most
+        self._held: dict[str, HeldEpisode] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self):
+        return iter(list(self._held.values()))
+
+    def find(self, name: str) -> HeldEpisode | None:
+        """The open episode of that name."""
+        return self._held.get(name)
+
+    def by_token(self, token: str) -> HeldEpisode | None:
+        """The open episode that a bearer token belongs to."""
+        return next((held for held in self._held.values() if held.token == token), None)
+
+    async def open(self, episode: Episode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
+        """Open an episode under a name (an unguessable one unless given). Raises InputError."""
+        chosen = self._free_name(name)
+        environment = paradigm_of(episode.scenario).open(episode)
+        return self._hold(HeldEpisode(chosen, episode, await environment.__aenter__(), token=token))
+
+    async def fork(self, held: HeldEpisode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
+        """An independent copy of an episode as it stands, transcript included. Raises InputError where a world model cannot be copied."""
+        chosen = self._free_name(name)
+        copy = HeldEpisode(chosen, held.episode, await held.environment.fork(), token=token)
+        copy.journal.take_over(held.journal)
+        return self._hold(copy)
+
+    def _free_name(self, name: str | None) -> str:
+        if len(self._held) >= self._most:
+            raise InputError(f"{self._most} episodes are open", remedy="close some first")
+        if name is not None and name in self._held:
+            raise InputError(f"an episode {name!r} is open already", remedy="close it first, or choose another name")
+        return name or token_urlsafe(12)
+
+    def _hold(self, held: HeldEpisode) -> HeldEpisode:
+        self._held[held.name] = held
+        return held
+
+    async def close(self, held: HeldEpisode, answer: str | None = None, *, abstain: bool = False) -> Trajectory:
+        """End, grade, hand over and free an episode."""
+        self._held.pop(held.name, None)
+        try:
+            trajectory = await held.finish(answer, abstain=abstain)
+        finally:
+            await held.close()
+        self._on_closed(trajectory)
+        return trajectory
+
+    async def close_idle(self) -> int:
+        """Close every episode that was unused for too long; the number of them."""
+        if self._idle is None:
+            return 0
+        late = [held for held in self if monotonic() - held.used > self._idle]
+        for held in late:
+            await self.close(held)
+        return len(late)
+
+    async def close_all(self) -> None:
+        """Close all episodes, as they stand."""
+        for held in self:
+            await self.close(held)

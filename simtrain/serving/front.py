@@ -1,0 +1,221 @@
+"""The MCP face of one server of one episode: greeting, lists, calls and the rest, in both protocol eras."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import cast
+
+from simtrain.courses import HANDSHAKE, MODERN, Course
+from simtrain.errors import SimulatorFault
+from simtrain.manifest import LISTED, Exchange, ServerManifest
+from simtrain.mcp_wire.front import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
+from simtrain.serving.cursors import seal, unseal
+from simtrain.serving.episodes import EpisodeOver, HeldEpisode
+from simtrain.serving.fitting import fitting
+from simtrain.serving.replaying import Conversations
+from simtrain.serving.replies import call_response
+from simtrain.serving.surface import SERVER_INFO, CapturedSurface, MadeSurface, Surface
+from simtrain.serving.wire_tools import wire_tools
+from simtrain.tape import NotRecorded, Playback, Tape
+from simtrain.types import JsonObject, JsonValue, Observation
+
+_CHANGES: dict[str, Changed] = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+}
+_ACKNOWLEDGED = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+_NEEDS = {"prompts": "prompts", "resources": "resources", "completion": "completions", "logging": "logging"}
+"""What a method's first word needs among the capabilities."""
+
+
+class EpisodeFront:
+    """Answers for one address of an episode: one server, or all of them under one roof."""
+
+    def __init__(
+        self,
+        held: HeldEpisode,
+        *,
+        server: str | None = None,
+        manifest: ServerManifest | None = None,
+        page_size: int | None = None,
+    ) -> None:
+        """`manifest` is what was captured of this server, served verbatim; lists come in pages of `page_size` where it is given."""
+        world = held.environment.finished().initial
+        self.name = server or world.name
+        self.held = held
+        self._tools = wire_tools(held.environment.tools, world.descriptors, server=server)
+        self._surface: Surface = (
+            CapturedSurface(manifest, self._tools, world.tools) if manifest else MadeSurface(self.name, self._tools)
+        )
+        self._profile: JsonObject = manifest.profile if manifest else {}
+        self._tapes = _tapes(manifest) if manifest else {}
+        self._conversations = Conversations()
+        self._page_size = page_size
+
+    def input_schema(self, tool: str) -> JsonObject | None:
+        """The input schema of a tool by its name on the wire."""
+        found = self._tools.native.get(tool)
+        return found.input_schema if found is not None else None
+
+    async def answer(self, asked: Asked, line: Line) -> JsonObject:
+        """The result of a request; in the modern era signed with who gave it. Raises WireError."""
+        result = await self._answer(asked, line)
+        if not asked.modern:
+            return result
+        meta = cast(JsonObject, result.get("_meta") or {})
+        info = cast(JsonObject, self._surface.greeting(asked).get("_meta") or {}).get(SERVER_INFO)
+        return result if info is None or SERVER_INFO in meta else {**result, "_meta": {**meta, SERVER_INFO: info}}
+
+    async def _answer(self, asked: Asked, line: Line) -> JsonObject:
+        method = asked.method
+        if method in ("initialize", "server/discover"):
+            return self._surface.greeting(asked)
+        if method == "tools/call":
+            return await self._call(asked, line)
+        self._refuse_unsupported(asked)
+        if method in LISTED:
+            return self._list(asked)
+        recorded = self._recorded(asked)
+        if recorded is not None:
+            return await self._replay(asked, line, _wire(recorded))
+        return self._unrecorded(asked)
+
+    def _recorded(self, asked: Asked) -> Exchange | None:
+        """What was recorded for a request: in the client's own era, else in the other one."""
+        own = MODERN if asked.modern else HANDSHAKE
+        for era in sorted(self._tapes, key=lambda era: era != own):
+            try:
+                return self._tapes[era].find(asked.method, asked.params)
+            except NotRecorded:
+                continue
+        return None
+
+    def _refuse_unsupported(self, asked: Asked) -> None:
+        word = asked.method.partition("/")[0]
+        known = asked.method in LISTED or asked.method in _ACKNOWLEDGED or word in _NEEDS
+        if word in ("tools", "ping") and known:
+            return
+        if not known or _NEEDS[word] not in self._surface.capabilities(asked):
+            raise self._error("unknown_method", METHOD_NOT_FOUND, "Method not found", asked.method)
+
+    def _unrecorded(self, asked: Asked) -> JsonObject:
+        method, params = asked.method, asked.params
+        if method in _ACKNOWLEDGED:
+            return {}
+        if method == "completion/complete":
+            return {"completion": {"values": [], "total": 0, "hasMore": False}}
+        if method == "resources/read":
+            uri = params.get("uri")
+            code = INVALID_PARAMS if asked.modern else -32002
+            raise self._error("missing_resource", code, f"Resource not found: {uri}", {"uri": uri})
+        if method == "prompts/get":
+            raise WireError(INVALID_PARAMS, f"Unknown prompt: {params.get('name')}")
+        raise WireError(METHOD_NOT_FOUND, "Method not found", method)
+
+    def _error(self, kind: str, code: int, message: str, data: JsonValue) -> WireError:
+        """An error in the captured server's own style: its code and, where it gave none, no data."""
+        captured = cast(JsonObject, cast(JsonObject, self._profile.get(kind) or {}).get("error") or {})
+        if not captured:
+            return WireError(code, message, data)
+        return WireError(cast(int, captured.get("code", code)), message, data if "data" in captured else None)
+
+    def _list(self, asked: Asked) -> JsonObject:
+        if self._page_size is None:
+            return self._surface.page(asked)
+        key = LISTED[asked.method]
+        items = self._surface.items(asked)
+        cursor = asked.params.get("cursor")
+        try:
+            start = 0 if cursor is None else int(unseal(str(cursor)).removeprefix(f"{asked.method} "))
+        except ValueError:
+            raise WireError(INVALID_PARAMS, "Invalid cursor") from None
+        page: JsonObject = {key: items[start : start + self._page_size]}
+        if start + self._page_size < len(items):
+            page["nextCursor"] = seal(f"{asked.method} {start + self._page_size}")
+        return page
+
+    async def _call(self, asked: Asked, line: Line) -> JsonObject:
+        name, arguments = asked.params.get("name"), asked.params.get("arguments")
+        if not isinstance(name, str) or not isinstance(arguments, dict | None):
+            raise WireError(INVALID_PARAMS, "Invalid request parameters", "")
+        if self._conversations.knows(asked):
+            return self._conversations.go_on(asked)
+        tool = self._tools.native.get(name)
+        try:
+            observation = await self.held.call(tool.name if tool else name, cast(JsonObject, arguments or {}))
+        except EpisodeOver as over:
+            return {"content": [{"type": "text", "text": str(over)}], "isError": True}
+        except SimulatorFault as fault:
+            raise WireError(INTERNAL_ERROR, "Internal error", str(fault)) from None
+        if tool is None:
+            return self._unknown_tool(name, observation)
+        response = call_response(observation)
+        if "result" in response:
+            response = {"result": fitting(response["result"], tool)}
+        if observation.wire is None:
+            return response["result"]
+        return await self._replay(asked, line, {**observation.wire, **response})
+
+    def _unknown_tool(self, name: str, observation: Observation) -> JsonObject:
+        """The error of a tool that is not there, through the channel that the captured server uses."""
+        captured = cast(JsonObject, self._profile.get("unknown_tool") or {})
+        if "error" in captured:
+            error = cast(JsonObject, captured["error"])
+            text = str(error.get("message", "")).replace(str(captured.get("tool", "\0")), name)
+            raise WireError(cast(int, error.get("code", INVALID_PARAMS)), text, error.get("data"))
+        return outcome(call_response(observation))
+
+    async def _replay(self, asked: Asked, line: Line, wire: JsonObject) -> JsonObject:
+        """A recorded reply with all that went before it: notifications, and questions to the client."""
+        for notification in cast(Sequence[JsonObject], wire.get("notifications") or ()):
+            await _say(line, notification)
+        if asked.modern:
+            begun = self._conversations.begin(asked, wire)
+            if begun is not None:
+                return begun
+        else:
+            for question in self._conversations.questions(wire):
+                await line.ask(cast(str, question["method"]), cast(JsonObject, question.get("params") or {}))
+        return outcome(wire)
+
+
+def outcome(wire: JsonObject) -> JsonObject:
+    """The result in a recorded reply. Raises WireError for a recorded error."""
+    if "error" in wire:
+        error = cast(JsonObject, wire["error"])
+        raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))
+    return cast(JsonObject, wire["result"])
+
+
+async def _say(line: Line, notification: JsonObject) -> None:
+    method = cast(str, notification.get("method", ""))
+    if method in _CHANGES:
+        await line.changed(_CHANGES[method])
+    elif method == "notifications/resources/updated":
+        await line.updated(str(cast(JsonObject, notification.get("params") or {}).get("uri", "")))
+    else:
+        await line.notify(notification)
+    await asyncio.sleep(0)
+
+
+def _tapes(manifest: ServerManifest) -> dict[str, Playback]:
+    """What was recorded in each era, from its beginning."""
+    eras = dict.fromkeys(exchange.era for exchange in manifest.exchanges)
+    return {
+        era: Tape(
+            [Course(manifest.name, tuple(item for item in manifest.exchanges if item.era == era), {})],
+            match="normalised",
+        ).play()
+        for era in eras
+    }
+
+
+def _wire(exchange: Exchange) -> JsonObject:
+    return {
+        **exchange.response,
+        "notifications": list(exchange.notifications),
+        "asks": list(exchange.asks),
+        "rounds": list(exchange.rounds),
+    }

@@ -1,0 +1,118 @@
+"""Listening on sockets: the MCP side and the control plane of a stage, each on a port of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from secrets import token_urlsafe
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from simtrain.errors import InputError
+from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
+from simtrain.serving.addresses import Addresses
+from simtrain.serving.control import Control
+from simtrain.serving.guard import LOOPBACK, HostGuard
+from simtrain.serving.stage import Stage
+
+STOPPING = 5
+"""Seconds that open connections have when serving ends."""
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where to listen and who is let in. Port 0 takes a free one; `control_port` None leaves the control plane out.
+
+    `token` is wanted of every MCP client. `hosts` are the names under which the machine may be addressed.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    control_port: int | None = 0
+    token: str | None = None
+    hosts: tuple[str, ...] = LOOPBACK
+    max_body: int = MAX_BODY
+    json_replies: bool = True
+    default: bool = True
+
+
+@dataclass(frozen=True)
+class Door:
+    """A stage that listens: the URL of its MCP side, and the control plane's with its token."""
+
+    url: str
+    control_url: str | None
+    control_token: str
+
+
+@asynccontextmanager
+async def listen(stage: Stage, options: Listening) -> AsyncGenerator[Door]:
+    """Serve a stage over HTTP while the block runs. Raises InputError for a port that cannot be had."""
+    front_socket = _bind(options.host, options.port)
+    try:
+        control_socket = None if options.control_port is None else _bind(options.host, options.control_port)
+    except InputError:
+        front_socket.close()
+        raise
+    url, token = _url(options.host, front_socket), token_urlsafe(24)
+    async with http_endpoint(json_replies=options.json_replies, max_body=options.max_body) as endpoint:
+        addresses = Addresses(
+            endpoint,
+            stage.episodes,
+            stage.fronts,
+            open_default=stage.open_default if options.default else None,
+            token=options.token,
+        )
+        async with _served(HostGuard(addresses, hosts=options.hosts), front_socket):
+            if control_socket is None:
+                yield Door(url, None, token)
+                return
+            control = Control(stage, token=token, base=url)
+            async with _served(control.app(hosts=options.hosts), control_socket):
+                yield Door(url, _url(options.host, control_socket), token)
+
+
+@asynccontextmanager
+async def _served(app: ASGIApp, listening: socket.socket) -> AsyncGenerator[None]:
+    # h11 pinned: with httptools the SDK misreads trailing white space in routing headers.
+    config = uvicorn.Config(
+        app, http="h11", log_level="error", lifespan="off", timeout_graceful_shutdown=STOPPING, access_log=False
+    )
+    server = _Server(config)
+    task = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await task
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn without its signal handlers: who serves decides what Ctrl-C means."""
+
+    def install_signal_handlers(self) -> None:
+        """Nothing: signals belong to the caller."""
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise InputError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}",
+            remedy="choose another port, or 0 for a free one",
+        ) from None
+    return bound
+
+
+def _url(host: str, bound: socket.socket) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{bound.getsockname()[1]}"

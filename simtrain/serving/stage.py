@@ -1,0 +1,144 @@
+"""A stage: the scenarios that one serving process offers, its open episodes, and the run folder that takes their trajectories."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from simtrain.assembly import paradigm_of
+from simtrain.errors import InputError, nearest
+from simtrain.lines import LineWriter, write_whole
+from simtrain.playing import RunOptions
+from simtrain.run_file import run_facts
+from simtrain.scenario import Episode, Scenario
+from simtrain.serving.addresses import DEFAULT, Fronts
+from simtrain.serving.episodes import AGENT, Episodes, HeldEpisode
+from simtrain.store import SUMMARY_FILE, RunFolder, failures_writer, part_writer, read_rows
+from simtrain.summary import summarise
+from simtrain.trajectory import Trajectory, to_line
+
+SWEEP = 1.0
+"""Seconds between two looks for idle episodes."""
+
+
+@dataclass(frozen=True)
+class StageOptions:
+    """How episodes are held. `idle` is in real seconds; None keeps them until they are closed."""
+
+    seed: int = 0
+    case: int = 0
+    idle: float | None = 1800.0
+    most: int = 10_000
+    page_size: int | None = None
+
+
+class Stage:
+    """Scenarios to be opened, and the episodes that are open."""
+
+    def __init__(self, scenarios: Sequence[Scenario], options: StageOptions, *, record: Recorder | None) -> None:
+        self.scenarios = {scenario.name: scenario for scenario in scenarios}
+        self.options = options
+        self.record = record
+        self.episodes = Episodes(on_closed=self._keep, idle=options.idle, most=options.most)
+        self.fronts = Fronts(options.page_size)
+        self._opening = asyncio.Lock()
+
+    def _keep(self, trajectory: Trajectory) -> None:
+        if self.record is not None:
+            self.record.write(trajectory)
+
+    async def open(
+        self,
+        scenario: str | None = None,
+        *,
+        case: int | None = None,
+        seed: int | None = None,
+        attempt: int = 0,
+        name: str | None = None,
+        token: str | None = None,
+    ) -> HeldEpisode:
+        """Open an episode: of the first scenario, its first case, unless said otherwise. Raises InputError."""
+        chosen = self._scenario(scenario)
+        number = self.options.case if case is None else case
+        played = episode_of(chosen, case=number, seed=self.options.seed if seed is None else seed, attempt=attempt)
+        return await self.episodes.open(played, name=name, token=token)
+
+    async def open_default(self) -> HeldEpisode:
+        """The episode at `/mcp`, opened when it is not."""
+        async with self._opening:
+            return self.episodes.find(DEFAULT) or await self.open(name=DEFAULT)
+
+    def _scenario(self, name: str | None) -> Scenario:
+        if name is None:
+            return next(iter(self.scenarios.values()))
+        if name not in self.scenarios:
+            raise InputError(f"the scenario {name!r} is not served here", remedy=nearest(name, self.scenarios))
+        return self.scenarios[name]
+
+    async def sweep(self) -> None:
+        """Close idle episodes, for ever."""
+        while True:
+            await asyncio.sleep(SWEEP)
+            await self.episodes.close_idle()
+
+
+def episode_of(scenario: Scenario, *, case: int, seed: int, attempt: int) -> Episode:
+    """One episode of a scenario, by the number of its case. Raises InputError."""
+    for number, found in enumerate(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1)):
+        if number == case:
+            return Episode(scenario, found.id, found.case, found.variant, seed, attempt)
+    raise InputError(f"{scenario.name} has no case {case}")
+
+
+class Recorder:
+    """A run folder into which served episodes are written as they end."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._kept: LineWriter = part_writer(folder.path, 0)
+        self._failures: LineWriter = failures_writer(folder.path)
+        self.written = 0
+
+    def write(self, trajectory: Trajectory) -> None:
+        """Write one trajectory; those that failed through the simulator's fault apart, as in every run."""
+        lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
+        (self._failures if lost else self._kept).write(to_line(trajectory))
+        self.written += 1
+
+    def close(self) -> None:
+        """Write the figures and give the folder free."""
+        self._kept.close()
+        self._failures.close()
+        write_whole(self._folder.path / SUMMARY_FILE, summarise(read_rows(self._folder.path)))
+        self._folder.close()
+
+
+@asynccontextmanager
+async def open_stage(
+    scenarios: Sequence[Scenario], options: StageOptions, *, out: Path | None = None
+) -> AsyncGenerator[Stage]:
+    """A stage whose episodes are closed, and whose trajectories are in `out`, at the end. Raises InputError.
+
+    Every world model is asked whether it can be reached before anything is opened.
+    """
+    for scenario in scenarios:
+        for answering in scenario.answering:
+            await answering.world_model.ready()
+        for grading in scenario.grading:
+            await grading.grader.ready()
+    recorder = None
+    if out is not None:
+        facts = run_facts(scenarios, RunOptions("mcp", seed=options.seed), AGENT, episodes=0)
+        recorder = Recorder(RunFolder.create(out, facts))
+    stage = Stage(scenarios, options, record=recorder)
+    sweeping = asyncio.create_task(stage.sweep())
+    try:
+        yield stage
+    finally:
+        sweeping.cancel()
+        await stage.episodes.close_all()
+        if recorder is not None:
+            recorder.close()

@@ -1,0 +1,143 @@
+"""What a served address says of itself: greeting, capabilities and lists; captured ones verbatim, others made from the world."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import cast
+
+from simtrain.courses import HANDSHAKE, MODERN
+from simtrain.manifest import LISTED, ServerManifest
+from simtrain.manifest import Surface as Captured
+from simtrain.mcp_wire.front import INVALID_PARAMS, Asked, WireError
+from simtrain.serving.wire_tools import WireTools
+from simtrain.types import JsonObject, ToolSpec
+from simtrain.version import VERSION
+
+SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+_MODERN_KEYS = ("resultType", "ttlMs", "cacheScope")
+
+
+class Surface(ABC):
+    """What a client can learn before it calls anything."""
+
+    @abstractmethod
+    def greeting(self, asked: Asked) -> JsonObject:
+        """The result of initialize or server/discover."""
+
+    @abstractmethod
+    def capabilities(self, asked: Asked) -> JsonObject:
+        """What the server says that it can do."""
+
+    @abstractmethod
+    def items(self, asked: Asked) -> list[JsonObject]:
+        """All items of a list."""
+
+    def page(self, asked: Asked) -> JsonObject:
+        """One page of a list. Raises WireError for a cursor that is none."""
+        if asked.params.get("cursor") is not None:
+            raise WireError(INVALID_PARAMS, "Invalid cursor")
+        return {LISTED[asked.method]: self.items(asked)}
+
+
+class MadeSurface(Surface):
+    """The surface of a world that nobody captured: its tools."""
+
+    def __init__(self, name: str, tools: WireTools) -> None:
+        self._info: JsonObject = {"name": name, "version": VERSION}
+        self._tools = tools
+
+    def capabilities(self, asked: Asked) -> JsonObject:
+        return {"tools": {}}
+
+    def greeting(self, asked: Asked) -> JsonObject:
+        if asked.modern:
+            return {
+                "supportedVersions": [MODERN],
+                "capabilities": self.capabilities(asked),
+                "_meta": {SERVER_INFO: self._info},
+            }
+        return {
+            "protocolVersion": HANDSHAKE,
+            "capabilities": self.capabilities(asked),
+            "serverInfo": self._info,
+        }
+
+    def items(self, asked: Asked) -> list[JsonObject]:
+        return list(self._tools.own.values()) if asked.method == "tools/list" else []
+
+
+class CapturedSurface(Surface):
+    """A captured surface, verbatim: the one that fits the client's era and capabilities best."""
+
+    def __init__(self, manifest: ServerManifest, tools: WireTools, captured_tools: Sequence[ToolSpec]) -> None:
+        """`tools` are offered in this episode; where one was bent, or is missing, its captured descriptor is not served."""
+        self._manifest = manifest
+        self._tools = tools
+        untouched = {tool.name: tool for tool in captured_tools}
+        self._bent = {name for name, tool in tools.native.items() if untouched.get(tool.name) != tool}
+
+    def _surface(self, asked: Asked) -> Captured:
+        return self._manifest.surface(MODERN if asked.modern else HANDSHAKE, asked.capabilities)
+
+    def capabilities(self, asked: Asked) -> JsonObject:
+        return cast(JsonObject, self._surface(asked).greeting.get("capabilities") or {})
+
+    def greeting(self, asked: Asked) -> JsonObject:
+        surface = self._surface(asked)
+        captured = surface.greeting
+        if asked.modern == (surface.era == MODERN):
+            return captured
+        instructions = {"instructions": captured["instructions"]} if "instructions" in captured else {}
+        if asked.modern:
+            return {
+                "supportedVersions": [MODERN],
+                "capabilities": captured.get("capabilities") or {},
+                **instructions,
+                "_meta": {SERVER_INFO: captured.get("serverInfo") or {"name": self._manifest.name, "version": ""}},
+            }
+        meta = cast(JsonObject, captured.get("_meta") or {})
+        return {
+            "protocolVersion": HANDSHAKE,
+            "capabilities": captured.get("capabilities") or {},
+            "serverInfo": meta.get(SERVER_INFO) or {"name": self._manifest.name, "version": ""},
+            **instructions,
+        }
+
+    def _pages(self, asked: Asked) -> Sequence[JsonObject]:
+        return self._surface(asked).lists.get(asked.method) or ({LISTED[asked.method]: []},)
+
+    def items(self, asked: Asked) -> list[JsonObject]:
+        key = LISTED[asked.method]
+        found = [item for page in self._pages(asked) for item in cast(list[JsonObject], page.get(key) or [])]
+        return self._offered(found, last=True) if key == "tools" else found
+
+    def page(self, asked: Asked) -> JsonObject:
+        pages = self._pages(asked)
+        cursor = asked.params.get("cursor")
+        number = 0
+        if cursor is not None:
+            cursors = [page.get("nextCursor") for page in pages[:-1]]
+            if cursor not in cursors:
+                raise WireError(INVALID_PARAMS, "Invalid cursor")
+            number = cursors.index(cursor) + 1
+        page = pages[number]
+        if not asked.modern and self._surface(asked).era == MODERN:
+            page = {key: value for key, value in page.items() if key not in _MODERN_KEYS}
+        if asked.method != "tools/list":
+            return page
+        captured = cast(list[JsonObject], page.get("tools") or [])
+        offered = self._offered(captured, last=number == len(pages) - 1)
+        return page if offered == captured else {**page, "tools": offered}
+
+    def _offered(self, captured: list[JsonObject], *, last: bool) -> list[JsonObject]:
+        """The captured descriptors of the tools that are offered; bent ones as they are now, tools of other names at the end."""
+        found: list[JsonObject] = []
+        for descriptor in captured:
+            name = cast(str, descriptor.get("name"))
+            if name in self._tools.native:
+                found.append({**descriptor, **self._tools.own[name]} if name in self._bent else descriptor)
+        if last:
+            known = {cast(str, tool.get("name")) for tool in self._manifest.tools}
+            found.extend(own for name, own in self._tools.own.items() if name not in known)
+        return found

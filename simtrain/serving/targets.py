@@ -1,0 +1,43 @@
+"""What can be served: scenarios, worlds and captured manifests, by name or file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from simtrain.assembly import load_scenario_file
+from simtrain.catalog import find_scenarios, names
+from simtrain.documents import read_document
+from simtrain.errors import InputError, nearest
+from simtrain.free_play import free_manifest, free_world
+from simtrain.scenario import Scenario
+from simtrain.types import JsonObject
+
+
+def load_target(name: str, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> list[Scenario]:
+    """The scenarios that a word of the command line stands for: a manifest (.json), a world, a scenario or a suite.
+
+    `world_models` answer for worlds and manifests, before the world itself; a scenario names its own. Raises InputError.
+    """
+    if name.endswith(".json"):
+        return [free_manifest(Path(name), world_models=world_models, packs=packs)]
+    if _is_world(name):
+        chain = [*world_models, {"use": "embedded"}] if world_models else []
+        return [free_world(name, world_models=chain, packs=packs)]
+    if world_models:
+        raise InputError(f"the scenario {name!r} names its own world models", remedy="change them in its file")
+    try:
+        found = find_scenarios(name)
+    except InputError as error:
+        known = [*names("worlds"), *names("scenarios")]
+        raise InputError(
+            f"there is no world, scenario or manifest {name!r}", remedy=nearest(name, known) or error.remedy
+        ) from None
+    return [load_scenario_file(path, family, packs=packs) for family, path in found.items()]
+
+
+def _is_world(name: str) -> bool:
+    """Whether a name or a file means a world; a suite of scenarios may have the name of its world."""
+    if name.endswith((".yaml", ".yml")):
+        return "kind" in read_document(Path(name)).data
+    return name in names("worlds")

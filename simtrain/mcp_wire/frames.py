@@ -37,5 +37,10 @@ def reply_body(frame: JsonObject) -> JsonObject:
     return {key: value for key, value in frame.items() if key not in ("jsonrpc", "id")}
 
 
+def members(value: JsonValue) -> JsonObject:
+    """A value that should be an object, which anything from outside may fail to be: the object, else an empty one."""
+    return cast(JsonObject, value) if isinstance(value, dict) else {}
+
+
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias, cast
+from collections.abc import Iterator
+from typing import TypeAlias
 
+from simtrain.mcp_wire.frames import members
 from simtrain.types import JsonObject, JsonValue
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -27,7 +28,7 @@ def request_headers(frame: JsonObject, version: str) -> dict[str, str]:
     """The headers that go with a request of the modern era."""
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": encode_header(str(frame["method"]))}
     member = NAMED.get(frame["method"])
-    name: JsonValue = frame.get("params", {}).get(member) if member else None
+    name = members(frame.get("params")).get(member) if member else None
     if isinstance(name, str):
         headers["Mcp-Name"] = encode_header(name)
     return headers
@@ -44,7 +45,7 @@ def mirrored(declared: ParameterHeaders, arguments: JsonValue) -> dict[str, str]
     for path, token in declared.items():
         value = arguments
         for key in path:
-            value = cast(JsonObject, value).get(key) if isinstance(value, dict) else None
+            value = members(value).get(key)
         if isinstance(value, bool):
             headers[f"Mcp-Param-{token}"] = "true" if value else "false"
         elif isinstance(value, str | int | float):
@@ -60,12 +61,11 @@ def encode_header(value: str) -> str:
 
 
 def _annotated(schema: JsonValue, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    if not isinstance(schema, dict) or len(path) > _DEEPEST:
+    fields = members(schema)
+    if not fields or len(path) > _DEEPEST:
         return
-    fields = cast(JsonObject, schema)
     token = fields.get("x-mcp-header")
     if path and isinstance(token, str) and re.fullmatch(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+", token):
         yield path, token
-    properties: Mapping[str, JsonValue] = fields["properties"] if isinstance(fields.get("properties"), dict) else {}
-    for name, inner in properties.items():
+    for name, inner in members(fields.get("properties")).items():
         yield from _annotated(inner, (*path, name))

@@ -13,7 +13,7 @@ from simtrain.errors import SimulatorFault
 from simtrain.mcp_wire.connection import KEPT_STRAYS, Broken, Limits, Received, RequestId
 from simtrain.mcp_wire.eras import VERSION_KEY
 from simtrain.mcp_wire.faults import ConnectionLost, HttpRefused, TimedOut
-from simtrain.mcp_wire.frames import decode_frames, encode_frame
+from simtrain.mcp_wire.frames import decode_frames, encode_frame, members
 from simtrain.mcp_wire.headers import request_headers
 from simtrain.mcp_wire.sse import Event, EventReader
 from simtrain.mcp_wire.targets import HttpTarget
@@ -121,7 +121,7 @@ class HttpConnection:
 
     def _headers(self, frame: JsonObject) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        meta = frame.get("params", {}).get("_meta", {})
+        meta = members(members(frame.get("params")).get("_meta"))
         if "id" in frame and "method" in frame and isinstance(meta.get(VERSION_KEY), str):
             return headers | request_headers(frame, meta[VERSION_KEY])
         return headers | self._session_headers()
@@ -217,10 +217,9 @@ class HttpConnection:
         return any("method" not in frame and frame.get("id") == request for frame in frames)
 
     def _hand_over(self, frame: JsonObject, request: RequestId | None) -> None:
-        result = frame.get("result")
-        if self._version is None and isinstance(result, dict):
+        if self._version is None:
             # Only `initialize` is answered with a version.
-            version = cast(JsonObject, result).get("protocolVersion")
+            version = members(frame.get("result")).get("protocolVersion")
             self._version = version if isinstance(version, str) and version.isprintable() else None
         self._arrived.put_nowait(Received(frame, request))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,8 +22,8 @@ class StdioTarget:
     cwd: Path | None = None
 
     def __str__(self) -> str:
-        """The program, for messages: its arguments and environment may hold secrets."""
-        return Path(self.command[0]).name
+        """Its name, for messages: its arguments and environment may hold secrets."""
+        return server_name(self)
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,40 @@ def http_target(url: str, headers: Mapping[str, str] | None = None) -> HttpTarge
         if not name or any(letter in name + value for letter in "\r\n\0"):
             raise InputError(f"the header {name!r} cannot be sent", remedy="keep names and values on one line")
     return HttpTarget(url, dict(headers or {}))
+
+
+def server_name(target: Target) -> str:
+    """A short name for a server, from its package, script or host: letters, digits, `-` and `_`.
+
+    `npx -y @modelcontextprotocol/server-memory` is `memory`, `python -m mcp_server_git` is `git`, `https://mcp.linear.app/sse` is `linear`.
+    """
+    if isinstance(target, HttpTarget):
+        host = (urlsplit(target.url).hostname or "").removeprefix("www.").removeprefix("mcp.").removeprefix("api.")
+        bare = host.rpartition(".")[0] if not host.replace(".", "").isdigit() else host
+        return _plain(bare or host)
+    words = [word for word in target.command if not word.startswith("-")]
+    if Path(target.command[0]).name in ("docker", "podman"):
+        # The image comes after options that take values.
+        words = words[-1:]
+    while len(words) > 1 and (Path(words[0]).name.rstrip("0123456789.") in _LAUNCHERS or "=" in words[0]):
+        words = words[1:]
+    parts = [part for part in words[0].split("/") if part]
+    stems = [part if part.startswith("@") else _stem(part) for part in parts]
+    telling = [name for part in stems if (name := _plain(_AFFIXES.sub("", part))) and name not in _GENERIC]
+    return telling[-1] if telling else _plain(stems[-1] if stems else "")
+
+
+_LAUNCHERS = frozenset(
+    "env npx bunx pnpm yarn npm exec dlx run node bun deno python uv uvx pipx tsx ts-node sh bash".split()  # noqa: SIM905
+)
+_GENERIC = frozenset("mcp server index main cli app dist build src bin lib __main__ stdio".split())  # noqa: SIM905
+_AFFIXES = re.compile(r"^(?:mcp[-_]server|server|mcp)[-_]|[-_](?:mcp[-_]server|server[-_]mcp|mcp|server)$")
+
+
+def _stem(part: str) -> str:
+    """A file or package name without its ending and without the version behind `@` or `:`."""
+    return re.sub(r"\.(?:m?js|cjs|ts|py|sh|exe)$", "", re.split(r"[@:]", part, maxsplit=1)[0])
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "server"

@@ -1,0 +1,193 @@
+"""Requests under way on one connection: who waits for which reply, what else arrives meanwhile, and what the server asks back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import cast
+
+from simtrain.errors import SimulatorFault
+from simtrain.mcp_wire.answers import ASKED, Answers, method_not_found
+from simtrain.mcp_wire.connection import Broken, Connection, Received, RequestId
+from simtrain.mcp_wire.faults import ConnectionLost, TimedOut
+from simtrain.mcp_wire.frames import members, reply_body
+from simtrain.mcp_wire.targets import Target
+from simtrain.types import JsonObject, JsonValue
+
+KEPT_NOTIFICATIONS = 10_000
+CANCEL_LIMIT = 1.0
+"""Seconds to tell a server that nobody waits any more; it may be past listening."""
+
+
+@dataclass
+class Waiting:
+    """A request under way, and what arrived for it: notifications, and the server's questions with our answers."""
+
+    reply: asyncio.Future[JsonObject] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    token: JsonValue = None
+    notifications: list[JsonObject] = field(default_factory=list[JsonObject])
+    asks: list[JsonObject] = field(default_factory=list[JsonObject])
+
+
+class Traffic:
+    """What goes over one connection. `run` must be running for anything to arrive.
+
+    `notifications` holds what the server said unasked, oldest first, and forgets beyond KEPT_NOTIFICATIONS. `unmatched` counts replies
+    that nobody waited for.
+    """
+
+    def __init__(self, target: Target, connection: Connection, *, capabilities: JsonObject, answers: Answers) -> None:
+        self.notifications: deque[JsonObject] = deque(maxlen=KEPT_NOTIFICATIONS)
+        self.unmatched = 0
+        self._target = target
+        self._connection = connection
+        self._capabilities = capabilities
+        self._answers = answers
+        self._ids = count(1)
+        self._waiting: dict[RequestId, Waiting] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+        self._news = asyncio.Event()
+        self._lost: SimulatorFault | None = None
+
+    def next_id(self) -> int:
+        """An id that no request of this connection had."""
+        return next(self._ids)
+
+    async def ask(self, frame: JsonObject, waiting: Waiting, headers: Mapping[str, str]) -> JsonObject:
+        """Send a request and wait for `{"result": ...}` or `{"error": ...}`. Raises ConnectionLost, HttpRefused, TimedOut."""
+        if self._lost is not None:
+            raise self._lost
+        request = cast(RequestId, frame["id"])
+        self._waiting[request] = waiting
+        try:
+            await self._connection.send(frame, headers=headers)
+            return await waiting.reply
+        except asyncio.CancelledError:
+            # The handshake itself must not be cancelled, says the specification.
+            if frame["method"] != "initialize":
+                await self._give_up(request)
+            raise
+        finally:
+            self._waiting.pop(request, None)
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        """What this client says to a request of the server; what it has not declared it refuses."""
+        if method == "ping":
+            return {"result": {}}
+        if method in ASKED and ASKED[method] not in self._capabilities:
+            return method_not_found(method)
+        return await self._answers(method, params)
+
+    async def heard(self, method: str) -> JsonObject:
+        """The oldest notification of this method, taken out of `notifications`; waits for one. Raises ConnectionLost."""
+        while True:
+            for notification in self.notifications:
+                if notification["method"] == method:
+                    self.notifications.remove(notification)
+                    return notification
+            if self._lost is not None:
+                raise self._lost
+            self._news.clear()
+            await self._news.wait()
+
+    async def quiet(self, seconds: float) -> None:
+        """Wait until nothing has arrived for so long; at most ten times as long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds * 10):
+                while self._lost is None:
+                    self._news.clear()
+                    try:
+                        async with asyncio.timeout(seconds):
+                            await self._news.wait()
+                    except TimeoutError:
+                        return
+
+    async def run(self) -> None:
+        """Take in what arrives until the connection ends."""
+        try:
+            while True:
+                received = await self._connection.receive()
+                if isinstance(received, Broken):
+                    self._fail(received.request, received.fault)
+                else:
+                    self._take(received)
+                self._news.set()
+        except SimulatorFault as fault:
+            self._lost = fault
+            for request in list(self._waiting):
+                self._fail(request, fault)
+            self._news.set()
+        finally:
+            for task in self._answering:
+                task.cancel()
+
+    async def _give_up(self, request: RequestId) -> None:
+        self._waiting.pop(request, None)
+        with contextlib.suppress(SimulatorFault, TimeoutError):
+            async with asyncio.timeout(CANCEL_LIMIT):
+                await self._connection.cancel(request)
+
+    def _take(self, received: Received) -> None:
+        frame = received.frame
+        if not isinstance(frame.get("method"), str):
+            self._reply(received)
+            return
+        waiting = self._concerned(received)
+        if "id" in frame:
+            task = asyncio.create_task(self._answer_back(frame, waiting))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+            return
+        notification = {key: value for key, value in frame.items() if key != "jsonrpc"}
+        self.notifications.append(notification)
+        if waiting is not None:
+            waiting.notifications.append(notification)
+
+    def _reply(self, received: Received) -> None:
+        frame = received.frame
+        identity: JsonValue = frame.get("id")
+        if identity is None and received.request is not None:
+            # A server that could not read a request answers with a null id; over HTTP it is known whom it means.
+            identity = received.request
+        waiting = self._waiting.get(identity) if isinstance(identity, int | str) else None
+        if waiting is None or waiting.reply.done():
+            self.unmatched += 1
+        elif "result" in frame or "error" in frame:
+            waiting.reply.set_result(reply_body(frame))
+        else:
+            waiting.reply.set_exception(ConnectionLost(f"{self._target} answered with neither a result nor an error"))
+
+    def _concerned(self, received: Received) -> Waiting | None:
+        """The request that something belongs to: by its stream, by its progress token, or because there is no other."""
+        if received.request is not None:
+            return self._waiting.get(received.request)
+        token = members(received.frame.get("params")).get("progressToken")
+        if token is not None:
+            return next((waiting for waiting in self._waiting.values() if waiting.token == token), None)
+        return next(iter(self._waiting.values())) if len(self._waiting) == 1 else None
+
+    async def _answer_back(self, frame: JsonObject, waiting: Waiting | None) -> None:
+        method, params = str(frame["method"]), members(frame.get("params"))
+        answer = await self.answer(method, params)
+        if waiting is not None:
+            waiting.asks.append({"method": method, "params": params, "answer": answer})
+        with contextlib.suppress(SimulatorFault):
+            await self._connection.send({"jsonrpc": "2.0", "id": frame["id"], **answer})
+
+    def _fail(self, request: RequestId, fault: SimulatorFault) -> None:
+        waiting = self._waiting.get(request)
+        if waiting is not None and not waiting.reply.done():
+            waiting.reply.set_exception(fault)
+
+    def silence(self, method: str, limit: float) -> TimedOut:
+        """The fault for a request that was not answered in time, with what may explain it."""
+        parts = [f"{self._target} did not answer {method} within {limit:g} s"]
+        if self.unmatched:
+            parts.append(f"{self.unmatched} of its answers had an id that nobody waits for")
+        if words := self._connection.last_words():
+            parts.append(words)
+        return TimedOut("; ".join(parts))

@@ -61,8 +61,13 @@ class Bench(Protocol):
 class LiveBench:
     """A server started from a command, or reached by URL."""
 
-    def __init__(self, command: str, *, subject: Subject, world: World, root: Path, timeout: float) -> None:
-        """Raises InputError for a command that lacks one of the subject's placeholders, or has another."""
+    def __init__(
+        self, command: str, *, subject: Subject, world: World, root: Path, timeout: float, losses: list[str]
+    ) -> None:
+        """`losses` keeps, for all benches of a verification, why servers were lost.
+
+        Raises InputError for a command that lacks one of the subject's placeholders, or has another.
+        """
         self.root = root
         self._subject = subject
         self._world = world
@@ -70,16 +75,15 @@ class LiveBench:
         self._target = _target(command, subject, root)
         self._client: Client | None = None
         self._stack = AsyncExitStack()
-        self._lost = 0
-        self._why = ""
+        self._losses = losses
 
     async def fresh(self, sequence: int) -> None:
         """Empty the root, write the initial state, and start the server where it does not run or must not run on.
 
         Raises SimulatorFault for a server that was lost in MOST_LOST sequences, since every further one may cost as long a wait.
         """
-        if self._lost == MOST_LOST:
-            raise SimulatorFault(f"the real server was lost in {self._lost} sequences, at last: {self._why}")
+        if len(self._losses) >= MOST_LOST:
+            raise SimulatorFault(f"the real server was lost in {MOST_LOST} sequences, at last: {self._losses[-1]}")
         if self._subject.restart:
             await self.close()
         await asyncio.to_thread(self._lay_out)
@@ -102,7 +106,7 @@ class LiveBench:
             exchange = await self._client.request("tools/call", {"name": tool, "arguments": arguments})
         except SimulatorFault as fault:
             await self.close()
-            self._lost, self._why = self._lost + 1, str(fault)
+            self._losses.append(str(fault))
             return Answered(self._unanswered(), begun, time())
         return Answered(exchange.response, begun, time())
 
@@ -112,7 +116,7 @@ class LiveBench:
         await self._stack.aclose()
 
     def _unanswered(self) -> JsonObject:
-        return {"error": {"code": UNANSWERED, "message": f"no answer: {self._why}"}}
+        return {"error": {"code": UNANSWERED, "message": f"no answer: {self._losses[-1]}"}}
 
     def _lay_out(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)

@@ -48,9 +48,17 @@ async def verify(
         # Real servers resolve symbolic links before they name a path.
         base = Path(folder).resolve()
 
+        losses: list[str] = []
+
         def bench(number: int) -> LiveBench:
-            root = base / f"w{number}"
-            return LiveBench(command, subject=subject, world=stand_in.world, root=root, timeout=options.timeout)
+            return LiveBench(
+                command,
+                subject=subject,
+                world=stand_in.world,
+                root=base / f"w{number}",
+                timeout=options.timeout,
+                losses=losses,
+            )
 
         schemas = await _schemas(bench(0), stand_in)
         return await play(stand_in, subject, schemas, options, bench=bench, on_call=on_call)

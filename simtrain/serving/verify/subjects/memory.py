@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from simtrain.serving.verify.draw import Draw, Past
 from simtrain.serving.verify.subject import Call, Subject, makes
@@ -20,7 +21,7 @@ RELATIONS = 'select source as "from", target as "to", type as "relationType" fro
 class Memory(Subject):
     """Kinds of values: `entity` a name, `observation` a (name, text), `relation` as the server writes it, `word` of a text."""
 
-    weights = {"read_graph": 0.3, "create_entities": 1.4, "create_relations": 1.2}
+    weights: ClassVar[Mapping[str, float]] = {"read_graph": 0.3, "create_entities": 1.4, "create_relations": 1.2}
 
     def environment(self, root: Path) -> Mapping[str, str]:
         """The file that holds the graph."""

@@ -1,0 +1,298 @@
+"""Verification: the same calls on a real server and on its stand-in, compared strictly, with figures that tell the truth."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from notes_server import ID, SCHEMAS, WORLD
+
+from simtrain.errors import InputError
+from simtrain.seeding import Stream
+from simtrain.serving.verify.comparison import difference
+from simtrain.serving.verify.draw import Draw, NothingToDraw, Past
+from simtrain.serving.verify.findings import Findings, Thresholds
+from simtrain.serving.verify.pairing import Pairing
+from simtrain.serving.verify.plan import SEQUENCE, UNKNOWN_TOOL, deal
+from simtrain.serving.verify.playing import Options, verify
+from simtrain.serving.verify.report import facts, write
+from simtrain.serving.verify.stand_in import stand_in
+from simtrain.serving.verify.subject import Subject, makes
+from simtrain.serving.verify.subjects import subject_of
+from simtrain.types import JsonObject
+
+UUIDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|N\d{3}")
+ONE, OTHER = "6f1d7c1e-0b7a-4c8e-9d35-0e6f1f2a3b4c", "00000000-0000-4000-8000-000000000000"
+REAL = shlex.join([sys.executable, str(Path(__file__).with_name("notes_server.py"))])
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.yaml"
+    path.write_text(WORLD)
+    return path
+
+
+async def findings_of(world: Path, command: str = REAL, *, calls: int = 120, seed: int = 0, **options: Any) -> Findings:
+    own = stand_in(str(world))
+    chosen = Options(calls, seed, pairs=(re.compile(ID),), **options)
+    return await verify(own, subject_of(own.name), command, chosen)
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "simtrain", "verify", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def said(text: str, **more: Any) -> JsonObject:
+    return {"result": {"content": [{"type": "text", "text": text}], **more}}
+
+
+# What agrees
+
+
+async def test_a_world_that_does_what_the_server_does_agrees_on_every_call(notes: Path) -> None:
+    findings = await findings_of(notes)
+    assert findings.divergences() == []
+    assert findings.total.agreement == 1.0
+    assert set(findings.tools()) == {*SCHEMAS, UNKNOWN_TOOL}
+    assert findings.total.accepted > 40
+    assert findings.total.stateful > 40
+
+
+@pytest.mark.parametrize(
+    ("tool", "right", "wrong"),
+    [
+        ("add", "select id, text, created from notes", "select id, text from notes"),
+        ("get", "No note {{ id }}.", "There is no note {{ id }}."),
+        ("edit", "set text = :text where", "set text = upper(:text) where"),
+        ("remove", "delete from notes where id = :id", "delete from notes where id > :id"),
+        ("list", "order by rowid", "order by rowid desc"),
+    ],
+)  # fmt: skip
+async def test_a_tool_that_answers_otherwise_loses_agreement(tool: str, right: str, wrong: str, tmp_path: Path) -> None:
+    start, end = WORLD.index(f"- name: {tool}\n"), WORLD.find("- name:", WORLD.index(f"- name: {tool}\n") + 1)
+    end = end if end > 0 else len(WORLD)
+    assert right in WORLD[start:end]
+    broken = tmp_path / "notes.yaml"
+    broken.write_text(WORLD[:start] + WORLD[start:end].replace(right, wrong) + WORLD[end:])
+    findings = await findings_of(broken)
+    assert findings.tools()[tool].agreement < 1.0
+    assert any(divergence["tool"] == tool for divergence in findings.divergences())
+
+
+async def test_a_divergence_says_what_was_called_before_and_what_both_sides_answered(tmp_path: Path) -> None:
+    broken = tmp_path / "notes.yaml"
+    broken.write_text(WORLD.replace("order by rowid", "order by rowid desc"))
+    findings = await findings_of(broken)
+    found = next(item for item in findings.divergences() if item["tool"] == "list")
+    assert found["problem"].startswith("content[0].text")
+    assert len(found["before"]) == found["index"]
+    assert (
+        found["real"]["result"]["structuredContent"]["count"]
+        == found["stand_in"]["result"]["structuredContent"]["count"]
+    )
+    # Both are told in the stand-in's terms.
+    assert {note["id"][0] for note in found["real"]["result"]["structuredContent"]["notes"]} == {"N"}
+
+
+async def test_the_same_seed_makes_the_same_calls_whatever_runs_at_once(notes: Path) -> None:
+    one = await findings_of(notes, parallel=1)
+    other = await findings_of(notes, parallel=3)
+    assert [outcome.call for outcome in one.outcomes] == [outcome.call for outcome in other.outcomes]
+    different = await findings_of(notes, seed=1)
+    assert [outcome.call for outcome in one.outcomes] != [outcome.call for outcome in different.outcomes]
+
+
+# Comparison
+
+
+def test_an_absent_is_error_is_a_false_one() -> None:
+    assert difference(said("x", isError=False), said("x"), Pairing({}, {})) is None
+
+
+@pytest.mark.parametrize(
+    ("real", "own", "place"),
+    [
+        (said("x", isError=True), said("x"), "channel"),
+        ({"error": {"code": -32602, "message": "x"}}, said("x", isError=True), "channel"),
+        ({"error": {"code": -32602, "message": "x"}}, {"error": {"code": -32603, "message": "x"}}, "error.code"),
+        ({"error": {"code": -32602, "message": "x"}}, {"error": {"code": -32602, "message": "y"}}, "error.message"),
+        (said("x"), said("x "), "content[0].text"),
+        (said("x"), said("x", structuredContent={}), "structuredContent"),
+        (said("x", structuredContent={"a": 1}), said("x", structuredContent={"a": 2}), "structuredContent.a"),
+        (said("x", structuredContent={"a": 1}), said("x", structuredContent={"a": True}), "structuredContent.a"),
+        (said("x", structuredContent={"a": 1}), said("x", structuredContent={"a": 1, "b": 1}), "structuredContent.b"),
+        (said("x", structuredContent={"a": [1]}), said("x", structuredContent={"a": [1, 1]}), "structuredContent.a"),
+        (said("3 of 7 files"), said("3 of 8 files"), "content[0].text"),
+        ({"result": {"content": []}}, said("x"), "content"),
+    ],
+)
+def test_every_difference_has_a_place(real: JsonObject, own: JsonObject, place: str) -> None:
+    assert (difference(real, own, Pairing({}, {"id": UUIDS})) or "").startswith(place)
+
+
+def test_ids_are_paired_once_and_for_all() -> None:
+    pairing = Pairing({}, {"id": UUIDS})
+    assert difference(said(f"made {ONE}"), said("made N001"), pairing) is None
+    assert difference(said(f"made {OTHER}"), said("made N002"), pairing) is None
+    assert difference(said(f"{ONE} and {OTHER}"), said("N001 and N002"), pairing) is None
+    assert difference(said(f"{ONE} and {OTHER}"), said("N002 and N001"), pairing) is not None
+    assert difference(said("made 11111111-0000-4000-8000-000000000000"), said("made N001"), pairing) is not None
+    assert pairing.for_real({"id": "N001"}) == {"id": ONE}
+    assert pairing.from_real({"id": OTHER}) == {"id": "N002"}
+
+
+def test_what_is_no_token_is_never_paired() -> None:
+    pairing = Pairing({}, {"id": UUIDS})
+    assert not pairing.same_text(f"{ONE}: 3 items", "N001: 4 items")
+    assert not pairing.same_text("a note", "N001")
+    assert pairing.for_real("N001") == "N001"
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30))
+def test_a_pairing_is_always_one_to_one(pairs: list[tuple[int, int]]) -> None:
+    pairing = Pairing({}, {"id": re.compile(r"[rs]\d")})
+    met: set[tuple[int, int]] = set()
+    for real, own in pairs:
+        if pairing.same_text(f"id r{real}", f"id s{own}"):
+            met.add((real, own))
+    assert len({real for real, _ in met}) == len(met) == len({own for _, own in met})
+
+
+def test_roots_are_translated_both_ways_and_nothing_else_is() -> None:
+    pairing = Pairing({"/files": "/tmp/x/w1/files"}, {})
+    assert pairing.for_real({"path": "/files/a.txt"}) == {"path": "/tmp/x/w1/files/a.txt"}
+    assert pairing.from_real({"/tmp/x/w1/files/a.txt": ["/tmp/x/w1/files"]}) == {"/files/a.txt": ["/files"]}
+    assert pairing.same_text("read /tmp/x/w1/files/a.txt", "read /files/a.txt")
+    assert not pairing.same_text("read /tmp/x/w1/files/a.txt", "read /files/b.txt")
+
+
+# The plan
+
+
+@given(st.integers(1, 20), st.integers(200, 2000), st.integers(0, 3))
+def test_every_tool_has_its_share_and_no_call_is_lost(tools: int, calls: int, seed: int) -> None:
+    class Weighted(Subject):
+        weights = {"t0": 9.0, "t1": 0.1}  # noqa: RUF012
+
+    names = [f"t{number}" for number in range(tools)]
+    plan = deal(names, Weighted(), calls=calls, seed=seed)
+    dealt = [tool for sequence in plan for tool in sequence]
+    assert len(dealt) == calls
+    assert all(len(sequence) == SEQUENCE for sequence in plan[:-1])
+    assert all(dealt.count(name) >= 0.03 * calls for name in names)
+
+
+def test_a_draw_from_what_earlier_calls_established_is_marked() -> None:
+    past = Past({"file": ["a"]})
+    draw = Draw(Stream(1), past)
+    assert draw.existing("file") == "a"
+    assert not draw.stateful
+    past.note("file", "b")
+    assert draw.earlier("file") == "b"
+    assert draw.stateful
+    past.drop("file", "a", "b")
+    with pytest.raises(NothingToDraw):
+        draw.existing("file")
+    assert Draw(Stream(1), past).gone("file") in ("a", "b")
+
+
+async def test_a_subject_lays_out_the_world_and_makes_its_own_calls(tmp_path: Path, notes: Path) -> None:
+    class Written(Subject):
+        restart = True
+
+        @makes("get", "valid")
+        @makes("remove", "valid")
+        def one(self, draw: Draw) -> JsonObject:
+            return {"id": draw.earlier("id")}
+
+        def learn(self, past: Past, call: Any, reply: JsonObject) -> None:
+            if call.tool == "add":
+                past.note("id", reply["structuredContent"]["id"])
+
+        def lay_out(self, world: Any, root: Path) -> None:
+            (root / "marker").write_text(world.name)
+
+        def placeholders(self, root: Path) -> dict[str, str]:
+            return {"place": str(root / "marker")}
+
+    program = tmp_path / "placed.py"
+    program.write_text(
+        "import pathlib, sys, notes_server\nassert pathlib.Path(sys.argv[1]).read_text() == 'notes'\nnotes_server.main()"
+    )
+    placed = f"{shlex.quote(sys.executable)} {program} {{place}}"
+    options = Options(100, pairs=(re.compile(ID),))
+    command = f"/usr/bin/env PYTHONPATH={Path(__file__).parent} {placed}"
+    findings = await verify(stand_in(str(notes)), Written(), command, options)
+    assert findings.total.agreement == 1.0
+    assert findings.tools()["get"].stateful >= 5
+    with pytest.raises(InputError, match=r"does not contain \{place\}"):
+        await verify(stand_in(str(notes)), Written(), REAL, options)
+
+
+# The report and the command
+
+
+async def test_thresholds_decide(tmp_path: Path) -> None:
+    broken = tmp_path / "notes.yaml"
+    broken.write_text(WORLD.replace("order by rowid", "order by rowid desc"))
+    findings = await findings_of(broken, calls=60)
+    assert findings.below(Thresholds(0.0, 0.0)) == []
+    problems = findings.below(Thresholds(1.0, 1.0))
+    assert problems[0].startswith("overall")
+    assert any(problem.startswith("list") for problem in problems)
+
+
+def test_the_command_reports_and_ends_as_it_found(notes: Path, tmp_path: Path) -> None:
+    words = (notes, "--against", REAL, "--calls", "60", "--pair", ID)
+    done = run(*words, "--json", "--out", tmp_path / "r.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert report["total"]["agreement"] == 1.0
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    notes.write_text(WORLD.replace("No note", "Not a note"))
+    done = run(*words, "--per-tool", "1", "--out", tmp_path / "r.json")
+    assert done.returncode == 1
+    assert "error: " in done.stderr
+    assert "get" in done.stdout
+    assert json.loads((tmp_path / "r.json").read_text())["divergences"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("--against", "no-such-program"), 2, "no-such-program"),
+        (("--against", f"{REAL} toolless"), 2, "offers no tools"),
+        (("--against", f"{REAL} {{root}}"), 2, "unknown placeholder {root}"),
+        (("--against", REAL, "--pair", "("), 2, "--pair"),
+        (("--against", REAL, "--out", "report.txt"), 2, "report.txt"),
+        (("--against", f"{REAL} dies"), 1, "out of ink"),
+        (("--against", f"{REAL} silent", "--timeout", "0.2", "--parallel", "4"), 1, "within 0.2 s"),
+    ],
+)
+def test_what_cannot_be_verified_ends_in_one_line(words: tuple[str, ...], code: int, told: str, notes: Path) -> None:
+    done = run(notes, *words, "--calls", "400")
+    assert done.returncode == code
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert told in last
+    assert "Traceback" not in done.stderr
+
+
+async def test_nothing_of_a_reply_becomes_markup(tmp_path: Path) -> None:
+    world = tmp_path / "notes.yaml"
+    world.write_text(WORLD.replace("No note {{ id }}.", "<script>alert(1)</script>"))
+    report = facts(await findings_of(world, calls=60), Thresholds())
+    write(report, tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script" not in page

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isinf
 from pathlib import Path
@@ -32,6 +34,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"[-+]?(0|[1-9]\d*)")
 _FLOAT = re.compile(r"[-+]?((0|[1-9]\d*)?\.\d+|(0|[1-9]\d*)\.|(0|[1-9]\d*)(\.\d*)?[eE][-+]?\d+)")
+_PARTS = re.compile(r"[^.\[\]]+")
 # What plain values are taken for; whatever else stands in a file was written as a tag.
 _PLAIN = ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "value", "merge")
 _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _PLAIN)
@@ -57,6 +60,15 @@ class Document:
     def relocate(self, error: InputError, place: Place) -> InputError:
         """`error` with this file, line and place where it had none."""
         return error.at(file=self.path, line=self.line(place), place=name_place(place))
+
+    @contextmanager
+    def at(self, place: Place) -> Generator[None]:
+        """A block whose InputErrors stand at this place of the file, or at the part of it that they name."""
+        try:
+            yield
+        except InputError as error:
+            inner = tuple(int(part) if part.isdigit() else part for part in _PARTS.findall(error.place or ""))
+            raise self.relocate(InputError(error.problem, remedy=error.remedy), (*place, *inner)) from None
 
     def parse(self, model: type[ModelT], data: JsonObject | None = None, place: Place = ()) -> ModelT:
         """The data (or a part of it, at `place`) as `model`. Raises InputError for the first thing that is wrong."""

@@ -19,13 +19,14 @@ class Reply:
     """A reply whose text is not simply its structured content written as JSON.
 
     `blocks` are MCP content blocks (images, audio, resources) that stand in the place of the text block. `is_error` marks an
-    error reply that keeps what the call did; raise ToolError to undo it.
+    error reply that keeps what the call did; raise ToolError to undo it. `updated` are the URIs of resources that the call changed.
     """
 
     text: str
     structured: JsonObject | None = None
     is_error: bool = False
     blocks: tuple[JsonObject, ...] = ()
+    updated: tuple[str, ...] = ()
 
 
 class HandlerContext(Protocol):

@@ -35,6 +35,14 @@ class ErrorStyle:
     arguments: str = "plain"
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A resource, a template of resources, or a prompt: its MCP descriptor, and the server that offers it (empty: the only one)."""
+
+    server: str
+    descriptor: JsonObject
+
+
 class WorldState(ABC):
     """A world open for one episode. It changes only through `answer`, `execute` and `partial`; `close` frees it."""
 
@@ -76,6 +84,14 @@ class WorldState(ABC):
     def describe(self) -> str:
         """The present state in a few lines of text, for the prompt of a language world model."""
 
+    def read_resource(self, uri: str, *, server: str = "") -> JsonObject | None:
+        """The MCP ReadResourceResult of a resource; None where there is none. Raises SimulatorFault."""
+        return None
+
+    def fill_prompt(self, name: str, arguments: JsonObject, *, server: str = "") -> JsonObject | None:
+        """The MCP GetPromptResult of a prompt; None where there is none. Raises ToolError for arguments that do not fit."""
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Free what the state holds; closing twice is fine."""
@@ -94,6 +110,8 @@ class World(ABC):
     """Tool name -> what its MCP descriptor says beyond the ToolSpec: title, annotations, icons, _meta."""
     manifest: Path | None
     """The manifest whose surface is served verbatim, where the world names one."""
+    resources: tuple[Offer, ...] = ()
+    prompts: tuple[Offer, ...] = ()
 
     @abstractmethod
     def open(self, changes: Changes | None = None) -> WorldState:

@@ -8,6 +8,7 @@ from typing import cast
 
 from simtrain.courses import HANDSHAKE, MODERN, Course
 from simtrain.errors import SimulatorFault
+from simtrain.handler import ToolError
 from simtrain.manifest import LISTED, Exchange, ServerManifest
 from simtrain.mcp_wire.front import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
 from simtrain.serving.cursors import seal, unseal
@@ -45,9 +46,17 @@ class EpisodeFront:
         world = held.environment.finished().initial
         self.name = server or world.name
         self.held = held
+        self._server = server or ""
         self._tools = wire_tools(held.environment.tools, world.descriptors, server=server)
         self._surface: Surface = (
-            CapturedSurface(manifest, self._tools, world.tools) if manifest else MadeSurface(self.name, self._tools)
+            CapturedSurface(manifest, self._tools, world.tools)
+            if manifest
+            else MadeSurface(
+                self.name,
+                self._tools,
+                resources=[offer for offer in world.resources if server is None or offer.server in ("", server)],
+                prompts=[offer for offer in world.prompts if server is None or offer.server in ("", server)],
+            )
         )
         self._profile: JsonObject = manifest.profile if manifest else {}
         self._tapes = _tapes(manifest) if manifest else {}
@@ -107,12 +116,26 @@ class EpisodeFront:
         if method == "completion/complete":
             return {"completion": {"values": [], "total": 0, "hasMore": False}}
         if method == "resources/read":
-            uri = params.get("uri")
+            return self._resource(asked, str(params.get("uri")))
+        if method == "prompts/get":
+            return self._prompt(str(params.get("name")), cast(JsonObject, params.get("arguments") or {}))
+        raise WireError(METHOD_NOT_FOUND, "Method not found", method)
+
+    def _resource(self, asked: Asked, uri: str) -> JsonObject:
+        found = self.held.environment.finished().final.read_resource(uri, server=self._server)
+        if found is None:
             code = INVALID_PARAMS if asked.modern else -32002
             raise self._error("missing_resource", code, f"Resource not found: {uri}", {"uri": uri})
-        if method == "prompts/get":
-            raise WireError(INVALID_PARAMS, f"Unknown prompt: {params.get('name')}")
-        raise WireError(METHOD_NOT_FOUND, "Method not found", method)
+        return found
+
+    def _prompt(self, name: str, arguments: JsonObject) -> JsonObject:
+        try:
+            found = self.held.environment.finished().final.fill_prompt(name, arguments, server=self._server)
+        except ToolError as error:
+            raise WireError(INVALID_PARAMS, str(error)) from None
+        if found is None:
+            raise WireError(INVALID_PARAMS, f"Unknown prompt: {name}")
+        return found
 
     def _error(self, kind: str, code: int, message: str, data: JsonValue) -> WireError:
         """An error in the captured server's own style: its code and, where it gave none, no data."""

@@ -13,6 +13,7 @@ from simtrain.mcp_wire.front import INVALID_PARAMS, Asked, WireError
 from simtrain.serving.wire_tools import WireTools
 from simtrain.types import JsonObject, ToolSpec
 from simtrain.version import VERSION
+from simtrain.world import Offer
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _MODERN_KEYS = ("resultType", "ttlMs", "cacheScope")
@@ -41,14 +42,24 @@ class Surface(ABC):
 
 
 class MadeSurface(Surface):
-    """The surface of a world that nobody captured: its tools."""
+    """The surface of a world that nobody captured: its tools, resources and prompts."""
 
-    def __init__(self, name: str, tools: WireTools) -> None:
+    def __init__(self, name: str, tools: WireTools, *, resources: Sequence[Offer], prompts: Sequence[Offer]) -> None:
         self._info: JsonObject = {"name": name, "version": VERSION}
-        self._tools = tools
+        self._items: dict[str, list[JsonObject]] = {
+            "tools/list": list(tools.own.values()),
+            "resources/list": [offer.descriptor for offer in resources if "uri" in offer.descriptor],
+            "resources/templates/list": [offer.descriptor for offer in resources if "uriTemplate" in offer.descriptor],
+            "prompts/list": [offer.descriptor for offer in prompts],
+        }
+        self._capabilities: JsonObject = {"tools": {}}
+        if resources:
+            self._capabilities["resources"] = {"subscribe": True}
+        if prompts:
+            self._capabilities["prompts"] = {}
 
     def capabilities(self, asked: Asked) -> JsonObject:
-        return {"tools": {}}
+        return self._capabilities
 
     def greeting(self, asked: Asked) -> JsonObject:
         if asked.modern:
@@ -64,7 +75,7 @@ class MadeSurface(Surface):
         }
 
     def items(self, asked: Asked) -> list[JsonObject]:
-        return list(self._tools.own.values()) if asked.method == "tools/list" else []
+        return self._items[asked.method]
 
 
 class CapturedSurface(Surface):

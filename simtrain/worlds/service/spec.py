@@ -172,6 +172,38 @@ class ToolSource(_Spec):
     errors: dict[Constraint, _ConstraintText] = Field(default_factory=dict[Constraint, str])
 
 
+class ResourceSource(_Spec):
+    """A resource of a server, or a template of them: `{variables}` in its URI are parameters of `read`, one SELECT for its text."""
+
+    uri: str = Field(min_length=1)
+    name: str = Field(min_length=1)
+    server: str = ""
+    mime_type: str | None = None
+    read: str | None = None
+    handler: str | None = None
+    descriptor: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class PromptArgument(_Spec):
+    """An argument of a prompt; always text."""
+
+    name: Name
+    description: str = ""
+    required: bool = False
+
+
+class PromptSource(_Spec):
+    """A prompt of a server: a text with its arguments filled in, or a handler that returns the MCP result."""
+
+    name: str = Field(min_length=1)
+    server: str = ""
+    description: str = ""
+    arguments: list[PromptArgument] = Field(default_factory=list[PromptArgument])
+    text: str | None = None
+    handler: str | None = None
+    descriptor: dict[str, JsonValue] = Field(default_factory=dict)
+
+
 class ServiceSpec(_Spec):
     """A service world: schema, rows, tools."""
 
@@ -190,6 +222,8 @@ class ServiceSpec(_Spec):
     )
     errors: ErrorTexts = ErrorTexts()
     tools: list[ToolSource] = Field(min_length=1)
+    resources: list[ResourceSource] = Field(default_factory=list[ResourceSource])
+    prompts: list[PromptSource] = Field(default_factory=list[PromptSource])
 
     @classmethod
     def load(cls, document: Document) -> ServiceSource:

@@ -110,19 +110,19 @@ class Tool:
         """Prepare every statement. Raises InputError for SQL that does not compile, reaches too far, or names what nobody binds."""
         known = {*self._defaults, "now", "today"}
         for name, sql in self._lets:
-            _prepare(database, sql, known, Mode.READ, f"let.{name}")
+            prepare_sql(database, sql, known, Mode.READ, f"let.{name}")
             known.add(name)
         for index, (_, sql, _, text) in enumerate(self._refusals):
-            _prepare(database, sql, known, Mode.READ, f"refuse[{index}]")
+            prepare_sql(database, sql, known, Mode.READ, f"refuse[{index}]")
             _check_names(text, known, f"refuse[{index}].error")
         known |= {name for name, _ in self._ids}
         for index, sql in enumerate(self._writes):
-            _prepare(database, sql, known, Mode.WRITE, f"write[{index}]")
+            prepare_sql(database, sql, known, Mode.WRITE, f"write[{index}]")
         if self._reply is not None:
             nothing: dict[str, JsonValue] = dict.fromkeys(known)
             for name, query in self._reply.parts.items():
                 paging = {"_limit", "_offset"} if query.page else set[str]()
-                _prepare(database, query.sql, known | paging, Mode.READ, f"read.{name}")
+                prepare_sql(database, query.sql, known | paging, Mode.READ, f"read.{name}")
                 if query.missing:
                     _check_names(query.missing, known, f"read.{name}.missing")
                 with _at(f"read.{name}"):
@@ -175,7 +175,7 @@ class Tool:
         if self.source.unbound:
             raise ToolError(UNSUPPORTED.format(tool=self.name))
         if self._handler is not None:
-            said = self._handler(_Context(database, {**self._defaults, **arguments}, self.writes))
+            said = self._handler(HandlerCall(database, {**self._defaults, **arguments}, writes=self.writes))
             if isinstance(said, HandlerReply):
                 return _observed(said)
             structured = said
@@ -221,13 +221,17 @@ class Tool:
 
 
 def _observed(said: HandlerReply) -> Observation:
-    """What a handler said, as an observation; content blocks travel as the raw MCP result."""
+    """What a handler said, as an observation; content blocks and notifications travel as the raw MCP reply."""
     wire: JsonObject | None = None
-    if said.blocks:
-        result: JsonObject = {"content": list(said.blocks)}
+    if said.blocks or said.updated:
+        blocks = list(said.blocks) or [{"type": "text", "text": said.text}]
+        result: JsonObject = {"content": blocks}
         if said.structured is not None:
             result["structuredContent"] = said.structured
         wire = {"result": {**result, "isError": True} if said.is_error else result}
+        if said.updated:
+            method = "notifications/resources/updated"
+            wire["notifications"] = [{"method": method, "params": {"uri": uri}} for uri in said.updated]
     return Observation(said.text, said.structured, said.is_error, provenance=EMBEDDED, wire=wire)
 
 
@@ -256,7 +260,8 @@ def _text(source: str, place: str) -> Text:
         return Text(source)
 
 
-def _prepare(database: Database, sql: str, known: set[str], mode: Mode, place: str) -> None:
+def prepare_sql(database: Database, sql: str, known: set[str], mode: Mode, place: str) -> None:
+    """Prepare one statement that may name the parameters in `known`. Raises InputError at `place`."""
     try:
         check_parameters(sql, known)
         database.run(f"explain {sql}", dict.fromkeys(known), mode=mode)
@@ -275,10 +280,10 @@ def _check_names(text: Text, known: set[str], place: str) -> None:
         raise InputError(f"the text names {name!r}, which nothing binds", remedy=nearest(name, known), place=place)
 
 
-class _Context:
+class HandlerCall:
     """The handler's view of a call (see HandlerContext)."""
 
-    def __init__(self, database: Database, arguments: JsonObject, writes: bool) -> None:
+    def __init__(self, database: Database, arguments: JsonObject, *, writes: bool) -> None:
         self._database = database
         self._mode = Mode.WRITE if writes else Mode.READ
         self.arguments = arguments

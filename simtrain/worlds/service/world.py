@@ -17,6 +17,7 @@ from simtrain.types import Change, Changes, JsonObject, JsonValue, Observation, 
 from simtrain.world import ErrorStyle, Variant, World, WorldState
 from simtrain.worlds.service.database import Database, Mode, explain
 from simtrain.worlds.service.filling import CHANGES, columns_of, fill, tables_of
+from simtrain.worlds.service.offers import Prompt, Resource
 from simtrain.worlds.service.spec import ServiceSource
 from simtrain.worlds.service.tool import Tool
 
@@ -48,16 +49,12 @@ class ServiceWorld(World):
         self.compiled: dict[str, Tool] = {}
         specs: list[ToolSpec] = []
         for index, tool_source in enumerate(spec.tools):
-            try:
+            with document.at(("tools", index)):
                 input_schema = source.input_schema(tool_source)
                 check_schema(input_schema, place="input")
                 check_schema(tool_source.output or {}, place="output")
                 tool = Tool(tool_source, input_schema=input_schema, errors=spec.errors)
                 tool.check(self.base)
-            except InputError as error:
-                inner = error.place
-                relocated = document.relocate(InputError(error.problem, remedy=error.remedy), _inside(index, inner))
-                raise relocated from None
             self.compiled[tool.name] = tool
             found = tool.spec
             specs.append(
@@ -66,6 +63,17 @@ class ServiceWorld(World):
         self.tools = tuple(specs)
         self.descriptors = {tool.name: tool.descriptor for tool in spec.tools if tool.descriptor}
         self.manifest = document.path.parent / spec.manifest if spec.manifest else None
+        self.compiled_resources: list[Resource] = []
+        for index, item in enumerate(spec.resources):
+            with document.at(("resources", index)):
+                self.compiled_resources.append(Resource(item))
+                self.compiled_resources[-1].check(self.base)
+        self.compiled_prompts: list[Prompt] = []
+        for index, item in enumerate(spec.prompts):
+            with document.at(("prompts", index)):
+                self.compiled_prompts.append(Prompt(item))
+        self.resources = tuple(resource.offer for resource in self.compiled_resources)
+        self.prompts = tuple(prompt.offer for prompt in self.compiled_prompts)
         self.rules = tuple(rule for tool in self.compiled.values() for rule in tool.rules)
 
     def open(self, changes: Changes | None = None) -> ServiceState:
@@ -107,12 +115,6 @@ class ServiceWorld(World):
 
     def describe(self) -> str:
         return _describe(self, self.base)
-
-
-def _inside(index: int, place: str | None) -> tuple[str | int, ...]:
-    """`refuse[2].error` of tool 3 as a place in the file."""
-    parts = (place or "").replace("[", ".").replace("]", "").split(".")
-    return ("tools", index, *(int(part) if part.isdigit() else part for part in parts if part))
 
 
 class ServiceState(WorldState):
@@ -203,6 +205,19 @@ class ServiceState(WorldState):
 
     def describe(self) -> str:
         return _describe(self.world, self._present())
+
+    def read_resource(self, uri: str, *, server: str = "") -> JsonObject | None:
+        for resource in self.world.compiled_resources:
+            values = resource.match(uri) if resource.source.server in ("", server) or not server else None
+            if values is not None:
+                return resource.read(self._present(), uri, values)
+        return None
+
+    def fill_prompt(self, name: str, arguments: JsonObject, *, server: str = "") -> JsonObject | None:
+        for prompt in self.world.compiled_prompts:
+            if prompt.source.name == name and (prompt.source.server in ("", server) or not server):
+                return prompt.fill(self._present(), arguments)
+        return None
 
     def close(self) -> None:
         self._discard()

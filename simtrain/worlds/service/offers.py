@@ -1,0 +1,111 @@
+"""What a service world's servers offer beside tools: resources and prompts, compiled."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from simtrain.errors import InputError, SimulatorFault
+from simtrain.handler import Handler, Reply, ToolError
+from simtrain.registry import resolve
+from simtrain.templates import Text
+from simtrain.types import JsonObject, JsonValue
+from simtrain.world import Offer
+from simtrain.worlds.service.database import Database, Mode
+from simtrain.worlds.service.spec import PromptSource, ResourceSource
+from simtrain.worlds.service.tool import HandlerCall, prepare_sql
+
+_VARIABLE = re.compile(r"\{([A-Za-z_]\w*)\}")
+
+
+class Resource:
+    """A resource, or (where its URI has `{variables}`) a template of resources."""
+
+    def __init__(self, source: ResourceSource) -> None:
+        """Raises InputError for one that has neither SQL nor a handler, or both."""
+        if (source.read is None) == (source.handler is None):
+            raise InputError("a resource has either `read` or `handler`")
+        self.source = source
+        self.variables = _VARIABLE.findall(source.uri)
+        key = "uriTemplate" if self.variables else "uri"
+        mime: JsonObject = {"mimeType": source.mime_type} if source.mime_type else {}
+        self.offer = Offer(source.server, {key: source.uri, "name": source.name, **mime, **source.descriptor})
+        # RFC 6570, level 1: a variable stands for one segment.
+        parts = _VARIABLE.split(source.uri)
+        pattern = "".join(f"(?P<{part}>[^/]+)" if place % 2 else re.escape(part) for place, part in enumerate(parts))
+        self._pattern = re.compile(pattern)
+        self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
+
+    def check(self, database: Database) -> None:
+        """Prepare the SQL. Raises InputError."""
+        if self.source.read is not None:
+            prepare_sql(database, self.source.read, {*self.variables, "uri", "now", "today"}, Mode.READ, "read")
+
+    def match(self, uri: str) -> dict[str, JsonValue] | None:
+        """The values of the variables where a URI is this resource."""
+        found = self._pattern.fullmatch(uri)
+        return None if found is None else dict(found.groupdict())
+
+    def read(self, database: Database, uri: str, values: dict[str, JsonValue]) -> JsonObject | None:
+        """The ReadResourceResult; None where there is no such resource. Raises SimulatorFault."""
+        about: JsonObject = {"uri": uri, **({"mimeType": self.source.mime_type} if self.source.mime_type else {})}
+        if self._handler is not None:
+            try:
+                said = self._handler(HandlerCall(database, {**values, "uri": uri}, writes=False))
+            except ToolError:
+                return None
+            if isinstance(said, Reply):
+                contents = [dict(block) for block in said.blocks] or [{**about, "text": said.text}]
+                return {"contents": contents}
+            return {"contents": [{**about, **said}]}
+        known = {**values, "uri": uri, "now": database.moment, "today": database.moment[:10]}
+        row = database.run(cast(str, self.source.read), known).fetchone()
+        return None if row is None else {"contents": [{**about, "text": "" if row[0] is None else str(row[0])}]}
+
+
+class Prompt:
+    """A prompt: a text with the arguments filled in, or a handler."""
+
+    def __init__(self, source: PromptSource) -> None:
+        """Raises InputError for one that has neither a text nor a handler, or both, and for a text that names no argument."""
+        if (source.text is None) == (source.handler is None):
+            raise InputError("a prompt has either `text` or `handler`")
+        self.source = source
+        self.offer = Offer(source.server, _prompt_descriptor(source))
+        self.arguments = {argument.name: argument.required for argument in source.arguments}
+        self._text = Text(source.text) if source.text is not None else None
+        for name in sorted(self._text.names - set(self.arguments)) if self._text else ():
+            raise InputError(f"the text names {name!r}, which is no argument", place="text")
+        self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
+
+    def fill(self, database: Database, arguments: JsonObject) -> JsonObject:
+        """The GetPromptResult. Raises ToolError for arguments that are missing, SimulatorFault for a handler without a reply."""
+        for name, required in self.arguments.items():
+            if required and name not in arguments:
+                raise ToolError(f"Missing required argument: {name}")
+        values: JsonObject = {**dict.fromkeys(self.arguments), **arguments}
+        described: JsonObject = {"description": self.source.description} if self.source.description else {}
+        if self._text is not None:
+            text = self._text.render(values)
+            return {**described, "messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+        assert self._handler is not None
+        said = self._handler(HandlerCall(database, values, writes=False))
+        if isinstance(said, Reply):
+            raise SimulatorFault(f"the handler of the prompt {self.source.name} must return the GetPromptResult")
+        return said
+
+
+def _prompt_descriptor(source: PromptSource) -> JsonObject:
+    found: JsonObject = {"name": source.name}
+    if source.description:
+        found["description"] = source.description
+    if source.arguments:
+        found["arguments"] = [
+            {
+                "name": argument.name,
+                **({"description": argument.description} if argument.description else {}),
+                "required": argument.required,
+            }
+            for argument in source.arguments
+        ]
+    return {**found, **source.descriptor}

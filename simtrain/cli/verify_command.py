@@ -36,12 +36,13 @@ SHOWN = 10
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="A world by name or file, or a manifest.", metavar="STANDIN")],
+    name: Annotated[str, typer.Argument(help="A world or a captured manifest, by name or file.", metavar="STANDIN")],
     against: Annotated[str, typer.Option("--against", help="Command that starts the real server, or its URL.")],
     calls: Annotated[int, typer.Option("--calls", min=1, help="Calls to play.")] = 2000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the calls.")] = 0,
     overall: Annotated[float, typer.Option("--overall", min=0, max=1, help="Least agreement over all calls.")] = 0.95,
     per_tool: Annotated[float, typer.Option("--per-tool", min=0, max=1, help="Least agreement of each tool.")] = 0.85,
+    server: Annotated[str | None, typer.Option("--server", help="One of the stand-in's servers.")] = None,
     pair: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,10 +66,11 @@ def command(
 
     if out is not None:
         check_ending(out)
-    own = stand_in(name)
+    own = stand_in(name, server=server)
+    subject = subject_of(own.name, manifest=own.world.manifest, server=server)
     options = Options(calls, seed, parallel, timeout, tuple(_pattern(text) for text in pair or ()))
     with Counting("verifying", total=calls, quiet=as_json) as counting:
-        playing = verify(own, subject_of(own.name), against, options, on_call=counting.advance)
+        playing = verify(own, subject, against, options, on_call=counting.advance)
         findings = asyncio.run(playing)
     found = facts(findings, Thresholds(overall, per_tool))
     if out is not None:

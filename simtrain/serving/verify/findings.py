@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from simtrain.proxy import readable
 from simtrain.serving.verify.subject import Call
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue, encode
 
 DEMANDED: Mapping[str, float] = {"valid": 0.60, "stateful": 0.30, "least_tool": 0.03}
 """The least share of calls that the real server accepts, that depend on earlier ones, and that each tool has."""
@@ -116,7 +117,7 @@ class Findings:
                 if outcome.problem is not None:
                     before = [_call_facts(earlier) for earlier in sequence[:index]]
                     place: JsonObject = {"sequence": number, "index": index, **_call_facts(outcome)}
-                    replies: JsonObject = {"real": outcome.real, "stand_in": outcome.own}
+                    replies: JsonObject = {"real": _writable(outcome.real), "stand_in": _writable(outcome.own)}
                     found.append({**place, "problem": outcome.problem, **replies, "before": before})
         return found
 
@@ -134,6 +135,15 @@ def _figures(outcomes: Iterable[Outcome]) -> Figures:
 def _call_facts(outcome: Outcome) -> JsonObject:
     call = outcome.call
     return {"tool": call.tool, "arguments": call.arguments, "kind": call.kind, "accepted": outcome.accepted}
+
+
+def _writable(response: JsonObject) -> JsonValue:
+    """A response as it can be written: one with half a surrogate pair or an endless integer in it as Python shows it."""
+    try:
+        encode(response)
+    except TypeError:
+        return readable(response)
+    return response
 
 
 def _share(count: int, total: int) -> float:

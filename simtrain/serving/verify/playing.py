@@ -71,10 +71,11 @@ async def _schemas(bench: LiveBench, stand_in: StandIn) -> dict[str, JsonObject]
         tools = await bench.tools()
     finally:
         await bench.close()
+    own = await stand_in.schemas()
     offered: dict[str, JsonObject] = {tool["name"]: tool.get("inputSchema", {}) for tool in tools}
     if not offered:
         raise InputError("the server offers no tools", remedy="verification compares replies to tool calls")
-    return {**offered, **{name: schema for name, schema in stand_in.schemas().items() if name not in offered}}
+    return {**offered, **{name: schema for name, schema in own.items() if name not in offered}}
 
 
 async def play(

@@ -1,4 +1,4 @@
-"""The stand-in's side of a verification: a fresh episode for every sequence, asked at the moments at which the real server was."""
+"""The stand-in's side of a verification: a fresh episode for every sequence, asked as an MCP client asks, at the real server's moments."""
 
 from __future__ import annotations
 
@@ -6,42 +6,46 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from simtrain.assembly import load_world, paradigm_of
-from simtrain.catalog import find
-from simtrain.environment import Environment
-from simtrain.errors import SimulatorFault
-from simtrain.scenario import Answering, Episode, Scenario, ScenarioSpec
-from simtrain.serving.replies import call_response
-from simtrain.templates import Text
-from simtrain.types import Action, JsonObject
-from simtrain.world import Variant, World
-from simtrain.world_models.embedded import Embedded
-
-FAULT = -32603
-PROMPT = "Verification."
+from simtrain.assembly import paradigm_of
+from simtrain.errors import InputError
+from simtrain.mcp_wire.eras import HANDSHAKE, METHOD_NOT_FOUND
+from simtrain.mcp_wire.front import Asked, Changed, WireError
+from simtrain.scenario import Scenario
+from simtrain.serving.addresses import Fronts
+from simtrain.serving.episodes import HeldEpisode
+from simtrain.serving.stage import episode_of
+from simtrain.serving.targets import load_target
+from simtrain.types import JsonObject
+from simtrain.world import World
 
 
 @dataclass(frozen=True, eq=False)
 class StandIn:
-    """What is verified: a scenario whose world models answer the calls. `name` is what subjects are registered under."""
+    """What is verified: a scenario whose world models answer the calls, or one of its servers.
+
+    `name` is the world's, under which subjects are registered.
+    """
 
     name: str
     scenario: Scenario
+    server: str | None = None
 
     @property
     def world(self) -> World:
         """The built world."""
         return self.scenario.source.build()
 
-    def schemas(self) -> dict[str, JsonObject]:
-        """The input schemas of its tools, by name."""
-        return {tool.name: tool.input_schema for tool in self.world.tools}
+    async def schemas(self) -> dict[str, JsonObject]:
+        """The input schemas of its tools, by their names on the wire."""
+        async with self.episode(seed=0) as opened:
+            return {tool["name"]: tool["inputSchema"] for tool in await opened.tools()}
 
     @asynccontextmanager
     async def episode(self, *, seed: int) -> AsyncGenerator[OpenStandIn]:
         """A fresh episode."""
-        episode = Episode(self.scenario, "verify", {}, Variant(), seed, 0)
-        opened = OpenStandIn(await paradigm_of(self.scenario).open(episode).__aenter__())
+        episode = episode_of(self.scenario, case=0, seed=seed, attempt=0)
+        environment = await paradigm_of(self.scenario).open(episode).__aenter__()
+        opened = OpenStandIn(HeldEpisode("verify", episode, environment), self.server)
         try:
             yield opened
         finally:
@@ -51,38 +55,60 @@ class StandIn:
 class OpenStandIn:
     """A stand-in in one episode, whose clock follows the caller."""
 
-    def __init__(self, environment: Environment) -> None:
-        self._environment = environment
-        self._clock = environment.finished().final.clock
+    def __init__(self, held: HeldEpisode, server: str | None) -> None:
+        self._held = held
+        self._server = server
+        self._front = Fronts().of(held, server)
+        self._clock = held.environment.finished().final.clock
+
+    async def tools(self) -> list[JsonObject]:
+        """The raw descriptors of its tools."""
+        return (await self._front.answer(_asked("tools/list", {}), _Deaf()))["tools"]
 
     async def call(self, tool: str, arguments: JsonObject, *, moment: float) -> JsonObject:
-        """The response to one call made at `moment` (seconds since 1970); a fault of the simulator is an error response."""
+        """The response to one call made at `moment` (seconds since 1970)."""
         # The proxy lets the clock tick once before it answers.
         self._clock.moment = moment - self._clock.per_step
-        action = Action(f"call_{len(self._environment.steps)}", tool, arguments)
         try:
-            return call_response(await self._environment.step(action))
-        except SimulatorFault as fault:
-            return {"error": {"code": FAULT, "message": f"simulator fault: {fault}"}}
+            asked = _asked("tools/call", {"name": tool, "arguments": arguments})
+            return {"result": await self._front.answer(asked, _Deaf())}
+        except WireError as error:
+            return {"error": {"code": error.code, "message": error.message}}
 
     async def fork(self) -> OpenStandIn:
-        """An independent copy as it stands. Raises InputError where the world model has no copy."""
-        return OpenStandIn(await self._environment.fork())
+        """An independent copy as it stands. Raises InputError where a world model has no copy."""
+        copy = HeldEpisode("verify", self._held.episode, await self._held.environment.fork())
+        copy.journal.take_over(self._held.journal)
+        return OpenStandIn(copy, self._server)
 
     async def close(self) -> None:
         """Free the episode."""
-        await self._environment.__aexit__(None, None, None)
+        await self._held.close()
 
 
-def stand_in(name: str) -> StandIn:
-    """The stand-in that a world's name or file stands for. Raises InputError."""
-    source = load_world(find("worlds", name))
-    source.build()
-    spec = ScenarioSpec.model_validate(
-        {"name": "verify", "world": name, "prompt": PROMPT, "rubric": [{"use": "final_state"}]}
-    )
-    answering = (Answering("embedded", ("*",), Embedded()),)
-    scenario = Scenario(
-        f"verify/{source.name}", spec, source.document, source.digest, source, Text(PROMPT), answering, (), ()
-    )
-    return StandIn(source.name, scenario)
+class _Deaf:
+    """A client that hears nothing on the way and answers nothing, as it has no capabilities."""
+
+    async def notify(self, notification: JsonObject) -> None:
+        return
+
+    async def changed(self, what: Changed) -> None:
+        return
+
+    async def updated(self, uri: str) -> None:
+        return
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        raise WireError(METHOD_NOT_FOUND, "Method not found", method)
+
+
+def stand_in(name: str, *, server: str | None = None) -> StandIn:
+    """The stand-in that a world, a scenario or a manifest stands for. Raises InputError."""
+    scenarios = load_target(name)
+    if len(scenarios) > 1:
+        raise InputError(f"{name!r} names {len(scenarios)} scenarios", remedy="name one")
+    return StandIn(scenarios[0].source.name, scenarios[0], server)
+
+
+def _asked(method: str, params: JsonObject) -> Asked:
+    return Asked(method, params, HANDSHAKE, modern=False, capabilities={})

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
+from simtrain.manifest import read_manifest
 from simtrain.serving.verify.subject import Subject
 from simtrain.serving.verify.subjects.generic import Generic
+from simtrain.serving.verify.subjects.recorded import Recorded
 
 SUBJECTS: dict[str, str] = {
     "memory": "simtrain.serving.verify.subjects.memory:Memory",
@@ -13,10 +16,13 @@ SUBJECTS: dict[str, str] = {
 """World name -> `module:class`. Adding one is one file and one line here."""
 
 
-def subject_of(name: str) -> Subject:
-    """The subject registered under a name; the generic one for any other."""
+def subject_of(name: str, *, manifest: Path | None = None, server: str | None = None) -> Subject:
+    """The subject registered under the name of a world; for any other world one that knows its schemas.
+
+    With the `manifest` that the world was made from, it also knows the calls that were recorded (of `server`). Raises InputError.
+    """
     place = SUBJECTS.get(name)
     if place is None:
-        return Generic()
+        return Generic() if manifest is None else Recorded(read_manifest(manifest), server)
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)()

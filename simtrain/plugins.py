@@ -52,6 +52,10 @@ PLUGINS: dict[str, dict[str, str]] = {
         "claims_done": "simtrain.agent.simple:ClaimsDone",
         "abstain": "simtrain.agent.simple:AlwaysAbstain",
     },
+    "transports": {
+        "mcp": "simtrain.serving.transports:OverMcp",
+        "mcp_in_process": "simtrain.serving.transports:InProcessMcp",
+    },
     "argument_styles": {
         "plain": "simtrain.argument_styles.plain:plain",
         "pydantic": "simtrain.argument_styles.pydantic:pydantic",

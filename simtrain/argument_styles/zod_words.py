@@ -1,0 +1,80 @@
+"""What zod says of values: their types as JavaScript names them, numbers as it writes them, mistakes with their places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from simtrain.types import JsonValue, encode
+
+MISSING: Final = object()
+"""Stands for an argument that was not given: JavaScript's `undefined`."""
+
+_TYPES: Mapping[type, str] = {
+    bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object", type(None): "null",
+    type(MISSING): "undefined",
+}  # fmt: skip
+
+Step: TypeAlias = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One mistake. A mild one is about a value of the right type, such as a text that is too short."""
+
+    message: str
+    path: tuple[Step, ...] = ()
+    mild: bool = False
+
+    def under(self, step: Step) -> Issue:
+        """The issue as seen from the value that holds this one under a key or an index."""
+        return replace(self, path=(step, *self.path))
+
+    def __str__(self) -> str:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
+        return f"{self.message} at {place.removeprefix('.')}" if place else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A value as it comes out of a schema, and what is wrong with it."""
+
+    value: JsonValue
+    issues: tuple[Issue, ...] = ()
+
+
+def expected(kind: str, value: JsonValue) -> Issue:
+    """A value of the wrong type."""
+    return Issue(f"Invalid input: expected {kind}, received {_TYPES[type(value)]}")
+
+
+def not_one_of(options: Iterable[JsonValue]) -> Issue:
+    """A value that is none of those listed."""
+    written = [_quoted(option) for option in options]
+    if len(written) == 1:
+        return Issue(f"Invalid input: expected {written[0]}")
+    return Issue(f"Invalid option: expected one of {'|'.join(written)}")
+
+
+def unrecognized(keys: Iterable[str]) -> Issue:
+    """Keys that an object must not have."""
+    written = [_quoted(key) for key in keys]
+    return Issue(f"Unrecognized key{'s' if len(written) > 1 else ''}: {', '.join(written)}")
+
+
+def js_number(value: float) -> str:
+    """A number as JavaScript writes it."""
+    if isinstance(value, int) or not math.isfinite(value):
+        return str(value)
+    return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
+
+
+def is_number(value: JsonValue) -> bool:
+    """Whether a value is a number of JSON; to Python, true and false are numbers too."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _quoted(value: JsonValue) -> str:
+    return js_number(value) if is_number(value) else encode(value)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeAlias, cast
 
 from simtrain.types import JsonObject, JsonValue
@@ -51,6 +51,24 @@ def _evaluate_time(name: str, arguments: tuple[Cell, ...]) -> Cell:
     return cast(Cell, _pristine.execute(f"select {name}({marks})", arguments).fetchone()[0])
 
 
+def time_functions(now: Callable[[], str], *, local: bool = False) -> dict[str, Callable[..., Cell]]:
+    """SQLite's date functions, by name, told the time by `now()`. With `local` there is a local time, and it is UTC."""
+    return {name: partial(_tell_time, name, place, now, local) for name, place in _TIME_FUNCTIONS.items()}
+
+
+def _tell_time(name: str, place: int, now: Callable[[], str], local: bool, *arguments: Cell) -> Cell:
+    given = list(arguments if len(arguments) > place else (*arguments, "now"))
+    for index, argument in reversed(list(enumerate(given))):
+        lowered = argument.strip().lower() if isinstance(argument, str) else None
+        if lowered == "now":
+            given[index] = now()
+        elif lowered in ("localtime", "utc"):
+            if not local:
+                raise ValueError("there is no local time in a world")
+            del given[index]
+    return _evaluate_time(name, tuple(given))
+
+
 class Database:
     """One in-memory database. `moment` is the virtual time (`2031-03-03T09:00:20Z`) that its SQL sees."""
 
@@ -73,26 +91,12 @@ class Database:
         self._left = MAX_STEPS
         for limit, value in ((sqlite3.SQLITE_LIMIT_LENGTH, MAX_LENGTH), (sqlite3.SQLITE_LIMIT_ATTACHED, 0)):
             connection.setlimit(limit, value)
-        for name, place in _TIME_FUNCTIONS.items():
-            connection.create_function(name, -1, self._time_function(name, place), deterministic=True)
+        for name, function in time_functions(lambda: self.moment).items():
+            connection.create_function(name, -1, function, deterministic=True)
         for name, length in (("current_timestamp", 20), ("current_date", 10)):
             connection.create_function(name, 0, self._current(length))
         connection.set_authorizer(self._authorize)
         connection.set_progress_handler(self._count, STEP_OPS)
-
-    def _time_function(self, name: str, place: int):
-        def evaluate(*arguments: Cell) -> Cell:
-            given = arguments if len(arguments) > place else (*arguments, "now")
-            for index, argument in enumerate(given):
-                if isinstance(argument, str):
-                    lowered = argument.strip().lower()
-                    if lowered == "now":
-                        given = (*given[:index], self.moment, *given[index + 1 :])
-                    elif lowered in ("localtime", "utc"):
-                        raise ValueError("there is no local time in a world")
-            return _evaluate_time(name, given)
-
-        return evaluate
 
     def _current(self, length: int):
         return lambda: self.moment[:length]

@@ -15,6 +15,7 @@ from simtrain.errors import InputError
 from simtrain.lines import write_whole
 from simtrain.playing import Played, RunOptions, Stopper, play, stop_on_signals
 from simtrain.policy import Agent
+from simtrain.registry import resolve
 from simtrain.run_file import refuse_another_run, run_facts
 from simtrain.scenario import Episode, Scenario
 from simtrain.store import (
@@ -82,6 +83,8 @@ def run(
     player = agent or build_agent(options.agent, options.knobs)
     episodes = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
     _check_prompts(episodes.cases)
+    if options.via is not None:
+        resolve("transports", options.via)
     asyncio.run(_check(scenarios, player))
     facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes))
     folder = _open(out, facts, resume=resume)

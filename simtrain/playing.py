@@ -7,16 +7,19 @@ import gc
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import FrameType
+from typing import cast
 
 from simtrain.errors import InputError
 from simtrain.lines import LineWriter
 from simtrain.policy import Agent
+from simtrain.registry import resolve
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode
 from simtrain.trajectory import Stop, Trajectory, to_line
+from simtrain.transport import Connect, Transport
 from simtrain.types import JsonValue
 
 GRACE = 2.0
@@ -36,7 +39,7 @@ class Played:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is played. `episodes` is the total over all families; None plays every case once."""
+    """How a run is played. `episodes` is the total over all families; None plays every case once. `via` names a transport."""
 
     agent: str
     knobs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
@@ -46,6 +49,7 @@ class RunOptions:
     concurrency: int = 32
     workers: int = 1
     sync_every: int = 0
+    via: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("attempts", "concurrency", "workers"):
@@ -117,6 +121,24 @@ async def play(
     stopper: Stopper,
 ) -> None:
     """Play episodes with bounded concurrency, writing each as it finishes. Raises InputError when a file cannot be written."""
+    if options.via is not None:
+        transport = cast(Transport, resolve("transports", options.via)())
+        async with transport.running() as connect:
+            await _play(episodes, agent, options, connect, kept, failures, on_played, stopper)
+        return
+    await _play(episodes, agent, options, nullcontext, kept, failures, on_played, stopper)
+
+
+async def _play(
+    episodes: Iterable[Episode],
+    agent: Agent,
+    options: RunOptions,
+    connect: Connect,
+    kept: LineWriter,
+    failures: LineWriter,
+    on_played: Callable[[Played], None],
+    stopper: Stopper,
+) -> None:
     queue = iter(episodes)
     # Worlds, scenarios and modules stay for the whole run: out of the collector's sight, and collections rarer.
     gc.collect()
@@ -129,7 +151,7 @@ async def play(
             episode = next(queue, None)
             if episode is None:
                 return
-            trajectory, line = recorded(await rollout(episode, agent, name=options.agent))
+            trajectory, line = recorded(await rollout(episode, agent, name=options.agent, connect=connect))
             lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
             (failures if lost else kept).write(line)
             on_played(

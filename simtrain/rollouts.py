@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter
@@ -16,6 +17,7 @@ from simtrain.policy import Agent, Briefing, Loop, Policy
 from simtrain.scenario import Episode
 from simtrain.seeding import derive
 from simtrain.trajectory import Stop, Trajectory, WorldFacts
+from simtrain.transport import Connect
 from simtrain.types import JsonObject
 from simtrain.version import VERSION
 from simtrain.world import FinishedWorld, World
@@ -26,13 +28,16 @@ When several records look alike, make sure that you act on the right one. Lists 
 Change nothing beyond what the task asks for."""
 
 
-async def rollout(episode: Episode, agent: Agent, *, name: str, world: World | None = None) -> Trajectory:
+async def rollout(
+    episode: Episode, agent: Agent, *, name: str, world: World | None = None, connect: Connect = nullcontext
+) -> Trajectory:
     """Play one episode with an agent (known as `name`) and grade it; over another base than its own when `world` is given.
 
+    `connect` is how the agent reaches the environment: straight, unless a transport is put between them.
     Never raises for what goes wrong inside the episode: that is recorded in the trajectory's `stop`.
     """
     begun, clock = datetime.now(UTC), perf_counter()
-    async with paradigm_of(episode.scenario).open(episode, world=world) as environment:
+    async with paradigm_of(episode.scenario).open(episode, world=world) as opened, connect(opened) as environment:
         briefing = brief(episode, environment)
         journal = Journal(environment, episode.scenario.spec.limits)
         stop = await _play(agent, briefing, journal)

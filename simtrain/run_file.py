@@ -20,7 +20,10 @@ REACHING = frozenset({"base_url", "api_key_env", "timeout", "attempts", "backoff
 
 
 def run_facts(scenarios: Sequence[Scenario], options: RunOptions, agent: JsonObject, *, episodes: int) -> JsonObject:
-    """The content of run.json. `agent` holds what the agent says of itself; `episodes` is the number dealt; paths are relative to `folder`, the working folder of the run."""
+    """The content of run.json. `agent` holds what the agent says of itself; `episodes` is the number dealt.
+
+    Paths are relative to `folder`, the working folder of the run.
+    """
     return {
         "format": FORMAT,
         "version": VERSION,

@@ -62,6 +62,10 @@ def command(
         int,
         typer.Option("--sync-every", min=0, help="Sync to disk after so many trajectories; 0 leaves it to the system."),
     ] = 0,
+    via: Annotated[
+        str | None,
+        typer.Option("--via", help="Let the agent play through a transport: mcp, or mcp_in_process."),
+    ] = None,
     show: Annotated[bool, typer.Option("--show", help="Print one trajectory at the end.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -86,6 +90,7 @@ def command(
             concurrency=concurrency,
             workers=workers,
             sync_every=sync_every,
+            via=via,
             resume=resume,
             on_planned=progress.planned,
             on_played=progress.played,

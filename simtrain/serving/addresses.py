@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -94,12 +94,7 @@ class Addresses:
         except Refused as refused:
             await refusal(refused.status, str(refused))(scope, receive, send)
             return
-        scope[SCOPE_KEY] = front
-        before = current_front.set(front)
-        try:
-            await self._endpoint(scope, receive, send)
-        finally:
-            current_front.reset(before)
+        await _through(front, self._endpoint, scope, receive, send)
 
     async def _front(self, scope: Scope) -> Front:
         found = PATH.fullmatch(scope["path"])
@@ -128,3 +123,29 @@ class Addresses:
     def _admitted(self, own: str | None, given: str | None) -> bool:
         wanted = own or self._token
         return wanted is None or same(given, wanted)
+
+
+class NamedFronts:
+    """The ASGI application over fronts that somebody else holds, by the name in `/w/NAME/mcp`."""
+
+    def __init__(self, endpoint: ASGIApp, fronts: Mapping[str, Front]) -> None:
+        self._endpoint = endpoint
+        self._fronts = fronts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = PATH.fullmatch(scope["path"])
+        front = self._fronts.get(found["episode"]) if found else None
+        if front is None:
+            await refusal(404, "Nothing is served here")(scope, receive, send)
+            return
+        await _through(front, self._endpoint, scope, receive, send)
+
+
+async def _through(front: Front, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Hand a request with its front to the MCP endpoint."""
+    scope[SCOPE_KEY] = front
+    before = current_front.set(front)
+    try:
+        await endpoint(scope, receive, send)
+    finally:
+        current_front.reset(before)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import cast
+from typing import Protocol, cast
 
 from simtrain.courses import HANDSHAKE, MODERN, Course
+from simtrain.environment import Environment
 from simtrain.errors import SimulatorFault
 from simtrain.handler import ToolError
 from simtrain.manifest import LISTED, Exchange, ServerManifest
 from simtrain.mcp_wire.front import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
 from simtrain.serving.cursors import seal, unseal
-from simtrain.serving.episodes import EpisodeOver, HeldEpisode
+from simtrain.serving.episodes import EpisodeOver
 from simtrain.serving.fitting import fitting
 from simtrain.serving.replaying import Conversations
 from simtrain.serving.replies import call_response
@@ -31,12 +32,25 @@ _NEEDS = {"prompts": "prompts", "resources": "resources", "completion": "complet
 """What a method's first word needs among the capabilities."""
 
 
+class Held(Protocol):
+    """What a front must have of an episode: its environment, and a way to call."""
+
+    @property
+    def environment(self) -> Environment:
+        """The entered environment."""
+        ...
+
+    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call. Raises EpisodeOver after the end, SimulatorFault when nobody could answer."""
+        ...
+
+
 class EpisodeFront:
     """Answers for one address of an episode: one server, or all of them under one roof."""
 
     def __init__(
         self,
-        held: HeldEpisode,
+        held: Held,
         *,
         server: str | None = None,
         manifest: ServerManifest | None = None,
@@ -62,6 +76,11 @@ class EpisodeFront:
         self._tapes = _tapes(manifest) if manifest else {}
         self._conversations = Conversations()
         self._page_size = page_size
+
+    @property
+    def native_names(self) -> dict[str, str]:
+        """Name on the wire -> name in the world."""
+        return {name: tool.name for name, tool in self._tools.native.items()}
 
     def input_schema(self, tool: str) -> JsonObject | None:
         """The input schema of a tool by its name on the wire."""

@@ -13,8 +13,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from simtrain.errors import InputError
+from simtrain.mcp_wire.front import Front
 from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
-from simtrain.serving.addresses import Addresses
+from simtrain.serving.addresses import Addresses, NamedFronts
 from simtrain.serving.control import Control
 from simtrain.serving.guard import LOOPBACK, HostGuard
 from simtrain.serving.stage import Stage
@@ -74,6 +75,18 @@ async def listen(stage: Stage, options: Listening) -> AsyncGenerator[Door]:
             control = Control(stage, token=token, base=url)
             async with _served(control.app(hosts=options.hosts), control_socket):
                 yield Door(url, _url(options.host, control_socket), token)
+
+
+@asynccontextmanager
+async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, Front]]]:
+    """An MCP side on a free port of this machine whose addresses are held by the caller: `/w/NAME/mcp` for each front in the mapping."""
+    fronts: dict[str, Front] = {}
+    bound = _bind("127.0.0.1", 0)
+    async with (
+        http_endpoint(json_replies=True) as endpoint,
+        _served(HostGuard(NamedFronts(endpoint, fronts)), bound),
+    ):
+        yield _url("127.0.0.1", bound), fronts
 
 
 @asynccontextmanager

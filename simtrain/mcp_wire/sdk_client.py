@@ -1,0 +1,55 @@
+"""The SDK's own client, as agents use it: over HTTP, or in this process over the same server object."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import cast
+
+from mcp import Client, MCPError
+
+from simtrain.mcp_wire.front import Front
+from simtrain.mcp_wire.seam import build_server
+from simtrain.types import JsonObject
+
+
+class SdkClient:
+    """A connected client: descriptors and results as plain JSON."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def tools(self) -> list[JsonObject]:
+        """The descriptors of all tools, over all pages."""
+        found: list[JsonObject] = []
+        cursor: str | None = None
+        while True:
+            page = await self._client.list_tools(cursor=cursor)
+            found.extend(tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in page.tools)
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+    async def call(self, tool: str, arguments: JsonObject) -> JsonObject:
+        """The raw reply to a call: {"result": ...} or {"error": ...}."""
+        try:
+            result = await self._client.call_tool(tool, arguments)
+        except MCPError as error:
+            return {"error": error.error.model_dump(mode="json", exclude_none=True)}
+        said = cast(JsonObject, result.model_dump(by_alias=True, mode="json", exclude_none=True))
+        # The SDK writes out what was left out: no error mark, no structured content, no annotations.
+        return {"result": {key: value for key, value in said.items() if key not in ("_meta", "resultType")}}
+
+
+@asynccontextmanager
+async def connect_http(url: str) -> AsyncGenerator[SdkClient]:
+    """A client of the server at a URL."""
+    async with Client(url) as client:
+        yield SdkClient(client)
+
+
+@asynccontextmanager
+async def connect_in_process(front: Front) -> AsyncGenerator[SdkClient]:
+    """A client of a front in this process, through the SDK's server and client alike."""
+    async with Client(build_server(front)) as client:
+        yield SdkClient(client)

@@ -1,0 +1,158 @@
+"""Transports over MCP: an agent of ours plays through a real client and a real server, and meets the same episode."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from secrets import token_urlsafe
+from types import TracebackType
+from typing import Self, cast
+
+from simtrain.environment import Environment
+from simtrain.errors import SimulatorFault
+from simtrain.mcp_wire.sdk_client import SdkClient, connect_http, connect_in_process
+from simtrain.raw_replies import observation_of
+from simtrain.serving.front import EpisodeFront
+from simtrain.serving.listening import endpoint_of_fronts
+from simtrain.trajectory import Step
+from simtrain.transport import Connect, Transport
+from simtrain.types import Action, JsonObject, Observation, ToolSpec
+from simtrain.world import FinishedWorld
+
+
+class OverMcp(Transport):
+    """Over streamable HTTP on this machine: a server for all episodes of the process, an official client for each."""
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[Connect]:
+        """One HTTP server, with an address of its own for every episode."""
+        async with endpoint_of_fronts() as (url, fronts):
+
+            @asynccontextmanager
+            async def connect(environment: Environment) -> AsyncGenerator[Environment]:
+                seat, name = _Seat(environment), token_urlsafe(12)
+                fronts[name] = EpisodeFront(seat)
+                try:
+                    async with connect_http(f"{url}/w/{name}/mcp") as client:
+                        yield await _Through.open(seat, client)
+                finally:
+                    del fronts[name]
+
+            yield connect
+
+
+class InProcessMcp(Transport):
+    """Through an official client and server in this process, without a socket."""
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[Connect]:
+        """Nothing is shared."""
+
+        @asynccontextmanager
+        async def connect(environment: Environment) -> AsyncGenerator[Environment]:
+            seat = _Seat(environment)
+            async with connect_in_process(EpisodeFront(seat)) as client:
+                yield await _Through.open(seat, client)
+
+        yield connect
+
+
+class _Seat:
+    """The environment behind a front; the agent's own ids go with its calls."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.next_id = ""
+
+    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call."""
+        return await self.environment.step(Action(self.next_id, tool, arguments))
+
+
+class _Through:
+    """An environment as a client sees it."""
+
+    def __init__(self, seat: _Seat, client: SdkClient, tools: tuple[ToolSpec, ...], names: dict[str, str]) -> None:
+        self._seat = seat
+        self._inner = seat.environment
+        self._client = client
+        self._names = names
+        self.tools = tools
+        self._steps: list[Step] = []
+
+    @classmethod
+    async def open(cls, seat: _Seat, client: SdkClient) -> Environment:
+        """The environment of a client that has just connected. Raises SimulatorFault when it is shown other tools than there are."""
+        native = EpisodeFront(seat).native_names
+        listed = [_spec(descriptor, native) for descriptor in await client.tools()]
+        if {tool.name for tool in listed} != {tool.name for tool in seat.environment.tools}:
+            raise SimulatorFault("the client is shown other tools than the episode has")
+        return cls(seat, client, tuple(listed), {own: wire for wire, own in native.items()})
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps so far, with the observations that came through."""
+        return self._steps
+
+    async def step(self, action: Action) -> Observation:
+        """Send one action over the wire. Raises SimulatorFault when nobody could answer."""
+        before = len(self._inner.steps)
+        if action.malformed is not None:
+            # No client library sends what is no JSON object: its caller is told so on the spot.
+            await self._inner.step(action)
+            reply = None
+        else:
+            self._seat.next_id = action.id
+            reply = await self._client.call(self._names.get(action.tool, action.tool), action.arguments)
+        if len(self._inner.steps) == before:
+            raise SimulatorFault(f"{action.tool}: {_reason(reply)}")
+        step = self._inner.steps[-1]
+        if reply is not None:
+            step = replace(step, observation=_as_received(step.observation, reply))
+        self._steps.append(step)
+        return step.observation
+
+    def begin_turn(self) -> None:
+        """A new assistant message begins."""
+        self._inner.begin_turn()
+
+    def finished(self) -> FinishedWorld:
+        """The world as it was found and as it is now."""
+        return self._inner.finished()
+
+    async def fork(self) -> Environment:
+        """A fork of the environment behind the wire."""
+        return await self._inner.fork()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return
+
+
+def _spec(descriptor: JsonObject, native: dict[str, str]) -> ToolSpec:
+    annotations = cast(JsonObject, descriptor.get("annotations") or {})
+    name = cast(str, descriptor["name"])
+    return ToolSpec(
+        native.get(name, name),
+        cast(str, descriptor.get("description", "")),
+        cast(JsonObject, descriptor["inputSchema"]),
+        cast("JsonObject | None", descriptor.get("outputSchema")),
+        not annotations.get("readOnlyHint", False),
+    )
+
+
+def _as_received(sent: Observation, reply: JsonObject) -> Observation:
+    """The observation that was sent, or, where another one arrived, that one."""
+    received = observation_of(reply, sent.provenance)
+    same = received.text == sent.text and received.is_error == sent.is_error and received.structured == sent.content
+    return sent if same or sent.wire is not None else received
+
+
+def _reason(reply: JsonObject | None) -> str:
+    error = cast(JsonObject, (reply or {}).get("error") or {})
+    return str(error.get("data") or error.get("message") or "nobody answered")

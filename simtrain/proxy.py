@@ -149,7 +149,7 @@ class Proxy:
         """The arguments as the tool sees them, or the error reply to a call that no tool can carry out."""
         errors = self.world.errors
         if action.tool not in self._toolbox.by_name:
-            return Observation(errors.unknown_tool.format(tool=action.tool), is_error=True, provenance=PROXY)
+            return self._unknown(action.tool)
         if action.malformed is not None:
             detail = "the arguments are not a JSON object"
         else:
@@ -159,6 +159,14 @@ class Proxy:
             detail = checked.problem
         text = errors.bad_arguments.format(tool=action.tool, detail=detail)
         return Observation(text, is_error=True, provenance=PROXY)
+
+    def _unknown(self, tool: str) -> Observation:
+        errors = self.world.errors
+        text = errors.unknown_tool.format(tool=tool)
+        if isinstance(errors.unknown_tool_as, int):
+            wire: JsonObject = {"error": {"code": errors.unknown_tool_as, "message": text}}
+            return Observation(text, is_error=True, provenance=PROXY, wire=wire)
+        return Observation(text, is_error=errors.unknown_tool_as == "error", provenance=PROXY)
 
     async def _answer(self, request: Request) -> Observation:
         passed: list[str] = []

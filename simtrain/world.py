@@ -27,12 +27,14 @@ class Variant:
 class ErrorStyle:
     """How a world's servers word the errors that come before any tool runs; `{tool}` and `{detail}` are filled in.
 
-    `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded.
+    `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded. An unknown tool
+    is answered as `unknown_tool_as` says: `error` reply, plain `result`, or a JSON-RPC error of that code.
     """
 
     unknown_tool: str = "Unknown tool: {tool}"
     bad_arguments: str = "Invalid arguments for tool {tool}: {detail}"
     arguments: str = "plain"
+    unknown_tool_as: str | int = "error"
 
 
 @dataclass(frozen=True, slots=True)

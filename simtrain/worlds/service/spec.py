@@ -145,6 +145,10 @@ class ErrorTexts(ConstraintTexts):
     """What a world's servers say before and while a tool runs."""
 
     unknown_tool: Annotated[str, _text_with("tool")] = "Unknown tool: {tool}"
+    unknown_tool_as: Literal["error", "result"] | int = Field(
+        default="error",
+        description="An unknown tool is an error reply, a plain reply, or a JSON-RPC error of this code.",
+    )
     bad_arguments: Annotated[str, _text_with("tool", "detail")] = "Invalid arguments for tool {tool}: {detail}"
     arguments: str = Field(default="plain", description="The style in which bad arguments are found and worded.")
 

@@ -41,7 +41,8 @@ class ServiceWorld(World):
             resolve("argument_styles", spec.errors.arguments)
         except InputError as error:
             raise document.relocate(error, ("errors", "arguments")) from None
-        self.errors = ErrorStyle(spec.errors.unknown_tool, spec.errors.bad_arguments, spec.errors.arguments)
+        texts = spec.errors
+        self.errors = ErrorStyle(texts.unknown_tool, texts.bad_arguments, texts.arguments, texts.unknown_tool_as)
         self.description = spec.description
         self.scans_backwards = False
         self.base = fill(spec, document, seed=self.seed, counts=dict(variant.rows))

@@ -37,9 +37,14 @@ _USERINFO = re.compile(r"\b([a-z][a-z0-9+.-]{1,20}://)([^\s/@:]{1,200}):([^\s/@]
 
 
 class Redactor:
-    """Replaces secrets by REDACTED. `secrets` are values that are known to be secret."""
+    """Replaces secrets by REDACTED.
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    `secrets` are values that are known to be secret. With `by_name` false only these and keys of a known shape are taken out: what
+    a server says of itself holds examples such as `{"token": "abc"}`, which are to be kept.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), *, by_name: bool = True) -> None:
+        self._by_name = by_name
         known = sorted({form for secret in secrets for form in _forms(secret)}, key=lambda form: (-len(form), form))
         self._known = re.compile("|".join(re.escape(form) for form in known)) if known else None
 
@@ -48,6 +53,8 @@ class Redactor:
         if self._known is not None:
             text = self._known.sub(REDACTED, text)
         text = _SHAPES.sub(REDACTED, text)
+        if not self._by_name:
+            return text
         text = _BEARER.sub(rf"\1 {REDACTED}", text)
         text = _USERINFO.sub(rf"\1{REDACTED}@", text)
         if "=" in text:
@@ -91,7 +98,7 @@ class Redactor:
         return hidden
 
     def _member(self, key: str, item: JsonValue) -> JsonValue:
-        if isinstance(item, str) and item and names_secret(key):
+        if self._by_name and isinstance(item, str) and item and names_secret(key):
             return REDACTED
         return self.value(item)
 

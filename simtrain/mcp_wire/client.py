@@ -31,6 +31,8 @@ from simtrain.types import JsonObject, JsonValue, encode
 TIMEOUT = 20.0
 MAX_PAGES = 1000
 MAX_ROUNDS = 16
+UNREAD = (400, 406, 415, 422)
+"""HTTP statuses of servers that were reached and could not make sense of the greeting."""
 BREATH = 0.1
 """Seconds before a request is sent again that the server asked to repeat without asking anything."""
 
@@ -220,7 +222,7 @@ class Client:
         if status in (401, 403):
             remedy = "name the variable that holds the key: --header-env Authorization=VARIABLE"
             return InputError(problem, remedy=remedy)
-        if self.era == MODERN and 400 <= status < 500:
+        if status in UNREAD or (self.era == MODERN and 400 <= status < 500):
             return NotSpoken(problem)
         return InputError(problem, remedy="check the URL: streamable HTTP endpoints often end in /mcp")
 

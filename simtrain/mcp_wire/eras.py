@@ -30,3 +30,12 @@ ALL_CAPABILITIES: JsonObject = {
     "elicitation": {"form": {}, "url": {}},
 }
 """What a client that can do everything declares."""
+
+TASKS: JsonObject = {
+    "tasks": {
+        "list": {},
+        "cancel": {},
+        "requests": {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}},
+    }
+}
+"""The capability of revision 2025-11-25 that our client lacks; some servers show more tools to clients that have it."""

@@ -11,14 +11,14 @@ from simtrain.redaction import REDACTED, Redactor, names_secret
 from simtrain.types import JsonObject
 
 
-def redactor(target: Target, *, environ: Mapping[str, str] | None = None) -> Redactor:
-    """What takes the secrets of a server, and those of our own environment, out of all that is written about it."""
+def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> list[str]:
+    """The values that nothing written about a server may hold, those of our own environment among them."""
     variables = dict(os.environ if environ is None else environ)
     found = _in_url(target) if isinstance(target, HttpTarget) else _in_command(target)
     if isinstance(target, StdioTarget):
         variables |= dict(target.env or {})
     found += [value for name, value in variables.items() if names_secret(name)]
-    return Redactor(found)
+    return found
 
 
 def source_of(target: Target, hidden: Redactor) -> JsonObject:

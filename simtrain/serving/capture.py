@@ -1,0 +1,268 @@
+"""Capturing servers: what each shows to every kind of client, how it words errors, and what it answers to probes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import TypeAlias
+
+from simtrain.errors import InputError, SimulatorFault
+from simtrain.manifest import LISTED, Exchange, Manifest, ServerManifest, Surface
+from simtrain.mcp_wire.client import Client, connect
+from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, MODERN, TASKS
+from simtrain.mcp_wire.faults import ErrorReply, NotSpoken
+from simtrain.mcp_wire.frames import members
+from simtrain.mcp_wire.targets import Target
+from simtrain.redaction import Redactor
+from simtrain.serving.mcp_json import Source
+from simtrain.serving.probes import ProbeFile, latency, mistakes
+from simtrain.serving.redaction import secrets_of, source_of
+from simtrain.types import JsonObject, JsonValue
+
+AT_ONCE = 8
+"""Servers that are captured at the same time."""
+
+SETTLING = 0.2
+"""Seconds of silence before lists are asked for: a server may build them from what it asks its client first."""
+
+OTHER_ERA_LIMIT = 10.0
+"""Seconds that a server which speaks one era may take to answer in the other; some say nothing to what they do not know."""
+
+Watch: TypeAlias = Callable[[str, str], None]
+"""Told (server, what is being done) as a capture goes on."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Limits in seconds: to start and greet, for one request, for one server in all."""
+
+    start: float = 60.0
+    request: float = 20.0
+    server: float = 300.0
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What came of it: the manifest of the servers that could be captured, the reason for each of the others, remarks by server."""
+
+    manifest: Manifest
+    failures: Mapping[str, InputError]
+    remarks: Mapping[str, tuple[str, ...]]
+    seconds: Mapping[str, float]
+
+
+async def capture_all(
+    sources: Sequence[Source],
+    *,
+    probes: ProbeFile | None = None,
+    patience: Patience | None = None,
+    watch: Watch | None = None,
+) -> Captured:
+    """Capture several servers at once; one that fails takes nobody along. Raises InputError for probes that fit no server."""
+    if probes is not None:
+        probes.check_servers(source.name for source in sources)
+    free = asyncio.Semaphore(AT_ONCE)
+    takes = [_Take(source.name, probes, patience or Patience(), watch or _ignore) for source in sources]
+
+    async def run(source: Source, take: _Take) -> ServerManifest | InputError:
+        async with free:
+            return await take.run(source.target)
+
+    came = await asyncio.gather(*(run(source, take) for source, take in zip(sources, takes, strict=True)))
+    servers = {server.name: server for server in came if isinstance(server, ServerManifest)}
+    if probes is not None:
+        probes.check_tools({name: server.surfaces for name, server in servers.items()})
+    named = list(zip(sources, came, takes, strict=True))
+    return Captured(
+        Manifest(servers),
+        {source.name: problem for source, problem, _ in named if isinstance(problem, InputError)},
+        {source.name: tuple(take.remarks) for source, _, take in named},
+        {source.name: take.seconds for source, _, take in named},
+    )
+
+
+@dataclass
+class _Take:
+    """The capture of one server, in progress."""
+
+    name: str
+    probes: ProbeFile | None
+    patience: Patience
+    watch: Watch
+    remarks: list[str] = field(default_factory=list[str])
+    seconds: float = 0.0
+    surfaces: list[Surface] = field(default_factory=list[Surface])
+    mistaken: list[Exchange] = field(default_factory=list[Exchange])
+    probed: list[Exchange] = field(default_factory=list[Exchange])
+    profile: JsonObject = field(default_factory=dict[str, JsonValue])
+
+    async def run(self, target: Target | InputError) -> ServerManifest | InputError:
+        """The manifest of the server, or why there is none."""
+        begun = monotonic()
+        try:
+            if isinstance(target, InputError):
+                raise target
+            async with asyncio.timeout(self.patience.server):
+                return await self._capture(target)
+        except InputError as error:
+            return error
+        except SimulatorFault as fault:
+            return InputError(str(fault))
+        except TimeoutError:
+            return InputError(f"it was not captured within {self.patience.server:g} s", remedy="raise --server-timeout")
+        finally:
+            self.seconds = monotonic() - begun
+
+    async def _capture(self, target: Target) -> ServerManifest:
+        eras = await self._show_all(target)
+        for era in eras:
+            await self._misuse(target, era)
+            if self.probes is not None:
+                await self._probe(target, era, self.probes)
+            if self.probes is None or self.probes.eras == "first":
+                break
+        return self._manifest(target)
+
+    def _manifest(self, target: Target) -> ServerManifest:
+        secrets = secrets_of(target)
+        told, replied = Redactor(secrets, by_name=False), Redactor(secrets)
+        return ServerManifest(
+            name=self.name,
+            source=source_of(target, replied),
+            surfaces=tuple(_surface_without_secrets(surface, told) for surface in self.surfaces),
+            exchanges=tuple(_exchange_without_secrets(each, replied) for each in (*self.mistaken, *self.probed)),
+            profile=replied.object(self.profile),
+            latency=latency(self.probed),
+        )
+
+    async def _show_all(self, target: Target) -> list[str]:
+        """Take the surfaces of each era; returns the eras that the server speaks."""
+        spoken: list[str] = []
+        refusals: list[InputError] = []
+        for era in ERAS:
+            limit = min(self.patience.start, OTHER_ERA_LIMIT) if spoken else self.patience.start
+            try:
+                await self._show_era(target, era, limit)
+                spoken.append(era)
+            except NotSpoken as refusal:
+                refusals.append(refusal)
+            except InputError as refusal:
+                # It does not start at all, unless it has shown that it does.
+                if not spoken:
+                    raise
+                refusals.append(refusal)
+        if not spoken:
+            raise InputError("; ".join(str(refusal) for refusal in refusals))
+        self.remarks += [
+            f"no {MODERN if spoken[0] == HANDSHAKE else HANDSHAKE}: {refusal.problem}" for refusal in refusals
+        ]
+        return spoken
+
+    async def _show_era(self, target: Target, era: str, limit: float) -> None:
+        """One surface for each set of capabilities that makes a difference."""
+        plain = await self._show(target, era, {}, limit)
+        self.surfaces.append(plain)
+        full = await self._show(target, era, ALL_CAPABILITIES, limit)
+        sets: list[JsonObject] = []
+        if not _alike(full, plain):
+            self.surfaces.append(full)
+            sets += [{name: value} for name, value in ALL_CAPABILITIES.items()]
+        sets += [ALL_CAPABILITIES | TASKS] if era == HANDSHAKE else []
+        for capabilities in sets:
+            surface = await self._show(target, era, capabilities, limit)
+            nearest = full if len(capabilities) > 1 else plain
+            if not _alike(surface, nearest):
+                self.surfaces.append(surface)
+
+    async def _show(self, target: Target, era: str, capabilities: JsonObject, limit: float) -> Surface:
+        able = f" as a client with {', '.join(capabilities)}" if capabilities else ""
+        self.watch(self.name, f"listing, {era}{able}")
+        async with connect(target, era=era, capabilities=capabilities, timeout=limit) as client:
+            await client.quiet(SETTLING if capabilities else SETTLING / 4)
+            lists: dict[str, tuple[JsonObject, ...]] = {}
+            for method in _listable(client.greeting):
+                try:
+                    lists[method] = tuple(await client.list(method, timeout=self.patience.request))
+                except ErrorReply as refused:
+                    self._refused(client, method, refused.error)
+            if client.connection.stray_count:
+                self._remark(
+                    f"its output holds lines that are no MCP, the first is {client.connection.strays[0][:80]!r}"
+                )
+            return Surface(era, capabilities, client.greeting, lists)
+
+    async def _misuse(self, target: Target, era: str) -> None:
+        """Make the built-in mistakes, each in the exchanges and in the profile; one that is not answered is a remark."""
+        self.watch(self.name, f"making mistakes, {era}")
+        surface = next(surface for surface in self.surfaces if surface.era == era)
+        for mistake in mistakes(surface):
+            # A connection for each: a server may die of one.
+            try:
+                async with connect(target, era=era, timeout=self.patience.start) as client:
+                    exchange = await client.request(mistake.method, mistake.params, timeout=self.patience.request)
+            except (SimulatorFault, InputError) as fault:
+                self._remark(f"{mistake.kind}: {fault}")
+                continue
+            self.mistaken.append(exchange)
+            self.profile.setdefault(mistake.kind, exchange.response)
+
+    async def _probe(self, target: Target, era: str, probes: ProbeFile) -> None:
+        """Play the probes in order; the first that is not answered ends them, since those after it may build on it."""
+        played = [(probe, number) for probe in probes.of(self.name, self.surfaces) for number in range(probe.times)]
+        if not played:
+            return
+        answers = probes.answers.canned()
+        limit = self.patience.start
+        async with connect(target, era=era, capabilities=ALL_CAPABILITIES, timeout=limit, answers=answers) as client:
+            await client.quiet(SETTLING)
+            for done, (probe, _) in enumerate(played):
+                self.watch(self.name, f"probing, {era}, {done + 1} of {len(played)}")
+                method, params = probe.request()
+                try:
+                    limit = probe.timeout or self.patience.request
+                    self.probed.append(await client.request(method, params, timeout=limit, progress=True))
+                except SimulatorFault as fault:
+                    self._remark(f"the probes ended at {done + 1} of {len(played)}: {fault}")
+                    return
+
+    def _refused(self, client: Client, method: str, error: JsonObject) -> None:
+        """Keep a list that was declared and refused, once for each era: the stand-in refuses it as well."""
+        if any(each.method == method and each.era == client.era for each in self.mistaken):
+            return
+        self.mistaken.append(Exchange(method, {}, {"error": error}, client.era, client.capabilities))
+
+    def _remark(self, remark: str) -> None:
+        if remark not in self.remarks:
+            self.remarks.append(remark)
+
+
+def _listable(greeting: JsonObject) -> list[str]:
+    """The list methods of what a server declares."""
+    capabilities = members(greeting.get("capabilities"))
+    return [method for method in LISTED if method.partition("/")[0] in capabilities]
+
+
+def _alike(one: Surface, other: Surface) -> bool:
+    return (one.greeting, one.lists) == (other.greeting, other.lists)
+
+
+def _surface_without_secrets(surface: Surface, hidden: Redactor) -> Surface:
+    lists = {method: tuple(hidden.object(page) for page in pages) for method, pages in surface.lists.items()}
+    return replace(surface, greeting=hidden.object(surface.greeting), lists=lists)
+
+
+def _exchange_without_secrets(exchange: Exchange, hidden: Redactor) -> Exchange:
+    return replace(
+        exchange,
+        params=hidden.object(exchange.params),
+        response=hidden.object(exchange.response),
+        notifications=tuple(hidden.object(each) for each in exchange.notifications),
+        asks=tuple(hidden.object(each) for each in exchange.asks),
+        rounds=tuple(hidden.object(each) for each in exchange.rounds),
+    )
+
+
+def _ignore(server: str, doing: str) -> None:
+    """Nobody watches."""

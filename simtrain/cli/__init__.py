@@ -24,6 +24,7 @@ COMMANDS = (
     "verify",
     "serve",
     "episode",
+    "relay",
 )
 
 

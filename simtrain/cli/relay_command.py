@@ -1,0 +1,138 @@
+"""`simtrain relay`: stand between a client and a real server, record what they say, and bend some of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
+    from simtrain.serving.relay.bending import Bending
+    from simtrain.serving.relay.journal import Journal
+    from simtrain.types import JsonObject
+
+HELP = """Stand between an MCP client and a real server.
+
+Bytes go through untouched, except for the frames on which a perturbation
+fires. With a command the relay speaks on its standard input and output: put
+it where the command stood in the client's configuration. With a URL it
+listens on this machine. A recording answers calls later without the server:
+see the world model `replay`.
+
+No call that may write reaches the server twice unless --allow-duplicates is
+given. Delays of perturbations are virtual, that is recorded and not waited
+for, unless --real-time is given.
+
+\b
+Examples:
+  simtrain relay --record rec.jsonl -- npx -y my-mcp-server
+  simtrain relay http://127.0.0.1:3001/mcp --port 8700 --record rec.jsonl
+  simtrain relay --perturb my_faults.yaml --seed 7 --real-time -- my-server
+"""
+
+
+def command(
+    target: Annotated[
+        list[str],
+        typer.Argument(
+            help="A command with its arguments, after --, or the URL of a server.", metavar="URL|-- COMMAND..."
+        ),
+    ],
+    record: Annotated[Path | None, typer.Option("--record", "-r", help="Recording to append to.")] = None,
+    perturb: Annotated[
+        list[str] | None,
+        typer.Option("--perturb", "-p", help="Perturbation pack: a name or a YAML file; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of the perturbations.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port for a URL's relay; 0 takes a free one.")
+    ] = 0,
+    real_time: Annotated[bool, typer.Option("--real-time", help="Wait for the delays of perturbations.")] = False,
+    allow_duplicates: Annotated[
+        bool, typer.Option("--allow-duplicates", help="Let perturbations send a writing call twice.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Say the address and the final counts as JSON.")] = False,
+) -> None:
+    """Relay until the client, the server or the user ends it."""
+    import asyncio
+
+    from simtrain.errors import InputError
+    from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, http_target
+    from simtrain.recording import Recorder
+    from simtrain.redaction import Redactor
+    from simtrain.serving.redaction import secrets_of
+    from simtrain.serving.relay.bending import Bending, Rules, load_perturbations
+    from simtrain.serving.relay.journal import Journal
+
+    by_url = len(target) == 1 and target[0].lower().startswith(("http://", "https://"))
+    there: Target = http_target(target[0]) if by_url else StdioTarget(tuple(target))
+    if port and not by_url:
+        raise InputError(
+            "--port is for the relay of a URL", remedy="leave it out: a command is relayed on standard input and output"
+        )
+    rules = Rules(allow_duplicates=allow_duplicates, real_time=real_time)
+    bending = Bending(load_perturbations(perturb or []), seed=seed, rules=rules)
+    transport = "http" if by_url else "stdio"
+    recorder = (
+        Recorder(record, server=str(there), transport=transport, redactor=Redactor(secrets_of(there)))
+        if record
+        else None
+    )
+    journal = Journal(recorder)
+    try:
+        if isinstance(there, HttpTarget):
+            code = asyncio.run(_serve(there, bending, journal, port=port, as_json=as_json))
+        else:
+            code = asyncio.run(_pump(there, bending, journal))
+    finally:
+        if recorder is not None:
+            recorder.close()
+    _say({"frames": journal.frames, "fired": bending.fired}, as_json=as_json)
+    sys.exit(code)
+
+
+async def _pump(target: StdioTarget, bending: Bending, journal: Journal) -> int:
+    from simtrain.serving.relay.stdio_relay import relay_stdio
+
+    return await relay_stdio(target.command, bending=bending, journal=journal)
+
+
+async def _serve(target: HttpTarget, bending: Bending, journal: Journal, *, port: int, as_json: bool) -> int:
+    import asyncio
+    import signal
+
+    from simtrain.serving.relay.http_relay import HttpRelay
+
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with HttpRelay(target, bending=bending, journal=journal, port=port) as relay:
+        _say({"url": relay.url, "server": str(target)}, as_json=as_json)
+        waiting = asyncio.create_task(stopped.wait())
+        await asyncio.wait((waiting, relay.failed), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if relay.failed.done():
+            relay.failed.result()
+    return 0
+
+
+def _say(facts: JsonObject, *, as_json: bool) -> None:
+    """One line on standard error: standard output may belong to the protocol."""
+    import json
+
+    shown = (
+        json.dumps(facts)
+        if as_json
+        else "relay: " + ", ".join(f"{name} {_shown(fact)}" for name, fact in facts.items())
+    )
+    print(shown, file=sys.stderr, flush=True)
+
+
+def _shown(fact: object) -> str:
+    if not isinstance(fact, dict):
+        return str(fact)
+    counts = cast("dict[str, int]", fact)
+    return " ".join(f"{label}={times}" for label, times in counts.items()) or "nothing"

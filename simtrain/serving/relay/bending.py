@@ -1,0 +1,301 @@
+"""Perturbations at work between a client and a real server: which frames they meet, and what comes of those."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from simtrain.assembly import arm_pack
+from simtrain.catalog import find
+from simtrain.clock import DEFAULT_START, Clock, instant
+from simtrain.documents import read_document
+from simtrain.errors import InputError
+from simtrain.mcp_wire.eras import VERSION_KEY
+from simtrain.mcp_wire.frames import reply_body
+from simtrain.perturbation import Call, Perturbation
+from simtrain.raw_replies import observation_of
+from simtrain.request import Answer, Request
+from simtrain.scenario import Armed
+from simtrain.seeding import Stream, derive
+from simtrain.serving.relay.crossing import Crossing, Outcome, Repeat
+from simtrain.serving.relay.tool_list import descriptors_of, rewritten, tool_of
+from simtrain.serving.replies import call_response
+from simtrain.tape import CALL
+from simtrain.triggers import Trigger
+from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+
+UNKNOWN_TOOL = -32602
+
+Scope: TypeAlias = str | None
+"""Within which ids are unique: an MCP session, an HTTP request, or None for the one client of a stdio server."""
+
+_Key: TypeAlias = tuple[Scope, str, str]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the user allows. `allow_duplicates`: a call that may write reaches the server twice where a perturbation wants it so.
+
+    `real_time`: delays are waited for; without it they are virtual, and only recorded. `patience`: seconds of real time after which
+    a perturbation is given up, and the call goes on without it.
+    """
+
+    allow_duplicates: bool = False
+    real_time: bool = False
+    patience: float = 600.0
+
+
+def load_perturbations(names: Sequence[str]) -> list[Armed]:
+    """The perturbations of packs (names, or YAML files). Raises InputError, also for one that cannot work in a relay."""
+    found: list[Armed] = []
+    for name in names:
+        document = read_document(find("perturbations", name))
+        for armed in arm_pack(document):
+            reason = _no_place_here(armed)
+            if reason is not None:
+                raise InputError(
+                    f"the perturbation {armed.label!r} {reason}",
+                    remedy="use it in a scenario, where a world is simulated",
+                    file=document.path,
+                )
+            if armed.label in [other.label for other in found]:
+                raise InputError(
+                    f"the label {armed.label!r} stands twice",
+                    remedy="give one of them another name with `as`",
+                    file=document.path,
+                )
+            found.append(armed)
+    return found
+
+
+def _no_place_here(armed: Armed) -> str | None:
+    if armed.perturbation.needs_world:
+        return "needs the state of a world, and behind a relay there is a real server"
+    if armed.when.state is not None:
+        return "is triggered by the state of a world, and behind a relay there is a real server"
+    return "is triggered by turns, which a relay cannot see" if armed.when.turns is not None else None
+
+
+@dataclass
+class _Asked:
+    method: str
+    tool: str
+    crossing: Crossing | None
+
+
+class Bending:
+    """The perturbations of one relay; all its clients together play one episode."""
+
+    def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: Rules | None = None) -> None:
+        self._armed = tuple(armed)
+        self._seed = seed
+        self._rules = rules or Rules()
+        self._triggers = [Trigger(item.when, seed=seed, identity=("relay", item.label)) for item in self._armed]
+        self._memories: list[JsonObject] = [{} for _ in self._armed]
+        self._asked: dict[_Key, _Asked] = {}
+        self._paused: dict[tuple[str, str], Crossing] = {}
+        self._tools: dict[str, ToolSpec] = {}
+        self._repeatable: set[str] = set()
+        self._succeeded: set[str] = set()
+        self._calls = 0
+        self.fired: dict[str, int] = {item.label: 0 for item in self._armed}
+
+    def client_sends(self, frame: JsonObject, scope: Scope, repeat: Repeat) -> Crossing | None:
+        """A frame from a client: None for one that goes on as it is."""
+        if not self._armed or "id" not in frame or "method" not in frame:
+            if frame.get("method") == "notifications/cancelled":
+                self._forget(scope, _object(frame.get("params")).get("requestId"))
+            return None
+        method, params = str(frame["method"]), _object(frame.get("params"))
+        asked = _Asked(method, str(params.get("name")), None)
+        if method == CALL:
+            asked.crossing = self._crossing(frame, params, repeat)
+        if method in (CALL, "tools/list"):
+            self._asked[_key(scope, frame["id"])] = asked
+        # A retry with answers belongs to a call that was sent before.
+        return None if asked.crossing is None or asked.crossing.request is not frame else asked.crossing
+
+    def server_sends(self, frame: JsonObject, scopes: Sequence[Scope]) -> Crossing | Outcome | None:
+        """A frame from the server: None for one that goes on as it is, an Outcome for one that is bent at once."""
+        if not self._asked or "method" in frame or "id" not in frame:
+            return None
+        asked = next(
+            (self._asked.pop(key) for key in (_key(scope, frame["id"]) for scope in scopes) if key in self._asked), None
+        )
+        if asked is None:
+            return None
+        result = _object(frame.get("result"))
+        if asked.method == "tools/list":
+            return self._listed(frame, result)
+        if result.get("resultType") == "input_required":
+            self._paused = {key: other for key, other in self._paused.items() if not other.outcome.done()}
+            if asked.crossing is not None:
+                self._paused[asked.tool, str(result.get("requestState"))] = asked.crossing
+            return None
+        if "result" in frame and result.get("isError") is not True:
+            self._succeeded.add(asked.tool)
+        if asked.crossing is not None:
+            asked.crossing.arrive(frame)
+        return asked.crossing
+
+    def ended(self, scope: Scope) -> None:
+        """Nothing more can come in this scope."""
+        for key in [key for key in self._asked if key[0] == scope]:
+            crossing = self._asked.pop(key).crossing
+            if crossing is not None:
+                crossing.cancel()
+
+    def _crossing(self, frame: JsonObject, params: JsonObject, repeat: Repeat) -> Crossing | None:
+        if "requestState" in params or "inputResponses" in params:
+            return self._paused.pop((str(params.get("name")), str(params.get("requestState"))), None)
+        name = str(params.get("name"))
+        tool = self._tool(name)
+        if tool is None:
+            crossing = Crossing(frame, by=self._by_offer(), repeat=repeat)
+            crossing.outcome = asyncio.create_task(_unknown(frame, name, crossing.by))
+            return crossing
+        arguments = _object(params.get("arguments"))
+        request = Request(tool, arguments, self._calls, 0)
+        self._calls += 1
+        fired = [
+            (place, matching)
+            for place, trigger in enumerate(self._triggers)
+            if (matching := trigger.fires(request, succeeded=self._succeeded, world=None)) is not None
+        ]
+        if not fired:
+            return None
+        by: list[JsonObject] = []
+        for place, matching in fired:
+            armed = self._armed[place]
+            self.fired[armed.label] += 1
+            by.append({"label": armed.label, "use": armed.use, "matching": matching})
+        crossing = Crossing(frame, by=by, repeat=repeat)
+        crossing.outcome = asyncio.create_task(self._bend(crossing, request, fired))
+        return crossing
+
+    async def _bend(self, crossing: Crossing, request: Request, fired: Sequence[tuple[int, int]]) -> Outcome:
+        clock = Clock(start=instant(DEFAULT_START), per_step=0)
+        begun = clock.moment
+        notes: JsonObject = {"by": crossing.by}
+        passage = _Passage(
+            crossing, notes, repeats=self._rules.allow_duplicates or request.tool.name in self._repeatable
+        )
+        try:
+            async with asyncio.timeout(self._rules.patience):
+                observation = await self._layer(request, fired, clock, passage)(request)
+        except Exception as error:
+            # A perturbation that breaks down bends nothing; the recording says so.
+            crossing.let_go()
+            return Outcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
+        late = round(clock.moment - begun, 6)
+        if late:
+            notes["seconds" if self._rules.real_time else "virtual_seconds"] = late
+            if self._rules.real_time:
+                await asyncio.sleep(late)
+        if passage.first is not None and observation == passage.first:
+            return Outcome(None, notes)
+        return Outcome(_response(crossing, observation), notes)
+
+    def _layer(self, request: Request, fired: Sequence[tuple[int, int]], clock: Clock, passage: _Passage) -> Answer:
+        """The way to the server through all fired perturbations, the first in the list outermost."""
+        answer: Answer = passage.proceed
+        for place, matching in reversed(fired):
+            armed = self._armed[place]
+            seed = derive(self._seed, "relay", armed.label, request.tool.name, matching)
+            answer = _around(armed, Stream(seed), clock, self._memories[place], answer)
+        return answer
+
+    def _tool(self, name: str) -> ToolSpec | None:
+        """The tool as the client knows it; None for one that no perturbation offers."""
+        if name in self._tools:
+            return self._tools[name]
+        bare = ToolSpec(name, "", {}, writes=True)
+        return next((tool for tool in self._offer((bare,)) if tool.name == name), None)
+
+    def _offer(self, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
+        for armed in self._armed:
+            tools = armed.perturbation.offer(tools, Stream(derive(self._seed, "relay", armed.label, "offer")))
+        return tools
+
+    def _listed(self, frame: JsonObject, result: JsonObject) -> Outcome | None:
+        descriptors = descriptors_of(result)
+        tools = tuple(tool_of(descriptor) for descriptor in descriptors)
+        for descriptor in descriptors:
+            hints = _object(descriptor.get("annotations"))
+            if hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True:
+                self._repeatable.add(str(descriptor.get("name")))
+        offered = self._offer(tools)
+        self._tools |= {tool.name: tool for tool in offered}
+        if offered == tools:
+            return None
+        bent = {**frame, "result": {**result, "tools": rewritten(descriptors, tools, offered)}}
+        return Outcome(bent, {"by": self._by_offer()})
+
+    def _by_offer(self) -> list[JsonObject]:
+        manifest = [item for item in self._armed if type(item.perturbation).offer is not Perturbation.offer]
+        return [{"label": item.label, "use": item.use} for item in manifest]
+
+    def _forget(self, scope: Scope, identity: JsonValue) -> None:
+        asked = self._asked.pop(_key(scope, identity), None)
+        if asked is not None and asked.crossing is not None:
+            asked.crossing.cancel()
+
+
+class _Passage:
+    """The end of the way: the server, reached once, and again only where that is allowed."""
+
+    def __init__(self, crossing: Crossing, notes: JsonObject, *, repeats: bool) -> None:
+        self._crossing = crossing
+        self._notes = notes
+        self._repeats = repeats
+        self.first: Observation | None = None
+
+    async def proceed(self, request: Request) -> Observation:
+        """The server's answer. A second call that is not allowed gets the first answer again."""
+        frame = _with_call(self._crossing.request, request)
+        if self.first is None:
+            self.first = observation_of(reply_body(await self._crossing.send(frame)))
+            return self.first
+        if not self._repeats:
+            self._notes["refused"] = f"a second real call of {request.tool.name}, which may write"
+            return self.first
+        return observation_of(reply_body(await self._crossing.repeat(frame)))
+
+
+def _around(armed: Armed, rng: Stream, clock: Clock, memory: JsonObject, inner: Answer) -> Answer:
+    async def bent(request: Request) -> Observation:
+        return await armed.perturbation.apply(Call(request, rng, clock, memory, None), inner)
+
+    return bent
+
+
+def _with_call(frame: JsonObject, request: Request) -> JsonObject:
+    """The frame with the call as perturbations left it: itself where they left it alone."""
+    params = _object(frame.get("params"))
+    if params.get("name") == request.tool.name and _object(params.get("arguments")) == request.arguments:
+        return frame
+    return {**frame, "params": {**params, "name": request.tool.name, "arguments": request.arguments}}
+
+
+def _response(crossing: Crossing, observation: Observation) -> JsonObject:
+    body = call_response(observation)
+    modern = VERSION_KEY in _object(_object(crossing.request.get("params")).get("_meta"))
+    if modern and "result" in body and "resultType" not in body["result"]:
+        body = {"result": {**body["result"], "resultType": "complete"}}
+    return {"jsonrpc": "2.0", "id": crossing.reply_id, **body}
+
+
+async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> Outcome:
+    error: JsonObject = {"code": UNKNOWN_TOOL, "message": f"Unknown tool: {name}"}
+    return Outcome({"jsonrpc": "2.0", "id": frame["id"], "error": error}, {"by": by})
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return cast(JsonObject, value) if isinstance(value, dict) else {}
+
+
+def _key(scope: Scope, identity: JsonValue) -> _Key:
+    # 1 and "1" are different ids.
+    return scope, type(identity).__name__, str(identity)

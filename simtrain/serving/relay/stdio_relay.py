@@ -1,0 +1,269 @@
+"""The relay on standard input and output: a byte pump between one client and the server that it starts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import BinaryIO
+
+from simtrain.errors import InputError
+from simtrain.mcp_wire.frames import decode_frames, encode_frame
+from simtrain.serving.relay.bending import Bending
+from simtrain.serving.relay.crossing import Crossing
+from simtrain.serving.relay.journal import Journal, Wrapping, era_of
+from simtrain.serving.relay.pieces import Lines
+from simtrain.types import JsonObject
+
+MAX_LINE = 64 * 1024 * 1024
+"""Bytes of a line above which it is passed on unread."""
+
+GRACE = 2.0
+"""Seconds that the server has to end by itself, first after the end of its input, then after SIGTERM."""
+
+CHUNK = 65536
+
+
+async def relay_stdio(command: tuple[str, ...], *, bending: Bending, journal: Journal) -> int:
+    """Run a server and relay between it and our own standard streams until one side ends; the server's exit code.
+
+    Raises InputError when the command cannot be started.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, start_new_session=True)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"{command[0]} cannot be started: {reason}", remedy="give its whole path, or install it"
+        ) from None
+    pump = _Pump(process, bending, journal)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, pump.stop)
+    try:
+        return await pump.run()
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+
+
+class _Pump:
+    def __init__(self, process: Process, bending: Bending, journal: Journal) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        self._process = process
+        self._to_server, self._from_server = process.stdin, process.stdout
+        self._bending = bending
+        self._journal = journal
+        self._era: str | None = None
+        self._ids = count(1)
+        self._repeats: dict[str, asyncio.Future[JsonObject]] = {}
+        self._delivering: set[asyncio.Task[None]] = set()
+        self._failures: list[BaseException | None] = []
+        self._stopped = asyncio.Event()
+        self._to_client: asyncio.StreamWriter
+
+    def stop(self) -> None:
+        """End at once."""
+        self._stopped.set()
+
+    async def run(self) -> int:
+        """Relay until one side ends; the server's exit code, 0 where we had to end it."""
+        async with _output(sys.stdout.buffer) as self._to_client:
+            up = asyncio.create_task(self._upwards(await _input(sys.stdin.buffer)))
+            down = asyncio.create_task(self._downwards())
+            stopped = asyncio.create_task(self._stopped.wait())
+            try:
+                await asyncio.wait((up, down, stopped), return_when=asyncio.FIRST_COMPLETED)
+                with contextlib.suppress(OSError, RuntimeError):
+                    self._to_server.close()
+                code = await self._end()
+                await self._last_words(down, stopped)
+                self._failures += [task.exception() for task in (up, down) if task.done() and not task.cancelled()]
+                for failure in self._failures:
+                    if failure is not None:
+                        raise failure
+                return code
+            finally:
+                for task in (up, down, stopped, *self._delivering):
+                    task.cancel()
+                await asyncio.gather(up, down, stopped, *self._delivering, return_exceptions=True)
+                self._kill(signal.SIGKILL)
+                await self._process.wait()
+
+    async def _end(self) -> int:
+        """Have the server end: by the end of its input, then by signals."""
+        patience = 0.0 if self._stopped.is_set() else GRACE
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            if number is not None:
+                self._kill(number)
+            try:
+                async with asyncio.timeout(patience):
+                    code = await self._process.wait()
+            except TimeoutError:
+                patience = GRACE
+                continue
+            return 0 if number is not None else code if code >= 0 else 128 - code
+        return 0
+
+    async def _last_words(self, down: asyncio.Task[None], stopped: asyncio.Task[bool]) -> None:
+        """Pass on what the server still said, and replies that came in time and are late on purpose."""
+        await asyncio.wait((down, stopped), timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
+        # Its own children may live on and hold its output open: `npx` starts a shell that starts node.
+        self._kill(signal.SIGKILL)
+        await asyncio.wait((down, stopped), timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
+        if self._delivering:
+            late = asyncio.gather(*self._delivering, return_exceptions=True)
+            await asyncio.wait((late, stopped), return_when=asyncio.FIRST_COMPLETED)
+
+    async def _upwards(self, stdin: asyncio.StreamReader) -> None:
+        """From the client to the server, until the client ends."""
+        async for line, whole in _lines(stdin):
+            seconds = self._journal.now()
+            frames = decode_frames(line) if whole else None
+            if frames is None:
+                self._journal.stray("client", line, Wrapping())
+                await self._write(self._to_server, line)
+                continue
+            self._era = era_of(frames[0]) or self._era
+            crossing = self._bending.client_sends(frames[0], None, self._repeat) if len(frames) == 1 else None
+            if crossing is not None:
+                await self._depart(crossing, line, seconds)
+                continue
+            for frame in frames:
+                self._journal.frame("client", frame, Wrapping(era=self._era), seconds=seconds)
+            await self._write(self._to_server, line)
+
+    async def _depart(self, crossing: Crossing, line: bytes, seconds: float) -> None:
+        request = crossing.request
+        frame = await crossing.departure()
+        perturbed: JsonObject | None = None if frame is request else {"by": crossing.by, "frame": frame}
+        self._journal.frame("client", request, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
+        if frame is None:
+            self._spawn(self._deliver(crossing, None, b"", self._journal.now()))
+            return
+        await self._write(self._to_server, line if frame is request else encode_frame(frame) + b"\n")
+
+    async def _downwards(self) -> None:
+        """From the server to the client, until the server ends."""
+        async for line, whole in _lines(self._from_server):
+            seconds = self._journal.now()
+            frames = decode_frames(line) if whole else None
+            if frames is None:
+                self._journal.stray("server", line, Wrapping())
+                await self._write(self._to_client, line)
+                continue
+            frame = frames[0]
+            repeated = self._repeats.pop(str(frame.get("id")), None) if self._repeats else None
+            if repeated is not None:
+                repeated.set_result(frame)
+                continue
+            met = self._bending.server_sends(frame, (None,)) if len(frames) == 1 else None
+            if isinstance(met, Crossing):
+                self._spawn(self._deliver(met, frame, line, seconds))
+                continue
+            perturbed: JsonObject | None = None
+            if met is not None:
+                perturbed = {**met.notes, "frame": met.frame}
+                line = encode_frame(met.frame or frame) + b"\n"
+            for frame in frames:
+                self._journal.frame("server", frame, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
+            await self._write(self._to_client, line)
+
+    async def _deliver(self, crossing: Crossing, frame: JsonObject | None, line: bytes, seconds: float) -> None:
+        """Write the reply to a call that was bent, or was to be."""
+        outcome = await crossing.outcome
+        perturbed = outcome.notes if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
+        self._journal.frame("server", frame, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
+        await self._write(self._to_client, line if outcome.frame is None else encode_frame(outcome.frame) + b"\n")
+
+    async def _repeat(self, frame: JsonObject) -> JsonObject:
+        """Send a call once more under an id that no client has."""
+        identity = f"simtrain-relay-{next(self._ids)}"
+        sent = {**frame, "id": identity}
+        self._repeats[identity] = asyncio.get_running_loop().create_future()
+        self._journal.frame("client", None, Wrapping(era=self._era), perturbed={"by": [], "frame": sent})
+        await self._write(self._to_server, encode_frame(sent) + b"\n")
+        reply = await self._repeats[identity]
+        self._journal.frame("server", reply, Wrapping(era=self._era), perturbed={"by": [], "frame": None})
+        return reply
+
+    def _spawn(self, delivery: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(delivery)
+        self._delivering.add(task)
+        task.add_done_callback(self._delivered)
+
+    def _delivered(self, task: asyncio.Task[None]) -> None:
+        self._delivering.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._failures.append(task.exception())
+            self.stop()
+
+    async def _write(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        writer.write(data)
+        with contextlib.suppress(ConnectionError):
+            # A side that does not read slows the other one down; one that is gone ends the relay by its end of file.
+            await writer.drain()
+
+    def _kill(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[tuple[bytes, bool]]:
+    cutter = Lines(limit=MAX_LINE)
+    while chunk := await reader.read(CHUNK):
+        for piece in cutter.feed(chunk):
+            yield piece.data, piece.whole
+    for piece in cutter.rest():
+        yield piece.data, piece.whole
+
+
+async def _input(file: BinaryIO) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit=CHUNK)
+    loop = asyncio.get_running_loop()
+    try:
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
+    except ValueError:
+        # A file, which event loops cannot wait for: a thread reads it into a pipe.
+        source, sink = os.pipe()
+        threading.Thread(target=_copy, args=(file, os.fdopen(sink, "wb", buffering=0)), daemon=True).start()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", buffering=0))
+    return reader
+
+
+@asynccontextmanager
+async def _output(file: BinaryIO) -> AsyncGenerator[asyncio.StreamWriter]:
+    loop = asyncio.get_running_loop()
+    copying: threading.Thread | None = None
+    try:
+        transport, protocol = await loop.connect_write_pipe(_protocol, file)
+    except ValueError:
+        source, sink = os.pipe()
+        copying = threading.Thread(target=_copy, args=(os.fdopen(source, "rb", buffering=0), file), daemon=True)
+        copying.start()
+        transport, protocol = await loop.connect_write_pipe(_protocol, os.fdopen(sink, "wb", buffering=0))
+    # Nothing is left in a buffer of ours when a write is over: the process may end right after.
+    transport.set_write_buffer_limits(0)
+    try:
+        yield asyncio.StreamWriter(transport, protocol, None, loop)
+    finally:
+        transport.close()
+        if copying is not None:
+            await asyncio.to_thread(copying.join)
+
+
+def _protocol() -> asyncio.StreamReaderProtocol:
+    return asyncio.StreamReaderProtocol(asyncio.StreamReader())
+
+
+def _copy(source: BinaryIO, sink: BinaryIO) -> None:
+    with contextlib.suppress(OSError), sink:
+        while chunk := source.read(CHUNK):
+            sink.write(chunk)

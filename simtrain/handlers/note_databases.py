@@ -62,16 +62,16 @@ def store_properties(context: HandlerContext, page: str, database: str | None, v
     properties = _properties(context, database)
     for name, value in values.items():
         _known(name, set(properties))
-        if value is not None:
-            _check(context, properties[name], value)
+        if value is None:
+            sql = "delete from property_values where page = :page and property = :name"
+            context.write(sql, {"page": page, "name": name})
+            continue
+        _check(context, properties[name], value)
         context.write(
-            "delete from property_values where page = :page and property = :name", {"page": page, "name": name}
+            "insert into property_values values (:page, :database, :name, :value) "
+            "on conflict (page, property) do update set value = excluded.value",
+            {"page": page, "database": database, "name": name, "value": encode(value)},
         )
-        if value is not None:
-            context.write(
-                "insert into property_values values (:page, :database, :name, :value)",
-                {"page": page, "database": database, "name": name, "value": encode(value)},
-            )
 
 
 def _properties(context: HandlerContext, database: JsonValue) -> dict[str, JsonObject]:

@@ -21,6 +21,7 @@ COMMANDS = (
     "schema",
     "init",
     "doctor",
+    "capture",
     "verify",
     "serve",
     "episode",

@@ -22,9 +22,13 @@ def fail(message: str, *, code: int = 2) -> NoReturn:
 
 
 def report(message: str) -> None:
-    """Print an error as one line. Names in it come from files that anybody may have written: control characters are shown, not sent."""
-    line = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in message)
-    print(f"error: {line}", file=sys.stderr)
+    """Print an error as one line. Names in it come from files that anybody may have written."""
+    print(f"error: {printable(message)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """A text for a terminal: control characters are shown, not sent."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def fail_usage(error: typer.TyperException) -> NoReturn:

@@ -24,7 +24,7 @@ from simtrain.mcp_wire.eras import (
 from simtrain.mcp_wire.faults import ConnectionLost, ErrorReply, HttpRefused, NotSpoken, TimedOut
 from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.headers import ParameterHeaders, mirrored, parameter_headers
-from simtrain.mcp_wire.targets import Target
+from simtrain.mcp_wire.targets import StdioTarget, Target
 from simtrain.mcp_wire.traffic import Traffic, Waiting
 from simtrain.types import JsonObject, JsonValue, encode
 
@@ -149,7 +149,9 @@ class Client:
         except HttpRefused as fault:
             raise self._not_greeted(str(fault), fault.status) from None
         except SimulatorFault as fault:
-            raise InputError(str(fault), remedy="see whether it starts by hand, or allow it more time") from None
+            by_hand = "see whether it starts by hand, or allow it more time"
+            remedy = by_hand if isinstance(self.target, StdioTarget) else "see whether it runs"
+            raise InputError(str(fault), remedy=remedy) from None
         if exchange.result is None:
             raise NotSpoken(f"{self.target} does not speak {self.era}: {encode(exchange.response)[:300]}")
         self.greeting = exchange.result

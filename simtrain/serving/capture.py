@@ -17,7 +17,7 @@ from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.targets import Target
 from simtrain.redaction import Redactor
 from simtrain.serving.mcp_json import Source
-from simtrain.serving.probes import ProbeFile, latency, mistakes
+from simtrain.serving.probes import Mistake, ProbeFile, latency, mistakes
 from simtrain.serving.redaction import secrets_of, source_of
 from simtrain.types import JsonObject, JsonValue
 
@@ -51,6 +51,7 @@ class Captured:
     failures: Mapping[str, InputError]
     remarks: Mapping[str, tuple[str, ...]]
     seconds: Mapping[str, float]
+    """How long each server took that could be captured."""
 
 
 async def capture_all(
@@ -100,20 +101,25 @@ class _Take:
 
     async def run(self, target: Target | InputError) -> ServerManifest | InputError:
         """The manifest of the server, or why there is none."""
+        if isinstance(target, InputError):
+            return target
         begun = monotonic()
+        problem = InputError(f"it was not captured within {self.patience.server:g} s", remedy="raise --server-timeout")
         try:
-            if isinstance(target, InputError):
-                raise target
             async with asyncio.timeout(self.patience.server):
-                return await self._capture(target)
+                server = await self._capture(target)
         except InputError as error:
-            return error
+            problem = error
         except SimulatorFault as fault:
-            return InputError(str(fault))
+            problem = InputError(str(fault))
         except TimeoutError:
-            return InputError(f"it was not captured within {self.patience.server:g} s", remedy="raise --server-timeout")
-        finally:
+            pass
+        else:
             self.seconds = monotonic() - begun
+            self.watch(self.name, f"captured in {self.seconds:.1f} s")
+            return server
+        self.watch(self.name, "failed")
+        return problem
 
     async def _capture(self, target: Target) -> ServerManifest:
         eras = await self._show_all(target)
@@ -194,19 +200,26 @@ class _Take:
             return Surface(era, capabilities, client.greeting, lists)
 
     async def _misuse(self, target: Target, era: str) -> None:
-        """Make the built-in mistakes, each in the exchanges and in the profile; one that is not answered is a remark."""
+        """Make the built-in mistakes; each goes into the exchanges and the profile, and one that is not answered into the remarks."""
         self.watch(self.name, f"making mistakes, {era}")
         surface = next(surface for surface in self.surfaces if surface.era == era)
-        for mistake in mistakes(surface):
-            # A connection for each: a server may die of one.
+        left = mistakes(surface)
+        while left:
+            # A new connection after each mistake that a server did not survive.
+            async with connect(target, era=era, timeout=self.patience.start) as client:
+                left = await self._misuse_until_lost(client, left)
+
+    async def _misuse_until_lost(self, client: Client, left: list[Mistake]) -> list[Mistake]:
+        """Make mistakes until one is not answered; returns those that are still to be made."""
+        for number, mistake in enumerate(left):
             try:
-                async with connect(target, era=era, timeout=self.patience.start) as client:
-                    exchange = await client.request(mistake.method, mistake.params, timeout=self.patience.request)
-            except (SimulatorFault, InputError) as fault:
+                exchange = await client.request(mistake.method, mistake.params, timeout=self.patience.request)
+            except SimulatorFault as fault:
                 self._remark(f"{mistake.kind}: {fault}")
-                continue
+                return left[number + 1 :]
             self.mistaken.append(exchange)
             self.profile.setdefault(mistake.kind, exchange.response)
+        return []
 
     async def _probe(self, target: Target, era: str, probes: ProbeFile) -> None:
         """Play the probes in order; the first that is not answered ends them, since those after it may build on it."""

@@ -47,7 +47,7 @@ _RULES: dict[str, re.Pattern[str]] = {
     "asks for secrecy": re.compile(
         r"\b(?:do not|don't|never|without|avoid)\s+(?:tell|mention|inform|reveal|show|notify|alert|disclos|telling|mentioning|informing|"
         r"revealing|notifying|alert)\w*\b[^.\n]{0,40}\b(?:user|human|person|anyone|them)\b"
-        r"|\b(?:secretly|silently|covertly|without the user)\b",
+        r"|\b(?:secretly|covertly|without the user(?:'s)? (?:knowing|knowledge|noticing|consent))\b",
         re.IGNORECASE,
     ),
     "leads data out": re.compile(

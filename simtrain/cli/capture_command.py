@@ -1,0 +1,273 @@
+"""`simtrain capture`: real MCP servers as a manifest file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simtrain.cli.options import console, print_json, printable, report
+from simtrain.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from simtrain.manifest import ServerManifest
+    from simtrain.mcp_wire.targets import Target
+    from simtrain.serving.capture import Captured, Patience
+    from simtrain.serving.lint import Finding
+    from simtrain.serving.mcp_json import Source
+    from simtrain.serving.probes import ProbeFile
+    from simtrain.types import JsonObject
+
+HELP = """Capture real MCP servers to a manifest file.
+
+A server is a command or an http(s) URL; --config takes all servers of an
+mcp.json as Claude, Cursor and VS Code write it. What they say is kept
+verbatim, for each era of the protocol they speak and for clients with and
+without capabilities. Secrets are left out, and suspicious descriptions named.
+
+Without --probes nothing is called but what cannot run: an unknown tool, a
+reading tool without its arguments. A probe file names real calls to make.
+
+\b
+Examples:
+  simtrain capture "npx -y @modelcontextprotocol/server-memory" -o memory.json
+  simtrain capture https://mcp.example.com/mcp -o m.json \\
+      --header-env Authorization=EXAMPLE_TOKEN
+  simtrain capture --config .vscode/mcp.json --out servers.json
+  simtrain capture "python notes.py" -o notes.json --probes probes.yaml
+
+Exit code 1 when some servers could not be captured, 2 when none could.
+"""
+
+INTERRUPTED = 130
+"""The exit code that shells give to whatever Ctrl-C has ended."""
+
+
+def command(
+    servers: Annotated[
+        list[str] | None, typer.Argument(help="Commands (each in quotes) and http(s) URLs.", metavar="[SERVER...]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write; it appears whole or not at all.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="An mcp.json.")] = None,
+    only: Annotated[str, typer.Option("--only", help="Only the servers of --config that this glob names.")] = "*",
+    name: Annotated[str | None, typer.Option("--name", help="What to call the one server.")] = None,
+    header_env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header-env",
+            help="A header for URLs from a variable; Authorization gets 'Bearer'.",
+            metavar="HEADER=VARIABLE",
+        ),
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", "-e", help="A variable for commands, ours or a new one.", metavar="NAME[=VALUE]"),
+    ] = None,
+    probes: Annotated[Path | None, typer.Option("--probes", help="YAML file of calls to make and keep.")] = None,
+    start: Annotated[
+        float, typer.Option("--start-timeout", min=0.1, help="Seconds a server may take to start.")
+    ] = 60.0,
+    request: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds it may take to answer.")] = 20.0,
+    whole: Annotated[float, typer.Option("--server-timeout", min=0.1, help="Seconds for one server in all.")] = 300.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what came of each server as JSON.")] = False,
+) -> None:
+    """Capture all servers at once, write those that could be, and say what became of the others."""
+    from simtrain.manifest import write_manifest
+    from simtrain.serving.capture import Patience
+    from simtrain.serving.lint import lint
+    from simtrain.serving.probes import read_probes
+
+    if out is None:
+        raise InputError("no file is named", remedy="name it with --out")
+    if not out.absolute().parent.is_dir():
+        raise InputError("its folder does not exist", remedy="make it, or name another with --out", file=out)
+    sources = [*_given(servers or [], name, header_env or [], env or []), *_configured(config, only)]
+    if not sources:
+        raise InputError("no server is named", remedy="give a command, a URL or --config mcp.json")
+    file = read_probes(probes) if probes is not None else None
+    try:
+        captured = _capture(_named_apart(sources), file, Patience(start, request, whole), quiet=as_json)
+    except InputError as error:
+        raise error.at(file=probes) from None
+    if captured.manifest.servers:
+        write_manifest(captured.manifest, out)
+    elif len(sources) == 1:
+        raise next(iter(captured.failures.values()))
+    findings = lint(captured.manifest.servers)
+    if as_json:
+        print_json(_facts(captured, findings, out))
+    else:
+        _print(captured, findings, out)
+    for failed, error in captured.failures.items():
+        report(_failure(failed, error))
+    if captured.failures:
+        sys.exit(1 if captured.manifest.servers else 2)
+
+
+def _given(words: list[str], name: str | None, header_env: list[str], env: list[str]) -> list[Source]:
+    from simtrain.mcp_wire.targets import parse_target, server_name
+    from simtrain.serving.mcp_json import Source
+
+    if name is not None and len(words) != 1:
+        raise InputError("--name goes with one server", remedy="servers of --config have their names")
+    headers, variables = _headers(header_env), _variables(env)
+    targets = [_with(parse_target(word), headers, variables) for word in words]
+    return [Source(name or server_name(target), target) for target in targets]
+
+
+def _with(target: Target, headers: dict[str, str], variables: dict[str, str]) -> Target:
+    from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, http_target
+
+    if isinstance(target, HttpTarget):
+        return http_target(target.url, headers)
+    return StdioTarget(target.command, variables)
+
+
+def _configured(config: Path | None, only: str) -> list[Source]:
+    from fnmatch import fnmatchcase
+
+    from simtrain.errors import nearest
+    from simtrain.serving.mcp_json import read_mcp_json
+
+    if config is None:
+        return []
+    sources = read_mcp_json(config)
+    chosen = [source for source in sources if fnmatchcase(source.name, only)]
+    if not chosen:
+        known = [source.name for source in sources]
+        raise InputError(f"there is no server {only!r}", remedy=nearest(only, known), file=config)
+    return chosen
+
+
+def _headers(pairs: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in pairs:
+        header, equals, variable = pair.partition("=")
+        if not equals or not header or not variable:
+            raise InputError(f"--header-env {pair!r} is not HEADER=VARIABLE", remedy="the key stays in the variable")
+        value = _variable(variable)
+        bare = header.lower() == "authorization" and " " not in value
+        found[header] = f"Bearer {value}" if bare else value
+    return found
+
+
+def _variables(pairs: list[str]) -> dict[str, str]:
+    split = [pair.partition("=") for pair in pairs]
+    return {name: value if equals else _variable(name) for name, equals, value in split}
+
+
+def _variable(name: str) -> str:
+    import os
+
+    if name not in os.environ:
+        raise InputError(f"the variable {name!r} is not set", remedy="export it first")
+    return os.environ[name]
+
+
+def _named_apart(sources: list[Source]) -> list[Source]:
+    """The same sources, each with a name of its own."""
+    from dataclasses import replace
+
+    taken: set[str] = set()
+    apart: list[Source] = []
+    for source in sources:
+        name, number = source.name, 1
+        while name in taken:
+            number += 1
+            name = f"{source.name}-{number}"
+        taken.add(name)
+        apart.append(replace(source, name=name))
+    return apart
+
+
+def _capture(sources: list[Source], probes: ProbeFile | None, patience: Patience, *, quiet: bool) -> Captured:
+    import asyncio
+
+    from simtrain.cli.capturing import CaptureProgress
+    from simtrain.serving.capture import capture_all
+
+    with CaptureProgress(quiet=quiet) as progress:
+        work = capture_all(sources, probes=probes, patience=patience, watch=progress.doing)
+        try:
+            return asyncio.run(_interruptible(work))
+        except asyncio.CancelledError:
+            pass
+    print("interrupted", file=sys.stderr)
+    sys.exit(INTERRUPTED)
+
+
+async def _interruptible(work: Coroutine[None, None, Captured]) -> Captured:
+    """`work`, given up on Ctrl-C and SIGTERM, but not before its servers are ended."""
+    import asyncio
+    import signal
+
+    task = asyncio.ensure_future(work)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await task
+
+
+def _facts(captured: Captured, findings: list[Finding], out: Path) -> JsonObject:
+    servers = captured.manifest.servers
+    return {
+        "file": str(out) if servers else None,
+        "servers": [
+            {
+                "name": name,
+                **_figures(server),
+                "exchanges": len(server.exchanges),
+                "latency": server.latency,
+                "seconds": round(captured.seconds[name], 3),
+                "remarks": list(captured.remarks[name]),
+            }
+            for name, server in servers.items()
+        ],
+        "failures": [{"name": name, "error": str(error)} for name, error in captured.failures.items()],
+        "suspicious": [vars(finding) for finding in findings],
+    }
+
+
+def _figures(server: ServerManifest) -> JsonObject:
+    from simtrain.manifest import LISTED
+
+    counts = {key: max(len(surface.items(method)) for surface in server.surfaces) for method, key in LISTED.items()}
+    return {
+        "eras": list(dict.fromkeys(surface.era for surface in server.surfaces)),
+        "surfaces": len(server.surfaces),
+        **counts,
+    }
+
+
+def _print(captured: Captured, findings: list[Finding], out: Path) -> None:
+    from simtrain.cli.tables import plain_table
+
+    screen = console()
+    servers = captured.manifest.servers
+    if not servers:
+        return
+    table = plain_table("server", "eras", "tools", "resources", "templates", "prompts", "surfaces", "exchanges")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for name, server in servers.items():
+        figures = _figures(server)
+        counts = [figures[key] for key in ("tools", "resources", "resourceTemplates", "prompts", "surfaces")]
+        table.add_row(printable(name), ", ".join(figures["eras"]), *map(str, counts), str(len(server.exchanges)))
+    screen.print(table)
+    for name, remarks in captured.remarks.items():
+        for remark in remarks:
+            screen.print(f"note: {printable(name)}: {printable(remark)}", soft_wrap=True)
+    for finding in findings:
+        words = f"{finding.server}: {finding.place} {finding.rule}: {finding.words}"
+        screen.print(f"suspicious: {printable(words)}", soft_wrap=True)
+    screen.print(f"Written to {out}.", soft_wrap=True)
+
+
+def _failure(name: str, error: InputError) -> str:
+    said = str(error)
+    return said if error.place is not None or said.startswith(name) else f"{name}: {said}"

@@ -27,8 +27,12 @@ async def http_endpoint(
     manager = StreamableHTTPSessionManager(
         build_server(), json_response=json_replies, max_request_body_size=max_body, max_sessions=max_sessions
     )
-    async with manager.run():
-        yield manager.handle_request
+    try:
+        async with manager.run():
+            yield manager.handle_request
+    except BaseExceptionGroup as group:
+        # The SDK's task group wraps whatever the block raises; callers know their own exceptions.
+        raise group.exceptions[0] if len(group.exceptions) == 1 else group from None
 
 
 def limit_body(app: ASGIApp, *, max_body: int = MAX_BODY) -> ASGIApp:

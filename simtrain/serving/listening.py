@@ -20,6 +20,9 @@ from simtrain.serving.control import Control
 from simtrain.serving.guard import LOOPBACK, HostGuard
 from simtrain.serving.stage import Stage
 
+KEEP_ALIVE = 120
+"""Seconds that an unused connection is kept: longer than any busy moment of this process, so that no client meets a closed one."""
+
 STOPPING = 5
 """Seconds that open connections have when serving ends."""
 
@@ -93,7 +96,13 @@ async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, Front]]]:
 async def _served(app: ASGIApp, listening: socket.socket) -> AsyncGenerator[None]:
     # h11 pinned: with httptools the SDK misreads trailing white space in routing headers.
     config = uvicorn.Config(
-        app, http="h11", log_level="error", lifespan="off", timeout_graceful_shutdown=STOPPING, access_log=False
+        app,
+        http="h11",
+        log_level="error",
+        access_log=False,
+        lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=STOPPING,
     )
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))

@@ -21,7 +21,8 @@ def main() -> None:
     if HOW == "mute":
         time.sleep(3600)
     if HOW == "leaves-a-child":
-        os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "3600")
+        child = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "3600")
+        Path(sys.argv[2]).write_text(str(child))
     for line in sys.stdin:
         frame = json.loads(line)
         if "id" in frame and "method" in frame:

@@ -120,6 +120,9 @@ class StdioConnection:
         await self._process.wait()
         self._listener.cancel()
         await asyncio.gather(self._listener, return_exceptions=True)
+        # Output that nobody read, or a grandchild in a group of its own, would keep the pipes open; nothing public closes them.
+        self._process._transport.close()  # pyright: ignore
+        await asyncio.sleep(0)
 
     async def _line(self) -> bytes:
         try:

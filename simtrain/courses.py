@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -29,6 +29,11 @@ class Course:
     server: str
     exchanges: tuple[Exchange, ...]
     tools: Mapping[str, JsonObject]
+
+
+def in_era(course: Course, era: str) -> Course:
+    """What of a course was said in one era."""
+    return replace(course, exchanges=tuple(exchange for exchange in course.exchanges if exchange.era == era))
 
 
 def read_courses(path: Path) -> tuple[Course, ...]:
@@ -64,10 +69,11 @@ def frames_of(exchanges: Iterable[Exchange]) -> Iterator[Frame]:
     """Exchanges as the frames of a run, from which `exchanges_of` makes the same exchanges again; times are those of one after another."""
     numbers, moment = count(1), 0.0
     for exchange in exchanges:
-        for step, (sender, frame) in enumerate(_messages(exchange, numbers)):
-            last = step > 0 and sender == "server" and "method" not in frame
-            moment += (exchange.seconds or 0.0) if last else 0.0
-            yield Frame(0, moment, sender, frame, era=exchange.era)
+        *before, (sender, reply) = _messages(exchange, numbers)
+        for other, frame in before:
+            yield Frame(0, moment, other, frame, era=exchange.era)
+        moment += exchange.seconds or 0.0
+        yield Frame(0, moment, sender, reply, era=exchange.era)
 
 
 def _messages(exchange: Exchange, numbers: Iterator[int]) -> Iterator[tuple[Sender, JsonObject]]:

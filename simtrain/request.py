@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -26,6 +27,9 @@ class Request:
 class NotAnswered(SimulatorFault):
     """This world model has no answer; the next one of the scenario's chain whose globs match the tool is asked."""
 
+
+client_era: ContextVar[str] = ContextVar("client_era", default="")
+"""The protocol era in which a call came over MCP: what was recorded in several eras is replayed in the caller's own."""
 
 Answer: TypeAlias = Callable[[Request], Awaitable[Observation]]
 """Answers a request with the observation that the tool returns. Raises SimulatorFault when it cannot, NotAnswered to pass it on."""

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from simtrain.courses import HANDSHAKE, MODERN, Course
+from simtrain.courses import HANDSHAKE, MODERN, Course, in_era
 from simtrain.environment import Environment
 from simtrain.errors import SimulatorFault
 from simtrain.handler import ToolError
 from simtrain.manifest import LISTED, Exchange, ServerManifest
 from simtrain.mcp_wire.front import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
+from simtrain.request import client_era
 from simtrain.serving.cursors import seal, unseal
 from simtrain.serving.episodes import EpisodeOver
 from simtrain.serving.fitting import fitting
@@ -185,6 +186,7 @@ class EpisodeFront:
         if self._conversations.knows(asked):
             return self._conversations.go_on(asked)
         tool = self._tools.native.get(name)
+        client_era.set(MODERN if asked.modern else HANDSHAKE)
         try:
             observation = await self.held.call(tool.name if tool else name, cast(JsonObject, arguments or {}))
         except EpisodeOver as over:
@@ -244,14 +246,9 @@ async def _say(line: Line, notification: JsonObject) -> None:
 
 def _tapes(manifest: ServerManifest) -> dict[str, Playback]:
     """What was recorded in each era, from its beginning."""
+    course = Course(manifest.name, manifest.exchanges, {})
     eras = dict.fromkeys(exchange.era for exchange in manifest.exchanges)
-    return {
-        era: Tape(
-            [Course(manifest.name, tuple(item for item in manifest.exchanges if item.era == era), {})],
-            match="normalised",
-        ).play()
-        for era in eras
-    }
+    return {era: Tape([in_era(course, era)], match="normalised").play() for era in eras}
 
 
 def _wire(exchange: Exchange) -> JsonObject:

@@ -12,12 +12,13 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from simtrain.courses import Course, read_courses
+from simtrain.courses import Course, in_era, read_courses
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimulatorFault
+from simtrain.manifest import Exchange
 from simtrain.plugin import BesidePath
 from simtrain.raw_replies import observation_of
-from simtrain.request import Answer, NotAnswered, Request
+from simtrain.request import Answer, NotAnswered, Request, client_era
 from simtrain.tape import CALL, Match, NotRecorded, Playback, Tape
 from simtrain.tool_globs import matches
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
@@ -73,7 +74,7 @@ class Replay(WorldModel):
     ) -> AsyncGenerator[Answer, None]:
         """One episode: every tape from its beginning."""
         shelf = self.shelf(tools)
-        playing = {server: tape.play() for server, tape in shelf.tapes.items()}
+        playing = {server: {era: tape.play() for era, tape in tapes.items()} for server, tapes in shelf.tapes.items()}
 
         async def answer(request: Request) -> Observation:
             server, name = shelf.place(request.tool)
@@ -81,12 +82,19 @@ class Replay(WorldModel):
 
         yield answer
 
-    def _find(self, playing: Playback, name: str, arguments: JsonObject) -> Observation:
-        try:
-            exchange = playing.find(CALL, {"name": name, "arguments": arguments})
-        except NotRecorded as missed:
-            fault = NotAnswered if self.miss == "next" else SimulatorFault
-            raise fault(f"{self.recording.name}: {missed}") from None
+    def _find(self, playing: Mapping[str, Playback], name: str, arguments: JsonObject) -> Observation:
+        """What was recorded in the era in which the client speaks; where nothing was, in another one."""
+        missed: NotRecorded | None = None
+        spoken = client_era.get()
+        for era in sorted(playing, key=lambda era: era != spoken):
+            try:
+                return self._said(playing[era].find(CALL, {"name": name, "arguments": arguments}))
+            except NotRecorded as error:
+                missed = missed or error
+        fault = NotAnswered if self.miss == "next" else SimulatorFault
+        raise fault(f"{self.recording.name}: {missed or 'nothing was recorded'}")
+
+    def _said(self, exchange: Exchange) -> Observation:
         reply: JsonObject = dict(exchange.response)
         said = {"notifications": exchange.notifications, "asks": exchange.asks, "rounds": exchange.rounds}
         reply |= {key: list(items) for key, items in said.items() if items}
@@ -95,9 +103,9 @@ class Replay(WorldModel):
 
 @dataclass(frozen=True)
 class Shelf:
-    """The tapes of a recording, and the tools that were called on them, by server."""
+    """The tapes of a recording, one for each era, and the tools that were called on them, by server."""
 
-    tapes: Mapping[str, Tape]
+    tapes: Mapping[str, Mapping[str, Tape]]
     called: Mapping[str, frozenset[str]]
 
     def place(self, tool: ToolSpec) -> tuple[str, str]:
@@ -124,13 +132,17 @@ def _shelf(
     by_server: dict[str, list[Course]] = {}
     for course in read_courses(path):
         by_server.setdefault(course.server, []).append(course)
-    tapes: dict[str, Tape] = {}
+    tapes: dict[str, dict[str, Tape]] = {}
     for server, courses in by_server.items():
 
         def reads(tool: str, server: str = server) -> bool:
             return matches(tool, globs) if globs is not None else not reading.isdisjoint((tool, f"{server}.{tool}"))
 
-        tapes[server] = Tape(courses, match=match, folders=dict(folders), reads=reads)
+        eras = dict.fromkeys(exchange.era for course in courses for exchange in course.exchanges)
+        tapes[server] = {
+            era: Tape([in_era(course, era) for course in courses], match=match, folders=dict(folders), reads=reads)
+            for era in eras
+        }
     called = {
         server: frozenset(
             str(exchange.params.get("name"))

@@ -118,7 +118,7 @@ class Tape:
             kept = {
                 name: value
                 for name, value in given.items()
-                if value is not None and not (name in defaults and _written(defaults[name]) == _written(value))
+                if value is not None and not (name in defaults and _written(_plain(defaults[name])) == _written(_plain(value)))
             }
             params = {**params, "arguments": kept}
         # Sorted before the volatile values are taken out, so that the order of members does not change theirs.

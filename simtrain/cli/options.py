@@ -73,3 +73,12 @@ def knobs_from(pairs: Sequence[str]) -> JsonObject:
         except orjson.JSONDecodeError:
             found[name] = value
     return found
+
+
+def allow_live_servers() -> None:
+    """Let scenarios start real servers in this process and its workers, which inherit the environment."""
+    import os
+
+    from simtrain.world_models.live import ALLOW
+
+    os.environ[ALLOW] = "1"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.options import console, knobs_from, print_json
+from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json
 
 if TYPE_CHECKING:
     from simtrain.batch import RunResult
@@ -55,6 +55,9 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Run folder; a new one under runs/ without it.")
     ] = None,
+    allow_live: Annotated[
+        bool, typer.Option("--allow-live", help="Let scenarios start real servers, as the world model live does.")
+    ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out, or begin it: play only what is missing.")
     ] = False,
@@ -76,6 +79,8 @@ def command(
 
     if resume and out is None:
         raise InputError("--resume needs --out", remedy="name the run folder to go on with")
+    if allow_live:
+        allow_live_servers()
     scenarios = load_scenarios(*names)
     folder = out or _new_folder(names[0])
     with RunProgress(quiet=as_json) as progress:

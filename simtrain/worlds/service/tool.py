@@ -17,8 +17,7 @@ from simtrain.handler import Reply as HandlerReply
 from simtrain.registry import resolve
 from simtrain.templates import Text
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
-from simtrain.worlds.service.database import Database, Mode, is_interruption
-from simtrain.worlds.service.filling import SEQUENCE
+from simtrain.worlds.service.database import SEQUENCE, Database, Mode, is_interruption
 from simtrain.worlds.service.queries import Reply, check_parameters, read_cursor
 from simtrain.worlds.service.spec import ErrorTexts, ToolSource
 
@@ -173,7 +172,7 @@ class Tool:
     def reply(self, database: Database, values: dict[str, JsonValue], arguments: JsonObject) -> Observation:
         """What the tool says when all went well. Raises ToolError."""
         if self.source.unbound:
-            raise ToolError(UNSUPPORTED.format(tool=self.name))
+            raise ToolError(UNSUPPORTED.format(tool=self.name.rpartition(".")[2]))
         if self._handler is not None:
             said = self._handler(HandlerCall(database, {**self._defaults, **arguments}, writes=self.writes))
             if isinstance(said, HandlerReply):

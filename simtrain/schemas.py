@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import jsonschema_rs
 
@@ -12,8 +12,12 @@ from simtrain.types import JsonObject
 
 def validator(schema: JsonObject) -> Any:
     """The compiled validator of a schema. Raises ValueError for what is no JSON Schema or refers to another file."""
+    return jsonschema_rs.validator_for(schema, retriever=_refuse)
+
+
+def _refuse(address: str) -> NoReturn:
     # A schema comes from a file that anybody may have written: it must not make us open an address or a file.
-    return jsonschema_rs.validator_for(schema, offline=True)
+    raise ValueError("a schema may refer to nothing outside itself")
 
 
 def check_schema(schema: JsonObject, *, place: str) -> None:
@@ -21,7 +25,9 @@ def check_schema(schema: JsonObject, *, place: str) -> None:
     try:
         validator(schema)
     except jsonschema_rs.ValidationError as error:
-        parts = [part for part in cast(list[object], error.instance_path) if part != "properties"]
+        # Before 0.60 a pattern that cannot be compiled is only placed by the second.
+        found = cast(list[object], error.instance_path or error.schema_path)
+        parts = [part for part in found if part != "properties"]
         raise InputError(
             f"not a JSON Schema: {error.message}", place=".".join(str(part) for part in (place, *parts))
         ) from None

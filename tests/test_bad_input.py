@@ -181,7 +181,7 @@ TABLE = [
     in_world("too many rows", "count: 6,", "count: 500000,", "rows.items.count", "200000"),
     # Tools.
     in_world("an argument that is no schema", "{item_id: {type: string}}", "{item_id: 3}", "tools[1].input.item_id", "JSON Schema"),
-    in_world("a schema in another file", "{item_id: {type: string}}", '{item_id: {$ref: "file:///etc/hostname"}}', "tools[1].input", "disabled"),
+    in_world("a schema in another file", "{item_id: {type: string}}", '{item_id: {$ref: "file:///etc/hostname"}}', "tools[1].input", "nothing outside itself"),
     in_world("a pattern that is none", "{item_id: {type: string}}", '{item_id: {type: string, pattern: "("}}', "tools[1].input.item_id.pattern"),
     in_world("a reply that is no query", "read: {items: " + f'"{LIST}"' + "}", "read: {items: 3}", "tools[0].read", "a query is SQL"),
     in_world("a reply of two shapes", "read: {one: ", "read: {value: select 1, one: ", "tools[1].read", "exactly one"),

@@ -80,9 +80,11 @@ PLUGINS: dict[str, dict[str, str]] = {
         "append_note_blocks": "simtrain.handlers.note_pages:append_blocks",
         "create_note_page": "simtrain.handlers.note_pages:create_page",
         "export_note_page": "simtrain.handlers.note_pages:export_page",
+        "meeting_times": "simtrain.handlers.meeting_times:meeting_times",
         "query_note_database": "simtrain.handlers.note_databases:query_database",
         "set_note_properties": "simtrain.handlers.note_databases:set_properties",
         "search_issues": "simtrain.handlers.search_issues:search_issues",
+        "search_mail": "simtrain.handlers.search_mail:search_mail",
         "search_messages": "simtrain.handlers.search_messages:search_messages",
     },
 }

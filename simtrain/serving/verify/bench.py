@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shutil
 from collections.abc import Mapping
@@ -86,7 +85,8 @@ class LiveBench:
             raise SimulatorFault(f"the real server was lost in {MOST_LOST} sequences, at last: {self._losses[-1]}")
         if self._subject.restart:
             await self.close()
-        await asyncio.to_thread(self._lay_out)
+        # Not in a thread: a world's database belongs to the thread that plays it.
+        self._lay_out()
         if self._client is None:
             self._client = await self._stack.enter_async_context(
                 connect(self._target, era=HANDSHAKE, timeout=self._timeout)

@@ -12,6 +12,8 @@ from simtrain.serving.verify.subjects.recorded import Recorded
 
 SUBJECTS: dict[str, str] = {
     "memory": "simtrain.serving.verify.subjects.memory:Memory",
+    "time": "simtrain.serving.verify.subjects.time:Time",
+    "sequential_thinking": "simtrain.serving.verify.subjects.sequential_thinking:SequentialThinking",
 }
 """World name -> `module:class`. Adding one is one file and one line here."""
 

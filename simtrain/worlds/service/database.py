@@ -14,6 +14,7 @@ from simtrain.types import JsonObject, JsonValue
 Cell: TypeAlias = int | float | str | bytes | None
 
 RESERVED = "_simtrain"
+SEQUENCE = f"{RESERVED}_sequence"
 STEP_OPS = 1000
 MAX_STEPS = 5000
 MAX_LENGTH = 4_000_000

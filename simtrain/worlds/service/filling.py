@@ -10,14 +10,16 @@ from typing import cast
 from simtrain.clock import instant, stamp
 from simtrain.documents import Document, Place
 from simtrain.errors import InputError, nearest
+from simtrain.handler import Handler, ToolError
+from simtrain.registry import resolve
 from simtrain.seeding import Stream, derive
 from simtrain.types import JsonValue
-from simtrain.worlds.service.database import RESERVED, Cell, Database, Mode, explain
+from simtrain.worlds.service.database import RESERVED, SEQUENCE, Cell, Database, Mode, explain
 from simtrain.worlds.service.generators import Generator, Row, compile_generator
-from simtrain.worlds.service.spec import MAX_ROWS, Block, ServiceSpec
+from simtrain.worlds.service.spec import MAX_ROWS, Block, HandlerStep, ServiceSpec
+from simtrain.worlds.service.tool import HandlerCall
 
 CHANGES = f"{RESERVED}_changes"
-SEQUENCE = f"{RESERVED}_sequence"
 
 # What Python raises for knobs of a generator that have the wrong type or leave no value.
 _MISUSE = (TypeError, ValueError, ArithmeticError, LookupError)
@@ -38,14 +40,26 @@ def fill(spec: ServiceSpec, document: Document, *, seed: int, counts: Mapping[st
     database.run("begin", mode=Mode.OWN)
     for table, blocks in spec.rows.items():
         _Filler(database, spec, document, table, seed).fill(blocks, counts.get(table))
-    for index, sql in enumerate(spec.after):
+    for index, step in enumerate(spec.after):
         try:
-            database.run(sql, mode=Mode.WRITE)
+            _carry_out(database, step)
         except sqlite3.Error as error:
             raise document.error(("after", index), f"the statement fails: {explain(error)}") from None
+        except InputError as error:
+            raise document.relocate(error, ("after", index)) from None
+        except ToolError as error:
+            raise document.error(("after", index), f"the handler refuses: {error}") from None
     database.run("commit", mode=Mode.OWN)
     _watch(database)
     return database
+
+
+def _carry_out(database: Database, step: str | HandlerStep) -> None:
+    if isinstance(step, str):
+        database.run(step, mode=Mode.WRITE)
+        return
+    handler = cast(Handler, resolve("handlers", step.handler))
+    handler(HandlerCall(database, step.arguments, writes=True))
 
 
 def tables_of(database: Database) -> list[str]:

@@ -153,6 +153,13 @@ class ErrorTexts(ConstraintTexts):
     arguments: str = Field(default="plain", description="The style in which bad arguments are found and worded.")
 
 
+class HandlerStep(_Spec):
+    """A handler that makes rows from what the file tells it."""
+
+    handler: str
+    arguments: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
+
+
 class ToolSource(_Spec):
     """A tool as it is written."""
 
@@ -220,7 +227,7 @@ class ServiceSpec(_Spec):
     rows: dict[Name, Annotated[list[Block], BeforeValidator(_blocks, json_schema_input_type=_WrittenBlocks)]] = Field(
         default_factory=dict
     )
-    after: list[str] = Field(default_factory=list)
+    after: list[str | HandlerStep] = Field(default_factory=list[str | HandlerStep])
     manifest: str | None = Field(
         default=None, description="A captured manifest, beside this file, to be served verbatim."
     )

@@ -1,0 +1,1 @@
+"""The tools of a git server over repositories whose objects, refs, index and working tree are rows of the world."""

@@ -1,0 +1,134 @@
+"""Git's objects as values, and their ids: the SHA-1 of what git itself would store (gitformat: `git help cat-file`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha1
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["commit", "tree", "blob", "tag"]
+
+FOLDER = "40000"
+FILE = "100644"
+PROGRAM = "100755"
+LINK = "120000"
+NOTHING = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What stands at a path: its mode (`100644`, `100755`, `120000`, `40000`) and the id of the blob or tree."""
+
+    mode: str
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who did something and when; `at` is ISO 8601 with the zone it was done in, `2031-01-04T09:00:00+01:00`."""
+
+    name: str
+    email: str
+    at: str
+
+    @property
+    def moment(self) -> datetime:
+        """The time as an aware datetime."""
+        return datetime.fromisoformat(self.at)
+
+    @property
+    def seconds(self) -> int:
+        """Whole seconds since 1970."""
+        return int(self.moment.timestamp())
+
+    def encode(self) -> str:
+        """As git writes it: `Name <mail> 1925280000 +0100`."""
+        return f"{self.name} <{self.email}> {self.seconds} {self.moment:%z}"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit; `message` is kept letter for letter."""
+
+    tree: str
+    parents: tuple[str, ...]
+    author: Signature
+    committer: Signature
+    message: str
+
+    @property
+    def sha(self) -> str:
+        """Its id."""
+        lines = [f"tree {self.tree}", *(f"parent {parent}" for parent in self.parents)]
+        lines += [f"author {self.author.encode()}", f"committer {self.committer.encode()}", "", self.message]
+        return object_id("commit", "\n".join(lines).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """An annotated tag of a commit."""
+
+    target: str
+    name: str
+    tagger: Signature
+    message: str
+
+    @property
+    def sha(self) -> str:
+        """Its id."""
+        lines = [f"object {self.target}", "type commit", f"tag {self.name}", f"tagger {self.tagger.encode()}"]
+        return object_id("tag", "\n".join([*lines, "", self.message]).encode())
+
+
+def object_id(kind: Kind, content: bytes) -> str:
+    """The id of an object."""
+    return sha1(b"%s %d\0" % (kind.encode(), len(content)) + content, usedforsecurity=False).hexdigest()
+
+
+def blob_id(content: bytes) -> str:
+    """The id of a file's content."""
+    return object_id("blob", content)
+
+
+def tree_id(entries: Mapping[str, Entry]) -> str:
+    """The id of one folder."""
+    return object_id(
+        "tree",
+        b"".join(
+            b"%s %s\0%s" % (entry.mode.encode(), name.encode(), bytes.fromhex(entry.sha))
+            for name, entry in in_order(entries.items())
+        ),
+    )
+
+
+def in_order(entries: Iterable[tuple[str, Entry]]) -> list[tuple[str, Entry]]:
+    """The entries of a folder in git's order: a folder's name counts as if a slash followed."""
+    return sorted(entries, key=lambda item: (item[0] + "/" if item[1].mode == FOLDER else item[0]).encode())
+
+
+EMPTY_TREE = tree_id({})
+EMPTY_BLOB = blob_id(b"")
+
+
+def folders_of(files: Mapping[str, Entry]) -> tuple[str, dict[str, dict[str, Entry]]]:
+    """The trees that hold these files: the id of the root, and every tree by its id."""
+    found: dict[str, dict[str, Entry]] = {}
+    return _folder(files, found), found
+
+
+def _folder(files: Mapping[str, Entry], found: dict[str, dict[str, Entry]]) -> str:
+    here: dict[str, Entry] = {}
+    inner: dict[str, dict[str, Entry]] = {}
+    for path, entry in files.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            inner.setdefault(name, {})[rest] = entry
+        else:
+            here[name] = entry
+    for name, below in inner.items():
+        here[name] = Entry(FOLDER, _folder(below, found))
+    sha = tree_id(here)
+    found[sha] = here
+    return sha

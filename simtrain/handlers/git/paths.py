@@ -1,0 +1,127 @@
+"""Paths as git writes them, the patterns of .gitignore, and the pathspecs that choose files."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
+from itertools import groupby
+
+_ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
+_GLOB = re.compile(r"[*?\[]")
+
+
+def quoted(path: str) -> str:
+    """A path in messages: in quotes with octal escapes where it holds more than plain ASCII."""
+    raw = path.encode()
+    if all(32 <= byte < 127 and byte not in _ESCAPES for byte in raw):
+        return path
+    return '"' + "".join(_escaped(byte) for byte in raw) + '"'
+
+
+def _escaped(byte: int) -> str:
+    if byte in _ESCAPES:
+        return "\\" + _ESCAPES[byte]
+    return chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}"
+
+
+@lru_cache(maxsize=4096)
+def _pattern(text: str) -> re.Pattern[str]:
+    """A shell pattern as a regular expression that never backtracks far."""
+    return re.compile(translate(text))
+
+
+def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether a pattern fits a path, name by name; `**` stands for any number of names."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_fits(pattern[1:], parts[skipped:]) for skipped in range(len(parts) + (len(pattern) > 1)))
+    return bool(parts) and _pattern(pattern[0]).match(parts[0]) is not None and _fits(pattern[1:], parts[1:])
+
+
+def _once(pattern: Iterable[str]) -> tuple[str, ...]:
+    """The pattern with each run of `**` as one of them."""
+    return tuple(name for part, run in groupby(pattern) for name in (run if part != "**" else (part,)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    folder: str
+    pattern: tuple[str, ...]
+    folders_only: bool
+    excludes: bool
+
+
+class Ignored:
+    """What the .gitignore files of a working tree exclude."""
+
+    def __init__(self, worktree: Mapping[str, tuple[str, bytes]]) -> None:
+        self._rules: list[_Rule] = []
+        files = [path for path in worktree if posixpath.basename(path) == ".gitignore"]
+        for path in sorted(files, key=lambda found: (found.count("/"), found)):
+            for line in worktree[path][1].decode(errors="replace").splitlines():
+                self._add(posixpath.dirname(path), line)
+
+    def _add(self, folder: str, line: str) -> None:
+        text = re.sub(r"(?<!\\) +$", "", line)
+        if text == "" or text.startswith("#"):
+            return
+        excludes = not text.startswith("!")
+        text = text if excludes else text[1:]
+        folders_only = text.endswith("/")
+        text = text.rstrip("/") if folders_only else text
+        anywhere = () if "/" in text else ("**",)
+        pattern = (*anywhere, *text.removeprefix("/").split("/"))
+        self._rules.append(_Rule(folder, _once(pattern), folders_only, excludes))
+
+    def cause(self, path: str) -> str | None:
+        """The file itself, or the outermost of its folders, that is excluded; None where nothing is."""
+        parts = path.split("/")
+        for depth in range(1, len(parts) + 1):
+            here = "/".join(parts[:depth])
+            if self._excluded(here, is_folder=depth < len(parts)):
+                return here
+        return None
+
+    def _excluded(self, path: str, *, is_folder: bool) -> bool:
+        for rule in reversed(self._rules):
+            inside = path.removeprefix(f"{rule.folder}/") if rule.folder else path
+            if (rule.folder and inside == path) or (rule.folders_only and not is_folder):
+                continue
+            if _fits(rule.pattern, inside.split("/")):
+                return rule.excludes
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Pathspec:
+    """What chooses files: a file, a folder, or a pattern, from the root of the working tree."""
+
+    written: str
+    path: str
+    folder_only: bool
+
+    def chosen(self, paths: Iterable[str]) -> list[str]:
+        """Those of `paths` that it chooses."""
+        below = f"{self.path}/" if self.path else ""
+        fits = _pattern(self.path).match if _GLOB.search(self.path) else None
+        return [
+            path
+            for path in paths
+            if path.startswith(below)
+            or (path == self.path and not self.folder_only)
+            or (fits is not None and fits(path) is not None)
+        ]
+
+
+def pathspec(written: str, root: str) -> Pathspec | None:
+    """A pathspec as it is written: relative, absolute, or `:/` from the root; None for one that leads out of `root`."""
+    plain = written.removeprefix(":/") if written.startswith(":/") else written
+    path = posixpath.normpath(posixpath.join(root, plain))
+    if path != root and not path.startswith(root.rstrip("/") + "/"):
+        return None
+    return Pathspec(written, path[len(root) :].strip("/"), plain.endswith("/"))

@@ -6,9 +6,8 @@ import re
 import shutil
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from time import time
 from typing import Protocol
 
@@ -131,10 +130,11 @@ class LiveBench:
 def _target(command: str, subject: Subject, root: Path) -> Target:
     values = subject.placeholders(root)
     _check_placeholders(command, values)
-    target = parse_target(_PLACEHOLDER.sub(lambda found: quote(values[found[1]]), command))
-    if isinstance(target, StdioTarget):
-        return replace(target, env={**STEADY, **subject.environment(root)}, cwd=root)
-    return target
+    target = parse_target(command)
+    if not isinstance(target, StdioTarget):
+        return target
+    words = tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in target.command)
+    return StdioTarget(words, env={**STEADY, **subject.environment(root)}, cwd=root)
 
 
 def _check_placeholders(command: str, values: Mapping[str, str]) -> None:

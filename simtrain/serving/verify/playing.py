@@ -60,12 +60,12 @@ async def verify(
                 losses=losses,
             )
 
-        schemas = await _schemas(bench(0), stand_in)
+        schemas = await offered_schemas(bench(0), stand_in)
         return await play(stand_in, subject, schemas, options, bench=bench, on_call=on_call)
 
 
-async def _schemas(bench: LiveBench, stand_in: StandIn) -> dict[str, JsonObject]:
-    """The input schemas of all tools that either side offers, by name: the real server's where both do."""
+async def offered_schemas(bench: LiveBench, stand_in: StandIn) -> dict[str, JsonObject]:
+    """The input schemas of all tools that either side offers, by name: the real server's where both do. Raises InputError."""
     try:
         await bench.fresh(0)
         tools = await bench.tools()

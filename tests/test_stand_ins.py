@@ -1,0 +1,162 @@
+"""The stand-ins that ship against the servers they stand in for: the same 200 generated calls, and no tool that could be wrong unseen."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from real_servers import command, node, npm_program
+
+from simtrain.domain import Domain
+from simtrain.request import Answer, Request
+from simtrain.scenario import Answering
+from simtrain.serving.verify.bench import Answered, Bench, LiveBench
+from simtrain.serving.verify.findings import DEMANDED, Findings, Thresholds
+from simtrain.serving.verify.playing import Options, offered_schemas, play
+from simtrain.serving.verify.stand_in import StandIn, stand_in
+from simtrain.serving.verify.subjects import SUBJECTS, subject_of
+from simtrain.types import JsonObject, Observation, ToolSpec
+from simtrain.world import WorldState
+from simtrain.world_model import WorldModel
+
+OPTIONS = Options(calls=200, parallel=1)
+LEAST = {"git": 0.90}
+"""The least agreement overall; 95 % for every other server."""
+
+
+def real(server: str) -> str:
+    """The command that starts a real server, with the placeholders of its subject."""
+    match server:
+        case "memory" | "sequential_thinking":
+            words = [node(), npm_program("servers", f"mcp-server-{server.replace('_', '-')}")]
+        case "filesystem":
+            words = command("filesystem", "{root}")
+        case "git":
+            words = command("git", "--repository", "{repository}")
+        case "sqlite":
+            words = command("sqlite", "--db-path", "{db}")
+        case "time":
+            words = command("time", "--local-timezone", "UTC")
+        case _:
+            words = command(server)
+    return shlex.join(words)
+
+
+@dataclass
+class Tape:
+    """What a real server answered, call by call, sequence by sequence, in its own terms."""
+
+    root: Path
+    schemas: dict[str, JsonObject]
+    answers: dict[int, list[Answered]] = field(default_factory=dict[int, list[Answered]])
+
+
+class Recording:
+    """A bench that keeps what the real server answers."""
+
+    def __init__(self, bench: Bench, tape: Tape) -> None:
+        self._bench, self._tape, self._sequence = bench, tape, 0
+
+    @property
+    def root(self) -> Path:
+        return self._bench.root
+
+    async def fresh(self, sequence: int) -> None:
+        self._sequence = sequence
+        await self._bench.fresh(sequence)
+
+    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+        answered = await self._bench.call(tool, arguments)
+        self._tape.answers.setdefault(self._sequence, []).append(answered)
+        return answered
+
+    async def close(self) -> None:
+        await self._bench.close()
+
+
+class Replay:
+    """A bench that answers from a tape: calls depend on the seed and on what the real server says, on nothing else."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.root = tape.root
+        self._tape = tape
+        self._left = iter(())
+
+    async def fresh(self, sequence: int) -> None:
+        self._left = iter(self._tape.answers[sequence])
+
+    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+        return next(self._left)
+
+    async def close(self) -> None:
+        return
+
+
+class Breaking(WorldModel):
+    """The world's own engine with one tool broken: it fails (`fails`), or what it does is lost (`forgets`)."""
+
+    tool: str
+    how: str
+
+    @asynccontextmanager
+    async def session(
+        self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
+    ) -> AsyncGenerator[Answer]:
+        async def answer(request: Request) -> Observation:
+            if request.tool.name != self.tool:
+                return world.answer(request)
+            if self.how == "fails":
+                return Observation("Internal error", is_error=True)
+            with world.savepoint():
+                return world.answer(request)
+
+        yield answer
+
+
+@cache
+def tape_of(server: str) -> Tape:
+    return Tape(Path(), {})
+
+
+async def played(own: StandIn, server: str, folder: Path) -> Findings:
+    """The stand-in against the real server: played once for each test process, afterwards from the tape."""
+    tape = tape_of(server)
+    subject = subject_of(server)
+    if tape.schemas:
+        return await play(own, subject, tape.schemas, OPTIONS, bench=lambda _: Replay(tape))
+    tape.root = folder.resolve() / "root"
+    live = LiveBench(real(server), subject=subject, world=own.world, root=tape.root, timeout=60, losses=[])
+    schemas = await offered_schemas(live, own)
+    findings = await play(own, subject, schemas, OPTIONS, bench=lambda _: Recording(live, tape))
+    tape.schemas = schemas
+    return findings
+
+
+@pytest.mark.parametrize("server", SUBJECTS)
+async def test_a_stand_in_answers_as_the_real_server_does(server: str, tmp_path: Path) -> None:
+    findings = await played(stand_in(server), server, tmp_path)
+    assert findings.below(Thresholds(LEAST.get(server, 0.95), 0.85)) == [], findings.divergences()[:3]
+    shares = findings.shares()
+    assert {name: share for name, share in shares.items() if share < DEMANDED[name]} == {}
+
+
+@pytest.mark.parametrize("server", SUBJECTS)
+async def test_breaking_any_one_tool_lowers_its_figure(server: str, tmp_path: Path) -> None:
+    own = stand_in(server)
+    sound = await played(own, server, tmp_path)
+    for tool in own.world.tools:
+        broken = await played(breaking(own, tool.name, "fails"), server, tmp_path)
+        assert broken.tools()[tool.name].agreed < sound.tools()[tool.name].agreed, tool.name
+        if tool.writes:
+            forgetful = await played(breaking(own, tool.name, "forgets"), server, tmp_path)
+            assert forgetful.total.agreed < sound.total.agreed, tool.name
+
+
+def breaking(own: StandIn, tool: str, how: str) -> StandIn:
+    answering = (Answering("broken", ("*",), Breaking(tool=tool, how=how)),)
+    return StandIn(own.name, replace(own.scenario, answering=answering))

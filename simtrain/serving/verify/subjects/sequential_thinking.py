@@ -11,10 +11,25 @@ from simtrain.types import JsonObject, JsonValue
 
 TOOL = "sequentialthinking"
 BRANCHES = ("main", "alternative", "10", "2", "02", "-1", "4294967294", "4294967295", "", "toString", "__proto__")
-NUMBERS = ("2", " 3 ", "4.0", "1e1", "0x10", "0b11", "+5", True, [6], ["7"], [[8]])
-NO_NUMBERS = ("", "abc", "1.5", 0, -3, 2.5, None, False, [], [1, 2], {}, "1e1000", "9007199254740993", "1_0")
+NUMBERS: tuple[JsonValue, ...] = ("2", " 3 ", "4.0", "1e1", "0x10", "0b11", "+5", True, [6], ["7"], [[8]])
+NO_NUMBERS: tuple[JsonValue, ...] = (
+    "",
+    "abc",
+    "1.5",
+    0,
+    -3,
+    2.5,
+    None,
+    False,
+    [],
+    [1, 2],
+    {},
+    "1e1000",
+    "9007199254740993",
+    "1_0",
+)
 FLAGS = ("true", "false", "TRUE", "False")
-NO_FLAGS = ("yes", " true", "", 1, 0, None, [], {})
+NO_FLAGS: tuple[JsonValue, ...] = ("yes", " true", "", 1, 0, None, [], {})
 FLAG_NAMES = ("nextThoughtNeeded", "isRevision", "needsMoreThoughts")
 NUMBER_NAMES = ("thoughtNumber", "totalThoughts", "revisesThought", "branchFromThought")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from simtrain.completion import Completion
 from simtrain.domain import Domain
 from simtrain.errors import SimulatorFault
+from simtrain.ledger import Ledger
 from simtrain.llm import ModelError
 from simtrain.model_knobs import ModelKnobs
 from simtrain.request import Answer, Request
@@ -20,6 +21,8 @@ from simtrain.world import WorldState
 from simtrain.world_model import WorldModel
 
 FROM_WORLD = "world"
+
+_ESTABLISHED = "Hidden state, established by your earlier replies; it holds until a call changes it:"
 
 
 class Demonstration(BaseModel):
@@ -74,6 +77,13 @@ class Chat(ModelKnobs, WorldModel):
     hidden_state: str = Field("", description="What holds although the agent cannot see it.")
     demonstrations: list[Demonstration] = Field(default_factory=list[Demonstration], description="Worked examples.")
     instruction: str = Field("", description="What shall happen in the episode: a script that the model carries out.")
+    ledger: bool = Field(
+        True,
+        description="Keep what replies establish, give it back with later calls, refuse replies that contradict it.",
+    )
+    volatile: list[str] = Field(
+        default_factory=list[str], description="Globs of fields that may differ from reply to reply, for the ledger."
+    )
     retries: int = Field(1, ge=0, description="New predictions asked for when one is rejected.")
 
     @asynccontextmanager
@@ -88,7 +98,8 @@ class Chat(ModelKnobs, WorldModel):
             demonstrations=[(shown.action, shown.observation) for shown in self.demonstrations],
             instruction=self.instruction,
         )
-        yield _Session(self, domain, system).answer
+        with closing(Ledger(ignore=self.volatile)) as ledger:
+            yield _Session(self, domain, system, ledger if self.ledger else None).answer
 
     def sampling_for(self, tool: str) -> JsonObject:
         """The sampling fields of the request body for a call of `tool`."""
@@ -112,16 +123,17 @@ class Chat(ModelKnobs, WorldModel):
 class _Session:
     """One episode's conversation with the model."""
 
-    def __init__(self, knobs: Chat, domain: Domain, system: str) -> None:
+    def __init__(self, knobs: Chat, domain: Domain, system: str, ledger: Ledger | None) -> None:
         self.knobs = knobs
         self.domain = domain
+        self.ledger = ledger
         self.history = [_message("system", system)]
         self.turns = 0
 
     async def answer(self, request: Request) -> Observation:
         """The model's prediction. Raises SimulatorFault when it cannot be had, or none is fit to be used."""
         self.turns += 1
-        asked = [*self.history, _message("user", self.domain.write_action(request, turn=self.turns))]
+        asked = [*self.history, _message("user", self._action(request))]
         sampling = self.knobs.sampling_for(request.tool.name)
         messages, usage, attempts, reason = asked, Usage(), 0, ""
         for _ in range(1 + self.knobs.retries):
@@ -133,6 +145,8 @@ class _Session:
                 reason = str(error)
                 messages = asked if not completion.text else [*asked, *_correction(completion.text, reason)]
                 continue
+            if self.ledger is not None:
+                self.ledger.note(request, observation)
             self.history = [*asked, _message("assistant", self.domain.write_observation(observation))]
             provenance = Provenance("chat", self.knobs.model, usage, attempts)
             return Observation(
@@ -146,10 +160,19 @@ class _Session:
         except ModelError as error:
             raise SimulatorFault(f"the world model cannot be had: {error}") from None
 
+    def _action(self, request: Request) -> str:
+        """The call, and what is established about the things that it names."""
+        action = self.domain.write_action(request, turn=self.turns)
+        known = self.ledger.known(request) if self.ledger is not None else ""
+        return f"{action}\n\n{_ESTABLISHED}\n{known}" if known else action
+
     def _read(self, completion: Completion, request: Request) -> Observation:
         if completion.finish_reason == "length":
             raise ValueError("it was cut off at max_tokens")
-        return self.domain.parse(completion.text, request)
+        observation = self.domain.parse(completion.text, request)
+        if self.ledger is not None:
+            self.ledger.check(request, observation)
+        return observation
 
 
 def _message(role: str, content: str) -> orjson.Fragment:

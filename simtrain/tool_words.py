@@ -1,0 +1,67 @@
+"""What a tool's name says: the verb, and the noun that it is about; and names of things brought to one form."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Intent: TypeAlias = Literal["create", "get", "list", "search", "update", "delete"]
+
+_VERBS: dict[str, Intent] = {
+    **dict.fromkeys(("create", "add", "new", "insert", "post", "make", "register", "open", "send", "append"), "create"),
+    **dict.fromkeys(("get", "read", "fetch", "show", "retrieve", "describe", "view", "lookup", "load"), "get"),
+    **dict.fromkeys(("list", "all", "browse", "index", "enumerate"), "list"),
+    **dict.fromkeys(("search", "find", "query", "filter"), "search"),
+    **dict.fromkeys(
+        ("update", "edit", "set", "modify", "patch", "change", "rename", "assign", "move", "close", "reopen", "mark", "archive", "cancel"),
+        "update",
+    ),
+    **dict.fromkeys(("delete", "remove", "destroy", "drop", "purge"), "delete"),
+}  # fmt: skip
+_FILLERS = frozenset(
+    {"by", "a", "an", "the", "of", "in", "for", "to", "from", "with", "id", "ids", "details", "info", "many"}
+)
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_IRREGULAR = {
+    "people": "person",
+    "children": "child",
+    "men": "man",
+    "women": "woman",
+    "indices": "index",
+    "data": "data",
+}
+_KEPT = ("ss", "us", "is", "news", "series", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWords:
+    """The verb's intent (None where no known verb stands in the name) and the noun, in the singular; empty where there is none."""
+
+    intent: Intent | None
+    noun: str
+
+
+def tool_words(name: str) -> ToolWords:
+    """What a tool's name says: `issues.listOpen`, `API-post-search` and `delete_page` alike."""
+    server, dot, rest = name.rpartition(".")
+    parts = [part.lower() for part in _PARTS.findall(rest)]
+    place = next((index for index, part in enumerate(parts) if part in _VERBS), None)
+    intent = None if place is None else _VERBS[parts[place]]
+    nouns = [part for index, part in enumerate(parts) if index != place and part not in _FILLERS and part != "api"]
+    if not nouns and dot:
+        nouns = [part.lower() for part in _PARTS.findall(server)]
+    return ToolWords(intent, "_".join((*nouns[:-1], singular(nouns[-1]))) if nouns else "")
+
+
+def singular(word: str) -> str:
+    """An English noun in the singular, as far as endings tell."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) < 4 or word.endswith(_KEPT):
+        return word
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if word.endswith(("ches", "shes", "sses", "xes", "zes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") else word

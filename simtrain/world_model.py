@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import AbstractAsyncContextManager
+from typing import ClassVar
 
 from simtrain.domain import Domain
 from simtrain.plugin import Plugin
@@ -14,6 +15,9 @@ from simtrain.world import WorldState
 
 class WorldModel(Plugin):
     """Answers tool calls for one episode at a time."""
+
+    stateless: ClassVar[bool] = False
+    """Whether a session knows nothing beyond the world's state, so that an episode can be forked."""
 
     @abstractmethod
     def session(

@@ -30,6 +30,22 @@ _SHAPES = re.compile(
     """,
     re.VERBOSE,
 )
+_STARTS = (
+    "sk",
+    "pk",
+    "rk",
+    "gh",
+    "glpat-",
+    "xox",
+    "ntn_",
+    "secret_",
+    "AKIA",
+    "AIza",
+    "hf_",
+    "npm_",
+    "eyJ",
+    "-----BEGIN",
+)
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+([A-Za-z0-9._~+/-]{16,}=*)")
 _IN_JSON = re.compile(r'(\\?")([A-Za-z0-9_.\-]{2,64})\1(\s*:\s*)\1((?:(?!\\?").)+)\1')
 _SETTING = re.compile(r"\b([A-Z][A-Z0-9_]{2,63})=([^\s\"']{6,})")
@@ -45,18 +61,23 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = (), *, by_name: bool = True) -> None:
         self._by_name = by_name
-        known = sorted({form for secret in secrets for form in _forms(secret)}, key=lambda form: (-len(form), form))
-        self._known = re.compile("|".join(re.escape(form) for form in known)) if known else None
+        forms = {form for secret in secrets for form in _forms(secret)}
+        # The longest first: one secret may hold another.
+        self._known = sorted(forms, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
         """A text without secrets."""
-        if self._known is not None:
-            text = self._known.sub(REDACTED, text)
-        text = _SHAPES.sub(REDACTED, text)
+        for secret in self._known:
+            text = text.replace(secret, REDACTED)
+        # A search for a plain word is a hundred times as fast as a pattern, and texts may be of any size.
+        if any(start in text for start in _STARTS):
+            text = _SHAPES.sub(REDACTED, text)
         if not self._by_name:
             return text
-        text = _BEARER.sub(rf"\1 {REDACTED}", text)
-        text = _USERINFO.sub(rf"\1{REDACTED}@", text)
+        if "earer" in text or "asic" in text:
+            text = _BEARER.sub(rf"\1 {REDACTED}", text)
+        if "://" in text:
+            text = _USERINFO.sub(rf"\1{REDACTED}@", text)
         if "=" in text:
             text = _SETTING.sub(_hide_setting, text)
         return _IN_JSON.sub(_hide_member, text) if '"' in text else text

@@ -19,6 +19,8 @@ def main() -> None:
     if HOW == "refuses":
         sys.exit("config.toml: no such table: [server]")
     if HOW == "mute":
+        if len(sys.argv) > 2:
+            Path(sys.argv[2]).write_text(str(os.getpid()))
         time.sleep(3600)
     if HOW == "leaves-a-child":
         child = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "3600")
@@ -49,7 +51,7 @@ def answer(frame: dict[str, Any]) -> None:
     elif method == "tools/call":
         call(frame)
     elif HOW == "silent-about-the-unknown":
-        return
+        pass
     else:
         send({"jsonrpc": "2.0", "id": frame["id"], "error": {"code": -32601, "message": "Method not found"}})
 

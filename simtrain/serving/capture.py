@@ -11,7 +11,7 @@ from typing import TypeAlias
 from simtrain.errors import InputError, SimulatorFault
 from simtrain.manifest import LISTED, Exchange, Manifest, ServerManifest, Surface
 from simtrain.mcp_wire.client import Client, connect
-from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, MODERN, TASKS
+from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, TASKS
 from simtrain.mcp_wire.faults import ErrorReply, NotSpoken
 from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.targets import Target
@@ -122,13 +122,24 @@ class _Take:
         return problem
 
     async def _capture(self, target: Target) -> ServerManifest:
-        eras = await self._show_all(target)
-        for era in eras:
-            await self._misuse(target, era)
-            if self.probes is not None:
+        refusals: list[InputError] = []
+        for era in ERAS:
+            limit = min(self.patience.start, OTHER_ERA_LIMIT) if self.surfaces else self.patience.start
+            try:
+                await self._show_era(target, era, limit)
+            except NotSpoken as refusal:
+                refusals.append(refusal)
+            except InputError as problem:
+                # It does not start at all, unless it has shown that it does.
+                if not self.surfaces:
+                    raise
+                self._remark(f"not captured whole in {era}: {problem.problem}")
+        if not self.surfaces:
+            raise InputError("; ".join(str(refusal) for refusal in refusals))
+        if self.probes is not None:
+            eras = list(dict.fromkeys(surface.era for surface in self.surfaces))
+            for era in eras if self.probes.eras == "each" else eras[:1]:
                 await self._probe(target, era, self.probes)
-            if self.probes is None or self.probes.eras == "first":
-                break
         return self._manifest(target)
 
     def _manifest(self, target: Target) -> ServerManifest:
@@ -143,74 +154,50 @@ class _Take:
             latency=latency(self.probed),
         )
 
-    async def _show_all(self, target: Target) -> list[str]:
-        """Take the surfaces of each era; returns the eras that the server speaks."""
-        spoken: list[str] = []
-        refusals: list[InputError] = []
-        for era in ERAS:
-            limit = min(self.patience.start, OTHER_ERA_LIMIT) if spoken else self.patience.start
-            try:
-                await self._show_era(target, era, limit)
-                spoken.append(era)
-            except NotSpoken as refusal:
-                refusals.append(refusal)
-            except InputError as refusal:
-                # It does not start at all, unless it has shown that it does.
-                if not spoken:
-                    raise
-                refusals.append(refusal)
-        if not spoken:
-            raise InputError("; ".join(str(refusal) for refusal in refusals))
-        self.remarks += [
-            f"no {MODERN if spoken[0] == HANDSHAKE else HANDSHAKE}: {refusal.problem}" for refusal in refusals
-        ]
-        return spoken
-
     async def _show_era(self, target: Target, era: str, limit: float) -> None:
-        """One surface for each set of capabilities that makes a difference."""
-        plain = await self._show(target, era, {}, limit)
-        self.surfaces.append(plain)
-        full = await self._show(target, era, ALL_CAPABILITIES, limit)
+        """One surface for each set of capabilities that makes a difference, and the built-in mistakes."""
+        self.watch(self.name, f"listing, {era}")
+        async with connect(target, era=era, timeout=limit) as client:
+            plain = await self._show(client)
+            self.surfaces.append(plain)
+            left = await self._misuse(client, mistakes(plain))
+        while left:
+            # A new connection after each mistake that a server did not survive.
+            async with connect(target, era=era, timeout=limit) as client:
+                left = await self._misuse(client, left)
+        full = await self._show_to(target, era, ALL_CAPABILITIES, limit)
         sets: list[JsonObject] = []
         if not _alike(full, plain):
             self.surfaces.append(full)
             sets += [{name: value} for name, value in ALL_CAPABILITIES.items()]
-        sets += [ALL_CAPABILITIES | TASKS] if era == HANDSHAKE else []
+        if era == HANDSHAKE and "tasks" in members(plain.greeting.get("capabilities")):
+            sets.append(ALL_CAPABILITIES | TASKS)
         for capabilities in sets:
-            surface = await self._show(target, era, capabilities, limit)
-            nearest = full if len(capabilities) > 1 else plain
-            if not _alike(surface, nearest):
+            surface = await self._show_to(target, era, capabilities, limit)
+            if not _alike(surface, plain if len(capabilities) == 1 else full):
                 self.surfaces.append(surface)
 
-    async def _show(self, target: Target, era: str, capabilities: JsonObject, limit: float) -> Surface:
-        able = f" as a client with {', '.join(capabilities)}" if capabilities else ""
-        self.watch(self.name, f"listing, {era}{able}")
+    async def _show_to(self, target: Target, era: str, capabilities: JsonObject, limit: float) -> Surface:
+        self.watch(self.name, f"listing, {era}, as a client with {', '.join(capabilities)}")
         async with connect(target, era=era, capabilities=capabilities, timeout=limit) as client:
-            await client.quiet(SETTLING if capabilities else SETTLING / 4)
-            lists: dict[str, tuple[JsonObject, ...]] = {}
-            for method in _listable(client.greeting):
-                try:
-                    lists[method] = tuple(await client.list(method, timeout=self.patience.request))
-                except ErrorReply as refused:
-                    self._refused(client, method, refused.error)
-            if client.connection.stray_count:
-                self._remark(
-                    f"its output holds lines that are no MCP, the first is {client.connection.strays[0][:80]!r}"
-                )
-            return Surface(era, capabilities, client.greeting, lists)
+            await client.quiet(SETTLING)
+            return await self._show(client)
 
-    async def _misuse(self, target: Target, era: str) -> None:
-        """Make the built-in mistakes; each goes into the exchanges and the profile, and one that is not answered into the remarks."""
-        self.watch(self.name, f"making mistakes, {era}")
-        surface = next(surface for surface in self.surfaces if surface.era == era)
-        left = mistakes(surface)
-        while left:
-            # A new connection after each mistake that a server did not survive.
-            async with connect(target, era=era, timeout=self.patience.start) as client:
-                left = await self._misuse_until_lost(client, left)
+    async def _show(self, client: Client) -> Surface:
+        lists: dict[str, tuple[JsonObject, ...]] = {}
+        for method in _listable(client.greeting):
+            try:
+                lists[method] = tuple(await client.list(method, timeout=self.patience.request))
+            except ErrorReply as refused:
+                self._refused(client, method, refused.error)
+        if client.connection.stray_count:
+            stray = client.connection.strays[0][:80]
+            self._remark(f"its output holds lines that are no MCP, the first is {stray!r}")
+        return Surface(client.era, client.capabilities, client.greeting, lists)
 
-    async def _misuse_until_lost(self, client: Client, left: list[Mistake]) -> list[Mistake]:
+    async def _misuse(self, client: Client, left: list[Mistake]) -> list[Mistake]:
         """Make mistakes until one is not answered; returns those that are still to be made."""
+        self.watch(self.name, f"making mistakes, {client.era}")
         for number, mistake in enumerate(left):
             try:
                 exchange = await client.request(mistake.method, mistake.params, timeout=self.patience.request)

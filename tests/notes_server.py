@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime
-from time import sleep
+from time import sleep, time
 from typing import Any
 from uuid import uuid4
 
@@ -74,7 +74,7 @@ def schema(names: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def call(notes: dict[str, dict[str, str]], tool: str, arguments: dict[str, str]) -> dict[str, Any]:
+def call(notes: dict[str, dict[str, str]], tool: str, arguments: dict[str, str], moment: float) -> dict[str, Any]:
     if tool not in SCHEMAS:
         raise Refused(f"Unknown tool: {tool}")
     problem = plain(tool, schema(SCHEMAS[tool]))(arguments).problem
@@ -83,7 +83,11 @@ def call(notes: dict[str, dict[str, str]], tool: str, arguments: dict[str, str])
     if tool == "add":
         if not arguments["text"]:
             raise Refused("A note needs a text.")
-        made = {"id": str(uuid4()), "text": arguments["text"], "created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"}
+        made = {
+            "id": str(uuid4()),
+            "text": arguments["text"],
+            "created": f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        }
         notes[made["id"]] = made
         return made
     if tool == "list":
@@ -98,9 +102,10 @@ def call(notes: dict[str, dict[str, str]], tool: str, arguments: dict[str, str])
     return notes[arguments["id"]]
 
 
-def result(notes: dict[str, dict[str, str]], params: dict[str, Any]) -> dict[str, Any]:
+def result(notes: dict[str, dict[str, str]], params: dict[str, Any], moment: float) -> dict[str, Any]:
+    """The CallToolResult of a call that came at `moment`."""
     try:
-        structured = call(notes, params["name"], params["arguments"])
+        structured = call(notes, params["name"], params["arguments"], moment)
     except Refused as refused:
         return {"content": [{"type": "text", "text": str(refused)}], "isError": True}
     text = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
@@ -130,7 +135,7 @@ def main(mischief: str = "") -> None:
                 sys.exit("out of ink")
             if calls >= 3 and mischief == "silent":
                 sleep(60)
-            answer = result(notes, frame["params"])
+            answer = result(notes, frame["params"], time())
         print(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": answer}), flush=True)
 
 

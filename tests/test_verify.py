@@ -13,16 +13,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from notes_server import ID, SCHEMAS, WORLD
+from notes_server import ID, SCHEMAS, WORLD, result, schema
 
 from simtrain.errors import InputError
+from simtrain.manifest import Exchange, Manifest, ServerManifest, Surface, write_manifest
 from simtrain.seeding import Stream
+from simtrain.serving.verify.bench import Answered
 from simtrain.serving.verify.comparison import difference
 from simtrain.serving.verify.draw import Draw, NothingToDraw, Past
 from simtrain.serving.verify.findings import Findings, Thresholds
 from simtrain.serving.verify.pairing import Pairing
 from simtrain.serving.verify.plan import SEQUENCE, UNKNOWN_TOOL, deal
-from simtrain.serving.verify.playing import Options, verify
+from simtrain.serving.verify.playing import Options, play, verify
 from simtrain.serving.verify.report import facts, write
 from simtrain.serving.verify.stand_in import stand_in
 from simtrain.serving.verify.subject import Subject, makes
@@ -110,6 +112,40 @@ async def test_the_same_seed_makes_the_same_calls_whatever_runs_at_once(notes: P
     assert [outcome.call for outcome in one.outcomes] == [outcome.call for outcome in other.outcomes]
     different = await findings_of(notes, seed=1)
     assert [outcome.call for outcome in one.outcomes] != [outcome.call for outcome in different.outcomes]
+
+
+async def test_a_call_during_which_the_second_changes_may_have_seen_either(notes: Path) -> None:
+    own = stand_in(str(notes))
+    findings = await play(
+        own,
+        subject_of(own.name),
+        await own.schemas(),
+        Options(100, pairs=(re.compile(ID),)),
+        bench=lambda _: Straddling(notes.parent),
+    )
+    assert findings.divergences() == []
+    assert findings.total.accepted > 30
+
+
+class Straddling:
+    """The notes server on a bench where every call takes place around the turn of a second, and notes see one or the other."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._notes: dict[str, dict[str, str]] = {}
+        self._calls = 0
+
+    async def fresh(self, sequence: int) -> None:
+        self._notes = {}
+
+    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+        self._calls += 1
+        begun, ended = 2e9 + self._calls - 0.1, 2e9 + self._calls + 0.1
+        params = {"name": tool, "arguments": arguments}
+        return Answered({"result": result(self._notes, params, ended if self._calls % 2 else begun)}, begun, ended)
+
+    async def close(self) -> None:
+        return
 
 
 # Comparison
@@ -237,6 +273,25 @@ async def test_a_subject_lays_out_the_world_and_makes_its_own_calls(tmp_path: Pa
     assert findings.tools()["get"].stateful >= 5
     with pytest.raises(InputError, match=r"does not contain \{place\}"):
         await verify(stand_in(str(notes)), Written(), REAL, options)
+
+
+def test_a_manifest_is_verified_by_the_calls_that_were_recorded(tmp_path: Path) -> None:
+    params = {"name": "get", "arguments": {"id": "nobody"}}
+    era = "2025-11-25"
+    missing = Exchange("tools/call", params, {"result": result({}, params, 0.0)}, era)
+    descriptor = {"name": "get", "inputSchema": schema(SCHEMAS["get"])}
+    greeting = {"protocolVersion": era, "capabilities": {"tools": {}}, "serverInfo": {"name": "notes", "version": "1"}}
+    surface = Surface(era, {}, greeting, {"tools/list": ({"tools": [descriptor]},)})
+    path = tmp_path / "notes.json"
+    write_manifest(Manifest({"notes": ServerManifest("notes", {}, (surface,), (missing,))}), path)
+    done = run(path, "--against", REAL, "--calls", "400", "--json")
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    assert report["tools"]["get"]["agreed"] > 3
+    told = [divergence for divergence in report["divergences"] if divergence["arguments"] == params["arguments"]]
+    assert told == []
+    # What the manifest does not show is a difference too.
+    assert report["tools"]["add"]["agreed"] < report["tools"]["add"]["calls"]
 
 
 # The report and the command

@@ -76,7 +76,7 @@ class _Compiler:
         names = schema.get("propertyNames")
         required = cast(list[str], schema.get("required", []))
         rest = schema.get("additionalProperties")
-        record = names is not None or (isinstance(rest, dict) and bool(rest) and not properties)
+        kind = "record" if names is not None or (isinstance(rest, dict) and rest and not properties) else "object"
         value = self.read(cast(JsonObject, rest), depth + 1) if isinstance(rest, dict) else Parsed
         readers = {name: self.read(described, depth + 1) for name, described in properties.items()}
         if isinstance(names, dict) and "enum" in names:
@@ -86,7 +86,7 @@ class _Compiler:
 
         def parse(given: JsonValue) -> Parsed:
             if not isinstance(given, dict):
-                return Parsed(given, (expected("record" if record else "object", given),))
+                return Parsed(given, (expected(kind, given),))
             known = cast(JsonObject, given)
             found: JsonObject = {}
             issues: list[Issue] = []

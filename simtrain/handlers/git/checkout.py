@@ -12,12 +12,18 @@ from simtrain.handlers.git.repository import Repository
 from simtrain.handlers.git.revisions import Object, branch_of, earlier_checkout
 from simtrain.handlers.git.states import head_tree, worktree_entries
 
+_UNSAVED = "Your local changes to the following files would be overwritten by checkout:"
+_SAVE = "Please commit your changes or stash them before you switch branches."
+_UNTRACKED = "The following untracked working tree files would be {} by checkout:"
+_MOVE = "Please move or remove them before you switch branches."
+
 
 @dataclass(slots=True)
 class _Plan:
     """What switching would do, and the paths that forbid it."""
 
     changes: dict[str, Entry | None] = field(default_factory=dict[str, "Entry | None"])
+    restaged: list[str] = field(default_factory=list[str])
     unsaved: list[str] = field(default_factory=list[str])
     in_folders: list[str] = field(default_factory=list[str])
     overwritten: list[str] = field(default_factory=list[str])
@@ -26,14 +32,12 @@ class _Plan:
     def problem(self) -> str | None:
         """Git's words for what forbids it."""
         parts = [
-            (self.unsaved, "Your local changes to the following files would be overwritten by checkout:",
-             "Please commit your changes or stash them before you switch branches."),
+            (self.restaged, _UNSAVED, _SAVE),
+            (self.unsaved, _UNSAVED, _SAVE),
             (self.in_folders, "Updating the following directories would lose untracked files in them:", ""),
-            (self.overwritten, "The following untracked working tree files would be overwritten by checkout:",
-             "Please move or remove them before you switch branches."),
-            (self.removed, "The following untracked working tree files would be removed by checkout:",
-             "Please move or remove them before you switch branches."),
-        ]  # fmt: skip
+            (self.overwritten, _UNTRACKED.format("overwritten"), _MOVE),
+            (self.removed, _UNTRACKED.format("removed"), _MOVE),
+        ]
         lines = [
             line
             for paths, before, after in parts
@@ -92,7 +96,7 @@ def _plan(repository: Repository, tree: str) -> _Plan:
                 plan.removed.append(path)
             continue
         if entry != before:
-            plan.unsaved.append(path)
+            plan.restaged.append(path)
         elif entry is None and now is not None and ignored.cause(path) is None:
             plan.overwritten.append(path)
         elif entry is None and any(other.startswith(f"{path}/") for other in worktree):

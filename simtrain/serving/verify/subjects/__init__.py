@@ -11,7 +11,10 @@ from simtrain.serving.verify.subjects.generic import Generic
 from simtrain.serving.verify.subjects.recorded import Recorded
 
 SUBJECTS: dict[str, str] = {
+    "filesystem": "simtrain.serving.verify.subjects.filesystem:Filesystem",
     "memory": "simtrain.serving.verify.subjects.memory:Memory",
+    "git": "simtrain.serving.verify.subjects.git:Git",
+    "sqlite": "simtrain.serving.verify.subjects.sqlite:Sqlite",
     "time": "simtrain.serving.verify.subjects.time:Time",
     "sequential_thinking": "simtrain.serving.verify.subjects.sequential_thinking:SequentialThinking",
 }

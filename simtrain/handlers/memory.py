@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable
 from simtrain.handler import HandlerContext, Reply, ToolError
 from simtrain.types import JsonObject, JsonValue
 
+RESOURCES = ("memory://knowledge-graph",)
+"""What the server offers as a resource, changed by every call that writes."""
+
 
 def create_entities(context: HandlerContext) -> Reply:
     """Add the entities whose names are new, and reply with them."""
@@ -22,7 +25,7 @@ def create_entities(context: HandlerContext) -> Reply:
         row = context.read("select coalesce(max(id), 0) + 1 as id from entities")[0]
         context.write("insert into entities (id, name, type) values (:id, :name, :entityType)", {**entity, **row})
         _observe(context, row["id"], entity["observations"])
-    return _reply(made, {"entities": made})
+    return _changed(made, {"entities": made})
 
 
 def create_relations(context: HandlerContext) -> Reply:
@@ -32,7 +35,7 @@ def create_relations(context: HandlerContext) -> Reply:
     made = [one for one in given if (one["from"], one["to"], one["relationType"]) not in known]
     for relation in made:
         context.write("insert into relations (source, target, type) values (:from, :to, :relationType)", relation)
-    return _reply(made, {"relations": made})
+    return _changed(made, {"relations": made})
 
 
 def add_observations(context: HandlerContext) -> Reply:
@@ -47,7 +50,7 @@ def add_observations(context: HandlerContext) -> Reply:
         added = [text for text in given["contents"] if text not in known]
         _observe(context, identity, added)
         results.append({"entityName": name, "addedObservations": added})
-    return _reply(results, {"results": results})
+    return _changed(results, {"results": results})
 
 
 def delete_entities(context: HandlerContext) -> Reply:
@@ -84,7 +87,7 @@ def delete_relations(context: HandlerContext) -> Reply:
 def read_graph(context: HandlerContext) -> Reply:
     """The whole graph."""
     graph: JsonObject = {"entities": _entities(context), "relations": _relations(context)}
-    return _reply(graph, graph)
+    return _told(graph)
 
 
 def search_nodes(context: HandlerContext) -> Reply:
@@ -104,7 +107,7 @@ def _part(context: HandlerContext, belongs: Callable[[JsonObject], bool]) -> Rep
     names = {entity["name"] for entity in entities}
     relations = [one for one in _relations(context) if one["from"] in names or one["to"] in names]
     graph: JsonObject = {"entities": entities, "relations": relations}
-    return _reply(graph, graph)
+    return _told(graph)
 
 
 def _texts(entity: JsonObject) -> Iterable[str]:
@@ -145,9 +148,17 @@ def _relation(given: JsonObject) -> JsonObject:
     return {key: given[key] for key in ("from", "to", "relationType")}
 
 
-def _reply(shown: JsonValue, structured: JsonObject) -> Reply:
-    return Reply(json.dumps(shown, ensure_ascii=False, indent=2), structured)
+def _told(graph: JsonObject) -> Reply:
+    return Reply(_written(graph), graph)
+
+
+def _changed(made: JsonValue, structured: JsonObject) -> Reply:
+    return Reply(_written(made), structured, updated=RESOURCES)
 
 
 def _done(message: str) -> Reply:
-    return Reply(message, {"success": True, "message": message})
+    return Reply(message, {"success": True, "message": message}, updated=RESOURCES)
+
+
+def _written(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import cast
 
 from simtrain.types import JsonObject, JsonValue
+
+_BEGINS = r"(?:(?<![\w.~/-])|(?<=://))"
+"""Where a path may begin: `/srv` is no root in `../srv`, but it is one in `file:///srv`."""
 
 
 class Pairing:
@@ -15,8 +18,12 @@ class Pairing:
 
     def __init__(self, roots: Mapping[str, str], tokens: Mapping[str, re.Pattern[str]]) -> None:
         """`roots`: path of the stand-in -> real path. `tokens`: kind -> pattern of what may be paired."""
-        self._roots = sorted(roots.items(), key=lambda pair: -len(pair[0]))
-        self._real_roots = sorted(((real, own) for own, real in roots.items()), key=lambda pair: -len(pair[0]))
+        self._roots = [(re.compile(f"{_BEGINS}{re.escape(own)}"), real) for own, real in _longest_first(roots.items())]
+        # A real root is a long and random name: wherever it stands, it is meant.
+        self._real_roots = [
+            (re.compile(re.escape(real)), own)
+            for real, own in _longest_first((real, own) for own, real in roots.items())
+        ]
         self._kinds = tuple(tokens)
         # One pattern for all kinds, where the first kind that matches wins; groups inside a kind's pattern do not count.
         named = "|".join(f"(?P<k{index}>{pattern.pattern})" for index, pattern in enumerate(tokens.values()))
@@ -87,7 +94,11 @@ def rewritten(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
     return value
 
 
-def _swapped(text: str, pairs: list[tuple[str, str]]) -> str:
+def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted(pairs, key=lambda pair: -len(pair[0]))
+
+
+def _swapped(text: str, pairs: list[tuple[re.Pattern[str], str]]) -> str:
     for old, new in pairs:
-        text = text.replace(old, new)
+        text = old.sub(lambda _, new=new: new, text)
     return text

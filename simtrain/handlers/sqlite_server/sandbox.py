@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
+import sys
 from collections.abc import Mapping
 from functools import partial
 from itertools import count
@@ -15,10 +17,12 @@ from simtrain.worlds.service.database import MAX_STEPS, STEP_OPS, Cell, time_fun
 COMMITTED = ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
 """How a statement begins that the server commits and counts; whatever else a statement does, it does uncommitted."""
 
-# What one statement may need: pages of the database (of 4 KiB), bytes of a value, and bytes of memory for the whole result.
+# What one statement may need: pages of the database (of 4 KiB), bytes of a value, bytes of memory for the result, and bytes that the
+# process may grow by, which is for sorting and for tables in passing.
 MAX_PAGES = 8192
-MAX_VALUE = 1_000_000
+MAX_VALUE = 256_000
 MAX_RESULT = 16_000_000
+MAX_GROWTH = 256_000_000
 _LIMITS: Mapping[int, int] = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_VALUE,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 200_000,
@@ -29,13 +33,14 @@ _LIMITS: Mapping[int, int] = {
 }
 
 _ALLOWED = frozenset(
-    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE,
-     sqlite3.SQLITE_DELETE, sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT, sqlite3.SQLITE_REINDEX,
-     sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_CREATE_VIEW, sqlite3.SQLITE_CREATE_TRIGGER,
-     sqlite3.SQLITE_CREATE_TEMP_TABLE, sqlite3.SQLITE_CREATE_TEMP_INDEX, sqlite3.SQLITE_CREATE_TEMP_VIEW,
-     sqlite3.SQLITE_CREATE_TEMP_TRIGGER, sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_INDEX, sqlite3.SQLITE_DROP_VIEW,
-     sqlite3.SQLITE_DROP_TRIGGER, sqlite3.SQLITE_DROP_TEMP_TABLE, sqlite3.SQLITE_DROP_TEMP_INDEX,
-     sqlite3.SQLITE_DROP_TEMP_VIEW, sqlite3.SQLITE_DROP_TEMP_TRIGGER, sqlite3.SQLITE_ALTER_TABLE}
+    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_INSERT,
+     sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT,
+     sqlite3.SQLITE_REINDEX, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_INDEX,
+     sqlite3.SQLITE_CREATE_VIEW, sqlite3.SQLITE_CREATE_TRIGGER, sqlite3.SQLITE_CREATE_TEMP_TABLE,
+     sqlite3.SQLITE_CREATE_TEMP_INDEX, sqlite3.SQLITE_CREATE_TEMP_VIEW, sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
+     sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_INDEX, sqlite3.SQLITE_DROP_VIEW, sqlite3.SQLITE_DROP_TRIGGER,
+     sqlite3.SQLITE_DROP_TEMP_TABLE, sqlite3.SQLITE_DROP_TEMP_INDEX, sqlite3.SQLITE_DROP_TEMP_VIEW,
+     sqlite3.SQLITE_DROP_TEMP_TRIGGER, sqlite3.SQLITE_ALTER_TABLE}
 )  # fmt: skip
 _ROW_COST = 200
 _REFUSED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_log"})
@@ -54,6 +59,8 @@ class Sandbox:
         connection = self.connection = sqlite3.connect(":memory:", check_same_thread=False)
         connection.deserialize(image)
         connection.execute(f"pragma max_page_count = {MAX_PAGES}").close()
+        # Otherwise large sorts would go to files of the host.
+        connection.execute("pragma temp_store = memory").close()
         connection.row_factory = sqlite3.Row
         for limit, most in _LIMITS.items():
             connection.setlimit(limit, most)
@@ -110,9 +117,15 @@ def tell_time(connection: sqlite3.Connection, now: str) -> None:
 
 
 def limit_steps(connection: sqlite3.Connection) -> None:
-    """From here on the connection's SQL is cut off after as many steps as any SQL of a world."""
+    """From here on the connection's SQL is cut off after as many steps as any SQL of a world, or when it makes the process grow."""
     counted = count(1)
-    connection.set_progress_handler(lambda: next(counted) > MAX_STEPS, STEP_OPS)
+    most = _peak() + MAX_GROWTH
+    connection.set_progress_handler(lambda: next(counted) > MAX_STEPS or _peak() > most, STEP_OPS)
+
+
+def _peak() -> int:
+    """The most memory that this process has had so far, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:

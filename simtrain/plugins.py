@@ -64,6 +64,8 @@ PLUGINS: dict[str, dict[str, str]] = {
         "zod_coercing": "simtrain.argument_styles.zod_coercing:zod_coercing",
     },
     "handlers": {
+        "fetch": "simtrain.handlers.fetch.tools:fetch",
+        "fetch_prompt": "simtrain.handlers.fetch.tools:fetch_prompt",
         "free_windows": "simtrain.handlers.free_windows:free_windows",
         "git_repository": "simtrain.handlers.git.authoring:repository",
         "git_status": "simtrain.handlers.git.tools:status",

@@ -8,12 +8,23 @@ from itertools import count
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from simtrain.manifest import Exchange, read_manifest
+from simtrain.manifest import Exchange, ServerManifest, read_manifest
 from simtrain.recording import Frame, Run, Sender, read_runs
-from simtrain.types import JsonObject, JsonValue
+from simtrain.request import Caller
+from simtrain.types import JsonObject, JsonValue, canonical
 
 HANDSHAKE = "2025-11-25"
 MODERN = "2026-07-28"
+
+CHANGES = frozenset(
+    {
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+    }
+)
+"""Notifications that tell of a change, not of the request."""
 
 ENVELOPE = "io.modelcontextprotocol/"
 
@@ -31,16 +42,42 @@ class Course:
     tools: Mapping[str, JsonObject]
 
 
-def in_era(course: Course, era: str) -> Course:
-    """What of a course was said in one era."""
-    return replace(course, exchanges=tuple(exchange for exchange in course.exchanges if exchange.era == era))
+def by_caller(course: Course) -> dict[Caller, Course]:
+    """A course, parted by the clients with whom it was recorded."""
+    found: dict[Caller, list[Exchange]] = {}
+    for exchange in course.exchanges:
+        found.setdefault(Caller(exchange.era, frozenset(exchange.capabilities)), []).append(exchange)
+    return {client: replace(course, exchanges=tuple(exchanges)) for client, exchanges in found.items()}
+
+
+def captured_course(server: ServerManifest) -> Course:
+    """What was captured of a server.
+
+    A client of the modern era hears of changes on a stream of its own: where the same request made the server announce one in
+    the other era, it does in this one too.
+    """
+    announced = {
+        _same(exchange): changes
+        for exchange in server.exchanges
+        if (changes := tuple(said for said in exchange.notifications if said.get("method") in CHANGES))
+    }
+    exchanges = tuple(
+        exchange
+        if any(said.get("method") in CHANGES for said in exchange.notifications)
+        else replace(exchange, notifications=(*exchange.notifications, *announced.get(_same(exchange), ())))
+        for exchange in server.exchanges
+    )
+    return Course(server.name, exchanges, _by_name(server.tools))
+
+
+def _same(exchange: Exchange) -> bytes:
+    return canonical([exchange.method, own_params(exchange.params)])
 
 
 def read_courses(path: Path) -> tuple[Course, ...]:
     """The courses in a manifest (.json: one for each server) or a recording (one for each run). Raises InputError."""
     if path.suffix == ".json":
-        servers = read_manifest(path).servers.values()
-        return tuple(Course(server.name, server.exchanges, _by_name(server.tools)) for server in servers)
+        return tuple(captured_course(server) for server in read_manifest(path).servers.values())
     found: list[Course] = []
     for run in read_runs(path):
         exchanges = tuple(exchanges_of(run))

@@ -28,8 +28,24 @@ class NotAnswered(SimulatorFault):
     """This world model has no answer; the next one of the scenario's chain whose globs match the tool is asked."""
 
 
-client_era: ContextVar[str] = ContextVar("client_era", default="")
-"""The protocol era in which a call came over MCP: what was recorded in several eras is replayed in the caller's own."""
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A client of MCP: the protocol era that it speaks, and the capabilities that it declares."""
+
+    era: str = ""
+    capabilities: frozenset[str] = frozenset()
+
+    def misfit(self, other: Caller) -> tuple[bool, int, int]:
+        """How badly what was said to `other` fits this client. What a client lacks weighs more than what it has for nothing."""
+        return (
+            other.era != self.era,
+            len(other.capabilities - self.capabilities),
+            len(self.capabilities - other.capabilities),
+        )
+
+
+caller: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039
+"""Who calls, where a call came over MCP: what was recorded with several clients is replayed to the one most alike."""
 
 Answer: TypeAlias = Callable[[Request], Awaitable[Observation]]
 """Answers a request with the observation that the tool returns. Raises SimulatorFault when it cannot, NotAnswered to pass it on."""

@@ -118,9 +118,12 @@ class Tape:
             kept = {
                 name: value
                 for name, value in given.items()
-                if value is not None and not (name in defaults and _written(_plain(defaults[name])) == _written(_plain(value)))
+                if value is not None
+                and not (name in defaults and _written(_plain(defaults[name])) == _written(_plain(value)))
             }
             params = {**params, "arguments": kept}
+        elif method == "prompts/get" and not arguments:
+            params = {**params, "arguments": {}}
         # Sorted before the volatile values are taken out, so that the order of members does not change theirs.
         return _plain(params)
 

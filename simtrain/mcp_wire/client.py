@@ -18,6 +18,7 @@ from simtrain.mcp_wire.eras import (
     CLIENT_INFO,
     HANDSHAKE_VERSIONS,
     INFO_KEY,
+    LOG_LEVEL_KEY,
     MODERN,
     VERSION_KEY,
 )
@@ -73,7 +74,7 @@ class Client:
     async def request(
         self, method: str, params: JsonObject | None = None, *, timeout: float | None = None, progress: bool = False
     ) -> Exchange:
-        """Ask and wait, up to `timeout` seconds; an error reply is an answer too. `progress` asks for progress notifications.
+        """Ask and wait, up to `timeout` seconds; an error reply is an answer too. `progress` asks for progress and log messages.
 
         What the server asks on the way is answered. Raises ConnectionLost, HttpRefused and TimedOut.
         """
@@ -180,6 +181,8 @@ class Client:
         meta: JsonObject = {} if token is None else {"progressToken": token}
         if self.era == MODERN:
             meta |= {VERSION_KEY: MODERN, INFO_KEY: self._info, CAPABILITIES_KEY: self.capabilities}
+            if token is not None:
+                meta[LOG_LEVEL_KEY] = "debug"
         given: JsonValue = params.get("_meta", {})
         return params | {"_meta": meta | given} if meta and isinstance(given, dict) else params
 

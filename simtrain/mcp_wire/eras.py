@@ -17,6 +17,7 @@ HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 INFO_KEY = "io.modelcontextprotocol/clientInfo"
 
 METHOD_NOT_FOUND = -32601

@@ -11,13 +11,13 @@ from typing import TypeAlias
 from simtrain.errors import InputError, SimulatorFault
 from simtrain.manifest import LISTED, Exchange, Manifest, ServerManifest, Surface
 from simtrain.mcp_wire.client import Client, connect
-from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, TASKS
+from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, MODERN, TASKS
 from simtrain.mcp_wire.faults import ErrorReply, NotSpoken
 from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.targets import Target
 from simtrain.redaction import Redactor
 from simtrain.serving.mcp_json import Source
-from simtrain.serving.probes import Mistake, ProbeFile, latency, mistakes
+from simtrain.serving.probes import Mistake, Probe, ProbeFile, latency, mistakes
 from simtrain.serving.redaction import secrets_of, source_of
 from simtrain.types import JsonObject, JsonValue
 
@@ -209,23 +209,38 @@ class _Take:
         return []
 
     async def _probe(self, target: Target, era: str, probes: ProbeFile) -> None:
-        """Play the probes in order; the first that is not answered ends them, since those after it may build on it."""
-        played = [(probe, number) for probe in probes.of(self.name, self.surfaces) for number in range(probe.times)]
-        if not played:
-            return
-        answers = probes.answers.canned()
-        limit = self.patience.start
-        async with connect(target, era=era, capabilities=ALL_CAPABILITIES, timeout=limit, answers=answers) as client:
-            await client.quiet(SETTLING)
-            for done, (probe, _) in enumerate(played):
-                self.watch(self.name, f"probing, {era}, {done + 1} of {len(played)}")
-                method, params = probe.request()
-                try:
-                    limit = probe.timeout or self.patience.request
-                    self.probed.append(await client.request(method, params, timeout=limit, progress=True))
-                except SimulatorFault as fault:
-                    self._remark(f"the probes ended at {done + 1} of {len(played)}: {fault}")
-                    return
+        """Play the probes in order, those of each set of capabilities on a connection of their own."""
+        by_client: dict[tuple[str, ...] | None, list[Probe]] = {}
+        for probe in probes.of(self.name, self.surfaces):
+            able = None if probe.capabilities is None else tuple(probe.capabilities)
+            by_client.setdefault(able, []).extend([probe] * probe.times)
+        for able, played in by_client.items():
+            capabilities = {name: value for name, value in ALL_CAPABILITIES.items() if able is None or name in able}
+            connection = connect(
+                target,
+                era=era,
+                capabilities=capabilities,
+                timeout=self.patience.start,
+                answers=probes.answers.canned(),
+            )
+            async with connection as client:
+                await client.quiet(SETTLING)
+                if era == MODERN:
+                    # From the schemas the client learns which arguments travel in headers as well.
+                    await client.list("tools/list", timeout=self.patience.request)
+                await self._play(client, played)
+
+    async def _play(self, client: Client, played: list[Probe]) -> None:
+        """Play probes; the first that is not answered ends them, since those after it may build on it."""
+        for done, probe in enumerate(played, 1):
+            self.watch(self.name, f"probing, {client.era}, {done} of {len(played)}")
+            method, params = probe.request()
+            limit = probe.timeout or self.patience.request
+            try:
+                self.probed.append(await client.request(method, params, timeout=limit, progress=True))
+            except SimulatorFault as fault:
+                self._remark(f"the probes ended at {done} of {len(played)}: {fault}")
+                return
 
     def _refused(self, client: Client, method: str, error: JsonObject) -> None:
         """Keep a list that was declared and refused, once for each era: the stand-in refuses it as well."""

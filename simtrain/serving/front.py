@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from simtrain.courses import HANDSHAKE, MODERN, Course, in_era
+from simtrain.courses import HANDSHAKE, MODERN, by_caller, captured_course
 from simtrain.environment import Environment
 from simtrain.errors import SimulatorFault
 from simtrain.handler import ToolError
 from simtrain.manifest import LISTED, Exchange, ServerManifest
 from simtrain.mcp_wire.front import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
-from simtrain.request import client_era
+from simtrain.request import Caller, caller
 from simtrain.serving.cursors import seal, unseal
 from simtrain.serving.episodes import EpisodeOver
 from simtrain.serving.fitting import fitting
@@ -112,11 +112,10 @@ class EpisodeFront:
         return self._unrecorded(asked)
 
     def _recorded(self, asked: Asked) -> Exchange | None:
-        """What was recorded for a request: in the client's own era, else in the other one."""
-        own = MODERN if asked.modern else HANDSHAKE
-        for era in sorted(self._tapes, key=lambda era: era != own):
+        """What was recorded for a request: with the client most like this one, else with another one."""
+        for client in sorted(self._tapes, key=_caller(asked).misfit):
             try:
-                return self._tapes[era].find(asked.method, asked.params)
+                return self._tapes[client].find(asked.method, asked.params)
             except NotRecorded:
                 continue
         return None
@@ -186,7 +185,7 @@ class EpisodeFront:
         if self._conversations.knows(asked):
             return self._conversations.go_on(asked)
         tool = self._tools.native.get(name)
-        client_era.set(MODERN if asked.modern else HANDSHAKE)
+        caller.set(_caller(asked))
         try:
             observation = await self.held.call(tool.name if tool else name, cast(JsonObject, arguments or {}))
         except EpisodeOver as over:
@@ -244,11 +243,14 @@ async def _say(line: Line, notification: JsonObject) -> None:
     await asyncio.sleep(0)
 
 
-def _tapes(manifest: ServerManifest) -> dict[str, Playback]:
-    """What was recorded in each era, from its beginning."""
-    course = Course(manifest.name, manifest.exchanges, {})
-    eras = dict.fromkeys(exchange.era for exchange in manifest.exchanges)
-    return {era: Tape([in_era(course, era)], match="normalised").play() for era in eras}
+def _caller(asked: Asked) -> Caller:
+    return Caller(MODERN if asked.modern else HANDSHAKE, frozenset(asked.capabilities))
+
+
+def _tapes(manifest: ServerManifest) -> dict[Caller, Playback]:
+    """What was recorded with each client, from its beginning."""
+    parts = by_caller(captured_course(manifest))
+    return {client: Tape([part], match="normalised").play() for client, part in parts.items()}
 
 
 def _wire(exchange: Exchange) -> JsonObject:

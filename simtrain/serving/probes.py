@@ -61,6 +61,9 @@ class Probe(_Strict):
     method: str | None = Field(None, description="A method to ask for, with `params`.")
     arguments: JsonObject = Field(default_factory=dict, alias="with", description="Arguments of the tool or prompt.")
     params: JsonObject = Field(default_factory=dict, description="Params of the method.")
+    capabilities: list[Literal["roots", "sampling", "elicitation"]] | None = Field(
+        None, description="What the client can do, on a connection of its own; all of it without this."
+    )
     times: int = Field(1, ge=1, le=1000, description="How often; several give better latency figures.")
     timeout: float | None = Field(None, gt=0, le=3600, description="Seconds to wait for an answer.")
 

@@ -8,7 +8,7 @@ from secrets import token_urlsafe
 from typing import cast
 
 from simtrain.mcp_wire.front import INVALID_PARAMS, MISSING_CAPABILITY, Asked, WireError
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 
 CAPABILITIES = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
 MOST = 1024
@@ -34,9 +34,7 @@ class Conversations:
 
     def begin(self, asked: Asked, wire: JsonObject) -> JsonObject | None:
         """The first input_required result of a reply that asks something; None for one that does not."""
-        if not _rounds(wire):
-            return None
-        return self._require(asked, wire, 0)
+        return self._go_on(asked, wire, 0) if _rounds(wire) else None
 
     def knows(self, asked: Asked) -> bool:
         """Whether a request goes on with a conversation. Raises WireError for a state that is not one of ours."""
@@ -49,10 +47,10 @@ class Conversations:
 
     def go_on(self, asked: Asked) -> JsonObject:
         """The next round, or the reply itself when every question is answered. Raises WireError for a recorded error."""
-        wire, number = self._waiting.pop(cast(str, asked.params["requestState"]))
-        given = asked.params.get("inputResponses")
-        wanted = cast(JsonObject, _rounds(wire)[number]["inputRequests"])
-        if not isinstance(given, dict) or any(key not in given for key in wanted):
+        return self._go_on(asked, *self._waiting.pop(cast(str, asked.params["requestState"])))
+
+    def _go_on(self, asked: Asked, wire: JsonObject, number: int) -> JsonObject:
+        if not _answered(asked.params.get("inputResponses"), _rounds(wire)[number]):
             return self._require(asked, wire, number)
         if number + 1 < len(_rounds(wire)):
             return self._require(asked, wire, number + 1)
@@ -76,6 +74,14 @@ class Conversations:
         if len(self._waiting) > MOST:
             self._waiting.popitem(last=False)
         return {**recorded, "resultType": "input_required", "requestState": state}
+
+
+def _answered(given: JsonValue, recorded: JsonObject) -> bool:
+    """Whether responses answer every question of a round; what a client says beyond that does not count."""
+    if not isinstance(given, dict):
+        return False
+    answers = cast(JsonObject, given)
+    return all(isinstance(answers.get(key), dict) for key in cast(JsonObject, recorded["inputRequests"]))
 
 
 def _rounds(wire: JsonObject) -> list[JsonObject]:

@@ -12,13 +12,13 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from simtrain.courses import Course, in_era, read_courses
+from simtrain.courses import Course, by_caller, read_courses
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimulatorFault
 from simtrain.manifest import Exchange
 from simtrain.plugin import BesidePath
 from simtrain.raw_replies import observation_of
-from simtrain.request import Answer, NotAnswered, Request, client_era
+from simtrain.request import Answer, Caller, NotAnswered, Request, caller
 from simtrain.tape import CALL, Match, NotRecorded, Playback, Tape
 from simtrain.tool_globs import matches
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
@@ -82,13 +82,12 @@ class Replay(WorldModel):
 
         yield answer
 
-    def _find(self, playing: Mapping[str, Playback], name: str, arguments: JsonObject) -> Observation:
-        """What was recorded in the era in which the client speaks; where nothing was, in another one."""
+    def _find(self, playing: Mapping[Caller, Playback], name: str, arguments: JsonObject) -> Observation:
+        """What was recorded with the client most like the one that calls; where nothing was, with another one."""
         missed: NotRecorded | None = None
-        spoken = client_era.get()
-        for era in sorted(playing, key=lambda era: era != spoken):
+        for client in sorted(playing, key=caller.get().misfit):
             try:
-                return self._said(playing[era].find(CALL, {"name": name, "arguments": arguments}))
+                return self._said(playing[client].find(CALL, {"name": name, "arguments": arguments}))
             except NotRecorded as error:
                 missed = missed or error
         fault = NotAnswered if self.miss == "next" else SimulatorFault
@@ -103,9 +102,9 @@ class Replay(WorldModel):
 
 @dataclass(frozen=True)
 class Shelf:
-    """The tapes of a recording, one for each era, and the tools that were called on them, by server."""
+    """The tapes of a recording, one for each client, and the tools that were called on them, by server."""
 
-    tapes: Mapping[str, Mapping[str, Tape]]
+    tapes: Mapping[str, Mapping[Caller, Tape]]
     called: Mapping[str, frozenset[str]]
 
     def place(self, tool: ToolSpec) -> tuple[str, str]:
@@ -132,16 +131,18 @@ def _shelf(
     by_server: dict[str, list[Course]] = {}
     for course in read_courses(path):
         by_server.setdefault(course.server, []).append(course)
-    tapes: dict[str, dict[str, Tape]] = {}
+    tapes: dict[str, dict[Caller, Tape]] = {}
     for server, courses in by_server.items():
 
         def reads(tool: str, server: str = server) -> bool:
             return matches(tool, globs) if globs is not None else not reading.isdisjoint((tool, f"{server}.{tool}"))
 
-        eras = dict.fromkeys(exchange.era for course in courses for exchange in course.exchanges)
+        parted: dict[Caller, list[Course]] = {}
+        for course in courses:
+            for client, part in by_caller(course).items():
+                parted.setdefault(client, []).append(part)
         tapes[server] = {
-            era: Tape([in_era(course, era) for course in courses], match=match, folders=dict(folders), reads=reads)
-            for era in eras
+            client: Tape(parts, match=match, folders=dict(folders), reads=reads) for client, parts in parted.items()
         }
     called = {
         server: frozenset(

@@ -12,12 +12,13 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from itertools import count
+from time import monotonic
 from typing import BinaryIO
 
-from simtrain.errors import InputError
+from simtrain.errors import InputError, SimulatorFault
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
 from simtrain.serving.relay.bending import Bending
-from simtrain.serving.relay.crossing import Crossing
+from simtrain.serving.relay.crossing import Crossing, Outcome
 from simtrain.serving.relay.journal import Journal, Wrapping, era_of
 from simtrain.serving.relay.pieces import Lines
 from simtrain.types import JsonObject
@@ -27,6 +28,8 @@ MAX_LINE = 64 * 1024 * 1024
 
 GRACE = 2.0
 """Seconds that the server has to end by itself, first after the end of its input, then after SIGTERM."""
+
+POLL = 0.01
 
 CHUNK = 65536
 
@@ -64,6 +67,7 @@ class _Pump:
         self._era: str | None = None
         self._ids = count(1)
         self._repeats: dict[str, asyncio.Future[JsonObject]] = {}
+        self._bent: set[asyncio.Task[Outcome]] = set()
         self._delivering: set[asyncio.Task[None]] = set()
         self._failures: list[BaseException | None] = []
         self._stopped = asyncio.Event()
@@ -81,6 +85,10 @@ class _Pump:
             stopped = asyncio.create_task(self._stopped.wait())
             try:
                 await asyncio.wait((up, down, stopped), return_when=asyncio.FIRST_COMPLETED)
+                if self._bent and not down.done():
+                    # A perturbation may still have something to ask of the server.
+                    bent = asyncio.gather(*self._bent, return_exceptions=True)
+                    await asyncio.wait((bent, stopped), timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
                 with contextlib.suppress(OSError, RuntimeError):
                     self._to_server.close()
                 code = await self._end()
@@ -91,11 +99,12 @@ class _Pump:
                         raise failure
                 return code
             finally:
-                for task in (up, down, stopped, *self._delivering):
+                tasks = (up, down, stopped, *self._bent, *self._delivering)
+                for task in tasks:
                     task.cancel()
-                await asyncio.gather(up, down, stopped, *self._delivering, return_exceptions=True)
+                await asyncio.gather(*tasks, return_exceptions=True)
                 self._kill(signal.SIGKILL)
-                await self._process.wait()
+                await self._exited(GRACE)
 
     async def _end(self) -> int:
         """Have the server end: by the end of its input, then by signals."""
@@ -103,14 +112,19 @@ class _Pump:
         for number in (None, signal.SIGTERM, signal.SIGKILL):
             if number is not None:
                 self._kill(number)
-            try:
-                async with asyncio.timeout(patience):
-                    code = await self._process.wait()
-            except TimeoutError:
-                patience = GRACE
-                continue
-            return 0 if number is not None else code if code >= 0 else 128 - code
+            code = await self._exited(patience)
+            if code is not None:
+                return 0 if number is not None else code if code >= 0 else 128 - code
+            patience = GRACE
         return 0
+
+    async def _exited(self, patience: float) -> int | None:
+        """The server's exit code as soon as there is one, within `patience` seconds."""
+        # Not Process.wait: that also waits for children of the server that hold its output open.
+        until = monotonic() + patience
+        while (code := self._process.returncode) is None and monotonic() < until:  # noqa: ASYNC110
+            await asyncio.sleep(POLL)
+        return code
 
     async def _last_words(self, down: asyncio.Task[None], stopped: asyncio.Task[bool]) -> None:
         """Pass on what the server still said, and replies that came in time and are late on purpose."""
@@ -142,6 +156,8 @@ class _Pump:
 
     async def _depart(self, crossing: Crossing, line: bytes, seconds: float) -> None:
         request = crossing.request
+        self._bent.add(crossing.outcome)
+        crossing.outcome.add_done_callback(self._bent.discard)
         frame = await crossing.departure()
         perturbed: JsonObject | None = None if frame is request else {"by": crossing.by, "frame": frame}
         self._journal.frame("client", request, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
@@ -175,6 +191,8 @@ class _Pump:
             for frame in frames:
                 self._journal.frame("server", frame, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
             await self._write(self._to_client, line)
+        for repeat in self._repeats.values():
+            repeat.set_exception(SimulatorFault("the server has ended"))
 
     async def _deliver(self, crossing: Crossing, frame: JsonObject | None, line: bytes, seconds: float) -> None:
         """Write the reply to a call that was bent, or was to be."""

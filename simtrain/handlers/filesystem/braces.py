@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-MOST = 4096
+MOST = 1024
 """Patterns that one pattern may expand to; the rest is left out."""
 
 _NUMBERS = re.compile(r"(-?\d{1,15})\.\.(-?\d{1,15})(?:\.\.(-?\d{1,15}))?")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 CONTEXT = 4
-LONGEST_SCRIPT = 1000
+LONGEST_SCRIPT = 600
 """Lines that a diff may add and remove before it stops looking for the shortest: the search takes time by the square of them."""
 NO_NEWLINE = "\\ No newline at end of file"
 
@@ -20,8 +20,7 @@ Sign: TypeAlias = Literal[" ", "-", "+"]
 Line: TypeAlias = tuple[Sign, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Path:
+class _Path(NamedTuple):
     """A way through the grid of both texts: the last old line passed (-1: none), and the steps that led there, newest first."""
 
     old: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from posixpath import relpath
@@ -81,12 +81,7 @@ def directory_tree(context: HandlerContext) -> Reply:
         path: [node for node in nodes if not _any_fits(excluded, relpath(node.path, top))]
         for path, nodes in below.items()
     }
-    written: dict[str, str] = {}
-    # From the innermost directories out, so that no depth of nesting is too deep.
-    for path in sorted(kept, key=lambda path: -path.count("/")):
-        depth = 0 if path == top else relpath(path, top).count("/") + 1
-        written[path] = _nested(kept[path], written, "    " * depth)
-    return said(written[top])
+    return said("".join(_nested(kept, top)))
 
 
 def _anywhere(pattern: str) -> list[Test]:
@@ -100,19 +95,33 @@ def _any_fits(tests: list[Test], path: str) -> bool:
     return any(test(path) for test in tests)
 
 
-def _nested(nodes: list[Node], written: dict[str, str], margin: str) -> str:
-    """The list of a directory's entries as JSON.stringify indents it by two spaces."""
-    if not nodes:
-        return "[]"
-    objects: list[str] = []
-    for node in nodes:
+def _nested(kept: Mapping[str, list[Node]], top: str) -> Iterator[str]:
+    """The entries below a directory as JSON.stringify writes them with an indent of two spaces, in pieces.
+
+    An agent may nest directories deeper than Python calls itself, so the open lists are kept at hand.
+    """
+    yield "["
+    open_lists = [iter(kept[top])]
+    first = True
+    while open_lists:
+        margin = "    " * (len(open_lists) - 1)
+        node = next(open_lists[-1], None)
+        if node is None:
+            open_lists.pop()
+            yield "]" if first else f"\n{margin}]"
+            if open_lists:
+                yield f"\n{margin[2:]}}}"
+            first = False
+            continue
         kind = "directory" if node.kind == "directory" else "file"
-        fields = [f'"name": {encode(node.name)}', f'"type": "{kind}"']
-        if kind == "directory":
-            fields.append(f'"children": {written[node.path]}')
-        body = ",\n".join(f"{margin}    {field}" for field in fields)
-        objects.append(f"{margin}  {{\n{body}\n{margin}  }}")
-    return "[\n" + ",\n".join(objects) + f"\n{margin}]"
+        yield ("" if first else ",") + f'\n{margin}  {{\n{margin}    "name": {encode(node.name)},'
+        yield f'\n{margin}    "type": "{kind}"'
+        first = kind == "directory"
+        if first:
+            yield f',\n{margin}    "children": ['
+            open_lists.append(iter(kept[node.path]))
+        else:
+            yield f"\n{margin}  }}"
 
 
 def search_files(context: HandlerContext) -> Reply:

@@ -23,8 +23,8 @@ class Exchange:
 
     `response` is `{"result": ...}` or `{"error": ...}`. `params` are the caller's own, without the envelope of the modern era;
     `capabilities` are the client's. `asks` are the server's requests on the way, `{"method", "params", "answer"}` each; in the modern
-    era they are `rounds`, `{"result": what asked for input, "answers": the inputResponses}`, before the response. `seconds` is how
-    long the server took.
+    era they are `rounds`, `{"result": what asked for input, "answers": the inputResponses}`, before the response. `resumed`: the
+    server closed the stream of the request before it answered, and the client came back for the answer. `seconds` is how long it took.
     """
 
     method: str
@@ -35,6 +35,7 @@ class Exchange:
     notifications: tuple[JsonObject, ...] = ()
     asks: tuple[JsonObject, ...] = ()
     rounds: tuple[JsonObject, ...] = ()
+    resumed: bool = False
     seconds: float | None = None
 
     @property
@@ -166,9 +167,10 @@ def exchange_json(exchange: Exchange) -> JsonObject:
         "notifications": list(exchange.notifications),
         "asks": list(exchange.asks),
         "rounds": list(exchange.rounds),
+        "resumed": exchange.resumed,
         "seconds": exchange.seconds,
     }
-    optional = ("notifications", "asks", "rounds")
+    optional = ("notifications", "asks", "rounds", "resumed")
     return {key: value for key, value in written.items() if value or key not in optional}
 
 
@@ -234,6 +236,7 @@ def _read_exchange(entry: _Reader) -> Exchange:
         notifications=tuple(item.fields for item in entry.objects("notifications", [])),
         asks=tuple(item.fields for item in entry.objects("asks", [])),
         rounds=tuple(item.fields for item in entry.objects("rounds", [])),
+        resumed=entry.fields.get("resumed") is True,
         seconds=float(seconds) if isinstance(seconds, int | float) else None,
     )
 

@@ -103,6 +103,7 @@ class Client:
             notifications=tuple(waiting.notifications),
             asks=tuple(waiting.asks),
             rounds=tuple(rounds),
+            resumed=waiting.resumed,
             seconds=seconds,
         )
 

@@ -28,10 +28,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A frame from the server; `request` is the request on whose own stream it came, where the transport has such streams."""
+    """A frame from the server; `request` is the request on whose own stream it came, where the transport has such streams.
+
+    `resumed`: the server had closed that stream, and the client came back for the rest.
+    """
 
     frame: JsonObject
     request: RequestId | None = None
+    resumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

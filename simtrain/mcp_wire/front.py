@@ -54,6 +54,10 @@ class Line(Protocol):
         """Tell the client that a resource has changed."""
         ...
 
+    async def hang_up(self) -> None:
+        """Close the stream of the request; the client comes back for the reply. Nothing where it could not."""
+        ...
+
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Ask the client (sampling, elicitation, roots) in the handshake era; its result. Raises WireError when it cannot."""
         ...

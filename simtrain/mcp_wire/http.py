@@ -41,6 +41,7 @@ class HttpConnection:
         self._arrived: asyncio.Queue[Received | Broken] = asyncio.Queue()
         self._streams: dict[RequestId, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
+        self._resumed: set[RequestId] = set()
         self._session_id: str | None = None
         self._version: str | None = None
         self._strays: list[str] = []
@@ -181,6 +182,7 @@ class HttpConnection:
         for _ in range(RESUMPTIONS):
             if answered or last is None:
                 break
+            self._resumed.add(request)
             await asyncio.sleep(wait)
             headers = self._session_headers() | {"Accept": "text/event-stream", "Last-Event-ID": last}
             async with self._session.get(self._url, headers=headers, allow_redirects=False) as resumed:
@@ -221,7 +223,7 @@ class HttpConnection:
             # Only `initialize` is answered with a version.
             version = members(frame.get("result")).get("protocolVersion")
             self._version = version if isinstance(version, str) and version.isprintable() else None
-        self._arrived.put_nowait(Received(frame, request))
+        self._arrived.put_nowait(Received(frame, request, request in self._resumed))
 
     async def _listen(self) -> None:
         """The server's own stream, which servers may do without."""

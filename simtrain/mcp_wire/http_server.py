@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from secrets import token_hex
 
+from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import RequestBodyLimitMiddleware
+from mcp_types import JSONRPCMessage
 from starlette.types import ASGIApp
 
 from simtrain.mcp_wire.seam import build_server
 
 MAX_BODY = 4 * 1024 * 1024
 """Largest request body in bytes, unless said otherwise."""
+
+
+RETRY = 500
+"""Milliseconds after which a client whose stream was closed comes back."""
+
+KEPT_EVENTS = 4096
+
+
+class RecentEvents(EventStore):
+    """The last events of all streams, for clients that come back for what they missed."""
+
+    def __init__(self) -> None:
+        self._events: OrderedDict[str, tuple[str, JSONRPCMessage | None]] = OrderedDict()
+        self._count = 0
+
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        """Keep an event; its id."""
+        self._count += 1
+        # The random part keeps a client from asking for the events of others.
+        event = f"{self._count}-{token_hex(8)}"
+        self._events[event] = (stream_id, message)
+        if len(self._events) > KEPT_EVENTS:
+            self._events.popitem(last=False)
+        return event
+
+    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+        """Send what came on the same stream after an event; the stream, or None for an event that is not kept."""
+        if last_event_id not in self._events:
+            return None
+        stream = self._events[last_event_id][0]
+        later = list(self._events.items())
+        begin = next(place for place, (event, _) in enumerate(later) if event == last_event_id) + 1
+        for event, (name, message) in later[begin:]:
+            if name == stream and message is not None:
+                await send_callback(EventMessage(message, event))
+        return stream
 
 
 @asynccontextmanager
@@ -25,7 +65,13 @@ async def http_endpoint(
     before its result (progress, log messages, questions) is then lost. Host and Origin are the caller's to check.
     """
     manager = StreamableHTTPSessionManager(
-        build_server(), json_response=json_replies, max_request_body_size=max_body, max_sessions=max_sessions
+        build_server(),
+        # Streams can be taken up again where replies are streams at all.
+        event_store=None if json_replies else RecentEvents(),
+        retry_interval=None if json_replies else RETRY,
+        json_response=json_replies,
+        max_request_body_size=max_body,
+        max_sessions=max_sessions,
     )
     try:
         async with manager.run():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import cast
 
 from mcp import Client, MCPError
 
@@ -36,7 +35,7 @@ class SdkClient:
             result = await self._client.call_tool(tool, arguments)
         except MCPError as error:
             return {"error": error.error.model_dump(mode="json", exclude_none=True)}
-        said = cast(JsonObject, result.model_dump(by_alias=True, mode="json", exclude_none=True))
+        said = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         # The SDK writes out what was left out: no error mark, no structured content, no annotations.
         return {"result": {key: value for key, value in said.items() if key not in ("_meta", "resultType")}}
 

@@ -183,6 +183,10 @@ class _Line:
     async def updated(self, uri: str) -> None:
         await self._send("notifications/resources/updated", {"uri": uri}, standing=True)
 
+    async def hang_up(self) -> None:
+        if self.context.close_sse_stream is not None:
+            await self.context.close_sse_stream()
+
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         from mcp.shared.message import ServerMessageMetadata
 
@@ -229,6 +233,9 @@ class _ModernLine:
 
     async def updated(self, uri: str) -> None:
         await self.bus.publish(ResourceUpdated(uri=uri))
+
+    async def hang_up(self) -> None:
+        return
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         raise WireError(INVALID_PARAMS, "a client of 2026-07-28 is asked by an input_required result")

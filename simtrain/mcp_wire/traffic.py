@@ -31,6 +31,7 @@ class Waiting:
     token: JsonValue = None
     notifications: list[JsonObject] = field(default_factory=list[JsonObject])
     asks: list[JsonObject] = field(default_factory=list[JsonObject])
+    resumed: bool = False
 
 
 class Traffic:
@@ -157,6 +158,7 @@ class Traffic:
         if waiting is None or waiting.reply.done():
             self.unmatched += 1
         elif "result" in frame or "error" in frame:
+            waiting.resumed = waiting.resumed or received.resumed
             waiting.reply.set_result(reply_body(frame))
         else:
             waiting.reply.set_exception(ConnectionLost(f"{self._target} answered with neither a result nor an error"))

@@ -212,6 +212,8 @@ class EpisodeFront:
 
     async def _replay(self, asked: Asked, line: Line, wire: JsonObject) -> JsonObject:
         """A recorded reply with all that went before it: notifications, and questions to the client."""
+        if wire.get("resumed"):
+            await line.hang_up()
         for notification in cast(Sequence[JsonObject], wire.get("notifications") or ()):
             await _say(line, notification)
         if asked.modern:
@@ -259,4 +261,5 @@ def _wire(exchange: Exchange) -> JsonObject:
         "notifications": list(exchange.notifications),
         "asks": list(exchange.asks),
         "rounds": list(exchange.rounds),
+        "resumed": exchange.resumed,
     }

@@ -96,6 +96,8 @@ class Replay(WorldModel):
     def _said(self, exchange: Exchange) -> Observation:
         reply: JsonObject = dict(exchange.response)
         said = {"notifications": exchange.notifications, "asks": exchange.asks, "rounds": exchange.rounds}
+        if exchange.resumed:
+            reply["resumed"] = True
         reply |= {key: list(items) for key, items in said.items() if items}
         return observation_of(reply, _REPLAY)
 

@@ -185,6 +185,16 @@ def until(condition: Callable[[], object], *, running: subprocess.Popen[str] | N
 def alive(pid: int) -> bool:
     """Whether a process runs (a zombie does not)."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return _state(Path(f"/proc/{pid}/stat")) != "Z"
     except FileNotFoundError:
         return False
+
+
+def stop(pid: int) -> None:
+    """Stop a process, and wait until each of its threads has: one that has not heard of it yet goes on for a while."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: all(_state(path) == "T" for path in Path(f"/proc/{pid}/task").glob("*/stat")))
+
+
+def _state(stat: Path) -> str:
+    return stat.read_text().rpartition(")")[2].split()[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from real_runs import Bench, alive, ended, kill, until
+from real_runs import Bench, alive, ended, kill, stop, until
 
 from simtrain.store import read_run
 
@@ -64,7 +64,7 @@ def test_a_resumed_run_waits_for_the_workers_of_the_killed_one(tmp_path: Path) -
     until(lambda: len({mark.split("-")[1] for mark in bench.begun()}) == 2, running=process)
     workers = [int(pid) for pid in {mark.split("-")[1] for mark in bench.begun()}]
     for worker in workers:
-        os.kill(worker, signal.SIGSTOP)
+        stop(worker)
     kill(process, group=False)
     (tmp_path / "open").touch()
     code, said = bench.play("run", "--resume", agent="gated")

@@ -20,7 +20,7 @@ from simtrain.manifest import Exchange, Manifest, ServerManifest, Surface, write
 from simtrain.seeding import Stream
 from simtrain.serving.verify.bench import Answered
 from simtrain.serving.verify.comparison import difference
-from simtrain.serving.verify.draw import Draw, NothingToDraw, Past
+from simtrain.serving.verify.draw import Draw, NothingToDraw, Past, occurs
 from simtrain.serving.verify.findings import Findings, Thresholds
 from simtrain.serving.verify.pairing import Pairing
 from simtrain.serving.verify.plan import SEQUENCE, UNKNOWN_TOOL, deal
@@ -237,14 +237,23 @@ def test_a_draw_from_what_earlier_calls_established_is_marked() -> None:
     past = Past({"file": ["a"]})
     draw = Draw(Stream(1), past)
     assert draw.existing("file") == "a"
-    assert not draw.stateful
+    assert draw.established == []
     past.note("file", "b")
     assert draw.earlier("file") == "b"
-    assert draw.stateful
+    assert draw.established == ["b"]
     past.drop("file", "a", "b")
     with pytest.raises(NothingToDraw):
         draw.existing("file")
     assert Draw(Stream(1), past).gone("file") in ("a", "b")
+
+
+def test_a_call_depends_on_what_stands_in_it_and_not_on_what_was_drawn_and_left_out() -> None:
+    assert occurs("N001", {"ids": ["N001"]})
+    assert occurs(["Ada", "likes tea"], {"query": "LIKES TEA"})
+    assert occurs({"repo": "/r", "name": 7}, {"number": 7})
+    assert occurs("/files/a", {"edits": [{"path": "/files/a/b"}]})
+    assert not occurs("N001", {"ids": ["N002"], "count": 1})
+    assert not occurs(["", None], {"text": "", "other": None})
 
 
 async def test_a_subject_lays_out_the_world_and_makes_its_own_calls(tmp_path: Path, notes: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar, cast
 
 from simtrain.errors import SimtrainError
 from simtrain.seeding import Stream
-from simtrain.types import JsonValue
+from simtrain.types import JsonObject, JsonValue
 
 T = TypeVar("T")
 
@@ -76,12 +76,12 @@ class Past:
 
 
 class Draw:
-    """The draws for one call. `stateful` tells afterwards whether a value was drawn that an earlier call established."""
+    """The draws for one call. `established` are the values among them that an earlier call of the sequence established."""
 
     def __init__(self, stream: Stream, past: Past) -> None:
         self.stream = stream
         self.past = past
-        self.stateful = False
+        self.established: list[JsonValue] = []
 
     def one(self, items: Sequence[T], weights: Sequence[float] | None = None) -> T:
         """One of `items`."""
@@ -120,21 +120,21 @@ class Draw:
         values = self.past.earlier(kind)
         if not values:
             raise NothingToDraw(kind)
-        self.stateful = True
-        return self.one(values)
+        return self.drawn(kind, self.one(values))
 
     def gone(self, kind: str) -> JsonValue:
         """A value that an earlier call of the sequence deleted: the call depends on it."""
         values = self.past.gone(kind)
         if not values:
             raise NothingToDraw(kind)
-        self.stateful = True
-        return self.one(values)
+        value = self.one(values)
+        self.established.append(value)
+        return value
 
     def drawn(self, kind: str, value: T) -> T:
         """The value, noted as drawn: the call depends on what established it."""
         if value in self.past.earlier(kind):
-            self.stateful = True
+            self.established.append(value)
         return value
 
     def existing(self, kind: str, *, earlier: float = 0.75) -> JsonValue:
@@ -145,6 +145,30 @@ class Draw:
         if not initial:
             raise NothingToDraw(kind)
         return self.one(initial)
+
+
+def occurs(value: JsonValue, arguments: JsonValue) -> bool:
+    """Whether a value, or a part of it, stands in the arguments of a call, also within a longer text and in another case."""
+    given = list(_leaves(arguments))
+    texts = [leaf.casefold() for leaf in given if isinstance(leaf, str)]
+    return any(
+        any(leaf.casefold() in text for text in texts)
+        if isinstance(leaf, str)
+        else any(type(leaf) is type(other) and leaf == other for other in given)
+        for leaf in _leaves(value)
+        if leaf not in ("", None)
+    )
+
+
+def _leaves(value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from _leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in cast(Sequence[JsonValue], value):
+            yield from _leaves(item)
+    else:
+        yield value
 
 
 def _remove(values: dict[str, list[JsonValue]], kind: str, value: JsonValue) -> None:

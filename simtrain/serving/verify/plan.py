@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from simtrain.seeding import Stream, derive
-from simtrain.serving.verify.draw import Draw, NothingToDraw, Past
+from simtrain.serving.verify.draw import Draw, NothingToDraw, Past, occurs
 from simtrain.serving.verify.schema_values import at_the_border, fitting, spoiled
 from simtrain.serving.verify.subject import Call, Kind, Maker, Subject
 from simtrain.types import JsonObject
@@ -72,9 +72,9 @@ class Generator:
                     arguments = maker.arguments(draw)
                 except NothingToDraw:
                     continue
-                return Call(tool, arguments, wanted, draw.stateful)
+                return _made(tool, arguments, wanted, draw)
         draw = Draw(stream, past)
-        return Call(tool, fitting(self._schemas[tool], draw), "valid", draw.stateful)
+        return _made(tool, fitting(self._schemas[tool], draw), "valid", draw)
 
     def _order(self, tool: str, kind: Kind, stream: Stream) -> list[Maker]:
         """The makers of a kind in the order in which they are tried: at random, by weight."""
@@ -102,3 +102,8 @@ class Generator:
             except NothingToDraw:
                 continue
         return fitting(self._schemas[tool], draw)
+
+
+def _made(tool: str, arguments: JsonObject, kind: Kind, draw: Draw) -> Call:
+    """The call. What was drawn and then left out of the arguments makes no call depend on it."""
+    return Call(tool, arguments, kind, any(occurs(value, arguments) for value in draw.established))

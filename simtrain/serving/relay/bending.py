@@ -282,7 +282,7 @@ def _with_call(frame: JsonObject, request: Request) -> JsonObject:
 def _response(crossing: Crossing, observation: Observation) -> JsonObject:
     body = call_response(observation)
     modern = VERSION_KEY in _object(_object(crossing.request.get("params")).get("_meta"))
-    if modern and "result" in body and "resultType" not in body["result"]:
+    if modern and observation.wire is None:
         body = {"result": {**body["result"], "resultType": "complete"}}
     return {"jsonrpc": "2.0", "id": crossing.reply_id, **body}
 

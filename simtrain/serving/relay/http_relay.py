@@ -17,7 +17,7 @@ from simtrain.serving.guard import LOOPBACK
 from simtrain.serving.relay.bending import Bending
 from simtrain.serving.relay.hop import Hop
 from simtrain.serving.relay.journal import Journal
-from simtrain.serving.relay.legs import Gone, Leg, Limits, TooLarge
+from simtrain.serving.relay.legs import Gone, Leg, Limits, NoHttp, TooLarge
 from simtrain.serving.relay.upstream import Upstream
 
 ADDRESS = "127.0.0.1"
@@ -85,6 +85,8 @@ class HttpRelay:
             # The recording cannot be written: there is no going on without it.
             if not self.failed.done():
                 self.failed.set_exception(error)
+        except NoHttp as error:
+            await leg.refuse(error.status)
         except Gone:
             leg.abort()
         except asyncio.CancelledError:

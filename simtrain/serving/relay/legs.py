@@ -36,6 +36,14 @@ class Gone(Exception):
     """The other side has closed the connection, or does not keep to HTTP; `str` says which."""
 
 
+class NoHttp(Gone):
+    """What came is no HTTP/1.1; `status` is the one to answer."""
+
+    def __init__(self, error: h11.RemoteProtocolError) -> None:
+        super().__init__(str(error))
+        self.status = error.error_status_hint
+
+
 class TooLarge(Exception):
     """A body above the limit."""
 
@@ -61,8 +69,10 @@ class Leg:
         try:
             while (event := self.wire.next_event()) is h11.NEED_DATA:
                 self.wire.receive_data(await self._reader.read(CHUNK))
-        except (OSError, h11.RemoteProtocolError) as error:
-            raise Gone(str(error) or type(error).__name__) from None
+        except h11.RemoteProtocolError as error:
+            raise NoHttp(error) from None
+        except OSError as error:
+            raise Gone(error.strerror or str(error)) from None
         if isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
             raise Gone("the connection was closed")
         assert not isinstance(event, type)
@@ -90,6 +100,14 @@ class Leg:
             raise Gone("the other side does not read") from None
         except (OSError, h11.LocalProtocolError) as error:
             raise Gone(str(error) or type(error).__name__) from None
+
+    async def refuse(self, status: int) -> None:
+        """Answer a request that cannot be read, if there is still an answer to be given."""
+        if self.wire.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            with contextlib.suppress(Gone):
+                await self.send(
+                    h11.Response(status_code=status, headers=[(b"Connection", b"close")]), h11.EndOfMessage()
+                )
 
     async def watch(self) -> None:
         """Return when the other side closes the connection; what it sends meanwhile is kept."""

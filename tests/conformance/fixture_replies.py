@@ -54,7 +54,11 @@ def embedded(uri: str, mime: str, words: str) -> dict[str, Any]:
 
 
 def elicit(message: str, properties: dict[str, Any], *, required: list[str] | None = None) -> dict[str, Any]:
-    schema = {"type": "object", "properties": properties, "required": list(properties) if required is None else required}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties) if required is None else required,
+    }
     return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
 
 
@@ -72,7 +76,12 @@ def described(name: str, words: str, properties: dict[str, Any] | None = None, *
     return {
         "name": name,
         "description": words,
-        "inputSchema": {"type": "object", "properties": given, **({"required": list(given)} if given else {}), **schema},
+        "inputSchema": {
+            "type": "object",
+            "properties": given,
+            **({"required": list(given)} if given else {}),
+            **schema,
+        },
     }
 
 
@@ -226,7 +235,9 @@ def prompt(name: str, params: dict[str, Any], *, modern: bool) -> Reply | Ask:
         return said(image(), words("Please analyze the image above."))
     if name == "test_input_required_result_prompt":
         question = elicit("What context should the prompt use?", {"context": {"type": "string"}})
-        asked = Ask({"user_context": question}, lambda answers: said(words(f"Context: {content(answers, 'user_context')}")))
+        asked = Ask(
+            {"user_context": question}, lambda answers: said(words(f"Context: {content(answers, 'user_context')}"))
+        )
         return answered(asked, params) if modern else asked
     raise Fault(-32602, f"Unknown prompt: {name}")
 
@@ -328,7 +339,9 @@ def tool(name: str, params: dict[str, Any], capabilities: dict[str, Any], *, mod
     return answered(asked, params) if modern and not isinstance(asked, Reply) else asked
 
 
-def asking(name: str, given: dict[str, Any], params: dict[str, Any], capabilities: dict[str, Any]) -> Ask | Reply | None:
+def asking(
+    name: str, given: dict[str, Any], params: dict[str, Any], capabilities: dict[str, Any]
+) -> Ask | Reply | None:
     def user(answers: dict[str, Any], key: str = "user") -> str:
         return f"action={(answers[key]).get('action')}, content={json.dumps(content(answers, key))}"
 
@@ -351,7 +364,9 @@ def asking(name: str, given: dict[str, Any], params: dict[str, Any], capabilitie
         return Ask({"user": question}, lambda got: text(f"Elicitation completed: {user(got)}"))
     if kind == "elicitation":
         question = elicit("What is your name?", NAME)
-        return Ask({"user_name": question}, lambda got: text(f"Hello, {(content(got, 'user_name') or {}).get('name')}!"))
+        return Ask(
+            {"user_name": question}, lambda got: text(f"Hello, {(content(got, 'user_name') or {}).get('name')}!")
+        )
     if kind == "sampling":
         question = sample("What is the capital of France?")
         return Ask({"capital_question": question}, lambda got: text(str(content(got, "capital_question"))))
@@ -368,10 +383,18 @@ def asking(name: str, given: dict[str, Any], params: dict[str, Any], capabilitie
         }
         return Ask(questions, lambda got: text(f"All of {', '.join(questions)}"), sealed(kind))
     if kind == "multi_round":
-        if params.get("requestState") in (None, sealed("round 1")) and "step1" not in (params.get("inputResponses") or {}):
-            return Ask({"step1": elicit("Step 1: What is your name?", NAME)}, lambda got: text("Step 1"), sealed("round 1"))
+        if params.get("requestState") in (None, sealed("round 1")) and "step1" not in (
+            params.get("inputResponses") or {}
+        ):
+            return Ask(
+                {"step1": elicit("Step 1: What is your name?", NAME)}, lambda got: text("Step 1"), sealed("round 1")
+            )
         color = {"color": {"type": "string"}}
-        return Again({"step2": elicit("Step 2: What is your favorite color?", color)}, lambda got: text("Done."), sealed("round 2"))
+        return Again(
+            {"step2": elicit("Step 2: What is your favorite color?", color)},
+            lambda got: text("Done."),
+            sealed("round 2"),
+        )
     if kind == "capabilities":
         questions = {}
         if "sampling" in capabilities:

@@ -31,7 +31,7 @@ from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged, ToolsListChanged
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import JSONRPCMessage
-from mcp_types.version import LATEST_HANDSHAKE_VERSION, HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict
 
 CACHEABLE = {*LISTS, "server/discover", "resources/read"}
@@ -113,7 +113,9 @@ async def reply(ctx: Any, method: str, params: dict[str, Any], *, modern: bool) 
     if method == "tools/call":
         name = str(params.get("name"))
         await notes(ctx, name, modern=modern)
-        return await said(ctx, tool(name, params, declared(ctx, params, modern=modern), modern=modern), params, modern=modern)
+        return await said(
+            ctx, tool(name, params, declared(ctx, params, modern=modern), modern=modern), params, modern=modern
+        )
     raise Fault(-32601, "Method not found", method)
 
 

@@ -44,10 +44,10 @@ def pydantic(tool: str, schema: JsonObject) -> Check:
     except (PydanticUserError, SchemaError, TypeError, RecursionError) as error:
         raise ValueError(f"pydantic cannot check this schema: {error}") from None
     properties = cast(JsonObject, schema.get("properties", {}))
-    texts = {name for name, described in properties.items() if types.is_text(described)}
+    structured = {name for name, described in properties.items() if not types.is_text(described)}
 
     def check(arguments: JsonObject) -> Checked:
-        given = {name: value if name in texts else _parsed(value) for name, value in arguments.items()}
+        given = {name: _parsed(value) if name in structured else value for name, value in arguments.items()}
         try:
             found = model.model_validate(given)
         except ValidationError as error:

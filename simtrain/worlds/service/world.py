@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from copy import copy
 from typing import cast
 
+from simtrain.argument_style import ArgumentStyle
 from simtrain.clock import Clock, instant, seconds, stamp
 from simtrain.errors import InputError, nearest
 from simtrain.registry import resolve
@@ -38,7 +39,7 @@ class ServiceWorld(World):
         self.start = instant(spec.clock.start)
         self.per_step = seconds(spec.clock.per_step)
         try:
-            resolve("argument_styles", spec.errors.arguments)
+            style = cast(ArgumentStyle, resolve("argument_styles", spec.errors.arguments))
         except InputError as error:
             raise document.relocate(error, ("errors", "arguments")) from None
         texts = spec.errors
@@ -54,6 +55,7 @@ class ServiceWorld(World):
                 input_schema = source.input_schema(tool_source)
                 check_schema(input_schema, place="input")
                 check_schema(tool_source.output or {}, place="output")
+                _check_style(style, tool_source.name, input_schema)
                 tool = Tool(tool_source, input_schema=input_schema, errors=spec.errors)
                 tool.check(self.base)
             self.compiled[tool.name] = tool
@@ -116,6 +118,13 @@ class ServiceWorld(World):
 
     def describe(self) -> str:
         return _describe(self, self.base)
+
+
+def _check_style(style: ArgumentStyle, tool: str, schema: JsonObject) -> None:
+    try:
+        style(tool, schema)
+    except ValueError as error:
+        raise InputError(str(error), place="input") from None
 
 
 class ServiceState(WorldState):

@@ -169,13 +169,24 @@ def _item(element: Element) -> str:
     return f"{bullet} {chr(10).join(lines)}\n" if text else f"{bullet}\n"
 
 
+def _term(element: Element) -> str:
+    text = " ".join(_inside(element).split())
+    return f"\n\n{text}\n" if text else ""
+
+
+def _description(element: Element) -> str:
+    text = _inside(element).strip()
+    lines = [f"    {line}" if line else "" for line in text.split("\n")]
+    return ":" + "\n".join(lines)[1:] + "\n" if text else ""
+
+
 def _table(element: Element) -> str:
     rows = [row for row in element.inside() if row.name == "tr"]
     lines: list[str] = []
     for place, row in enumerate(rows):
         cells = [cell for cell in row.elements() if cell.name in ("td", "th")]
         texts = [_inside(cell).strip().replace("|", r"\|").replace("\n", " ") for cell in cells]
-        if place == 0 and not any(cell.name == "th" for cell in cells) and not _in_head(row):
+        if place == 0 and not all(cell.name == "th" for cell in cells) and not _in_head(row):
             lines += [_row([""] * len(cells)), _row(["---"] * len(cells))]
         lines.append(_row(texts))
         if place == 0 and len(lines) == 1:
@@ -195,14 +206,17 @@ _WRITERS: dict[str, Callable[[Element], str]] = {
     "a": _link,
     "blockquote": _quotation,
     "br": lambda _: "  \n",
+    "dd": _description,
+    "dt": _term,
     "hr": lambda _: "\n\n---\n\n",
     "img": _image,
     "li": _item,
     "ol": _list,
     "p": _paragraph,
     "pre": _preformatted,
+    "q": lambda element: f'"{_inside(element)}"',
     "table": _table,
     "ul": _list,
-    **dict.fromkeys(("article", "div", "section", "main", "header", "figure", "figcaption", "dl", "dt", "dd"), _block),
+    **dict.fromkeys(("article", "div", "section", "main", "header", "figure", "figcaption", "dl"), _block),
     **dict.fromkeys(("script", "style", "template", "title", "head"), lambda _: ""),
 }

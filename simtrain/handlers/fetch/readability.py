@@ -26,6 +26,7 @@ _BAD = re.compile(
     r"shoutbox|sidebar|skyscraper|sponsor|shopping|tags|widget",
     re.IGNORECASE,
 )
+_BYLINE = re.compile(r"byline|author|dateline|writtenby|p-author", re.IGNORECASE)
 _BASE = {
     **dict.fromkeys(("div",), 5), **dict.fromkeys(("pre", "td", "blockquote"), 3),
     **dict.fromkeys(("address", "ol", "ul", "dl", "dd", "dt", "li", "form"), -3),
@@ -64,14 +65,22 @@ def _title(root: Element) -> str:
 
 
 def _clear(page: Element, title: str, *, strict: bool) -> None:
-    """Take out what is no text, what is hidden and, when strict, what is called like something beside the text."""
-    repeated = title
+    """Take out what is no text, what is hidden and, when strict, who wrote it and what is called like something beside the text."""
+    repeated, byline = title, strict
     for element in list(page.inside()):
-        if element.name in _NEVER or _hidden(element) or (strict and _unlikely(element)):
+        if byline and _is_byline(element):
+            element.remove()
+            byline = False
+        elif element.name in _NEVER or _hidden(element) or (strict and _unlikely(element)):
             element.remove()
         elif repeated and element.name in ("h1", "h2") and _alike(repeated, element.text()):
             element.remove()
             repeated = ""
+
+
+def _is_byline(element: Element) -> bool:
+    says = element.attributes.get("rel") == "author" or _BYLINE.search(_named(element)) is not None
+    return says and 0 < len(element.text().strip()) < 100
 
 
 def _hidden(element: Element) -> bool:

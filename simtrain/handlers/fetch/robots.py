@@ -18,6 +18,8 @@ class _Group:
 def allowed(text: str, *, agent: str, url: str) -> bool:
     """Whether the rules in `text` let `agent` fetch an address. The longest rule that fits counts; permission wins a tie."""
     parts = urlsplit(url)
+    if parts.path == "/robots.txt":
+        return True
     path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     fitting = [(len(pattern), permits) for permits, pattern in _rules(_groups(text), agent) if _fits(pattern, path)]
     return max(fitting)[1] if fitting else True

@@ -76,6 +76,11 @@ def npm_folder(group: str) -> Path:
     return _installed_with_npm(group)
 
 
+def pip_python(group: str) -> str:
+    """The Python of a pip group, such as `langchain`."""
+    return str(_installed_with_pip(group) / "bin" / "python")
+
+
 @cache
 def _installed_with_npm(group: str) -> Path:
     packages = PINS["npm"][group]

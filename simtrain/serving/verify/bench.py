@@ -87,9 +87,7 @@ class LiveBench:
         # Not in a thread: a world's database belongs to the thread that plays it.
         self._lay_out()
         if self._client is None:
-            self._client = await self._stack.enter_async_context(
-                connect(self._target, era=HANDSHAKE, timeout=self._timeout)
-            )
+            self._client = await self._stack.enter_async_context(connect(self._target, era=HANDSHAKE))
 
     async def tools(self) -> list[JsonObject]:
         """The raw descriptors of the server's tools. Raises SimulatorFault."""
@@ -102,7 +100,9 @@ class LiveBench:
         if self._client is None:
             return Answered(self._unanswered(), begun, begun)
         try:
-            exchange = await self._client.request("tools/call", {"name": tool, "arguments": arguments})
+            exchange = await self._client.request(
+                "tools/call", {"name": tool, "arguments": arguments}, timeout=self._timeout
+            )
         except SimulatorFault as fault:
             await self.close()
             self._losses.append(str(fault))

@@ -9,8 +9,8 @@ from typing import cast
 
 from simtrain.types import JsonObject, JsonValue
 
-_BEGINS = r"(?:(?<![\w.~/-])|(?<=://))"
-"""Where a path may begin: `/srv` is no root in `../srv`, but it is one in `file:///srv`."""
+_WITHIN = re.compile(r"[\w.~-]/*$")
+"""What stands before a slash that goes on with a path: `/srv` is no root in `../srv`, but it is one in `//srv` and in `file:///srv`."""
 
 
 class Pairing:
@@ -18,12 +18,8 @@ class Pairing:
 
     def __init__(self, roots: Mapping[str, str], tokens: Mapping[str, re.Pattern[str]]) -> None:
         """`roots`: path of the stand-in -> real path. `tokens`: kind -> pattern of what may be paired."""
-        self._roots = [(re.compile(f"{_BEGINS}{re.escape(own)}"), real) for own, real in _longest_first(roots.items())]
-        # A real root is a long and random name: wherever it stands, it is meant.
-        self._real_roots = [
-            (re.compile(re.escape(real)), own)
-            for real, own in _longest_first((real, own) for own, real in roots.items())
-        ]
+        self._roots = _longest_first(roots.items())
+        self._real_roots = _longest_first((real, own) for own, real in roots.items())
         self._kinds = tuple(tokens)
         # One pattern for all kinds, where the first kind that matches wins; groups inside a kind's pattern do not count.
         named = "|".join(f"(?P<k{index}>{pattern.pattern})" for index, pattern in enumerate(tokens.values()))
@@ -39,11 +35,15 @@ class Pairing:
 
     def for_real(self, value: JsonValue) -> JsonValue:
         """Arguments in the stand-in's terms as the real server must be given them."""
-        return rewritten(value, lambda text: self._replaced(_swapped(text, self._roots), self._real))
+        return rewritten(value, lambda text: self._replaced(_placed(text, self._roots), self._real))
 
     def from_real(self, value: JsonValue) -> JsonValue:
         """A reply of the real server in the stand-in's terms, as far as they have been paired."""
         return rewritten(value, lambda text: self._replaced(_swapped(text, self._real_roots), self._own))
+
+    def unpaired(self, value: JsonValue) -> JsonValue:
+        """A reply of the real server with its roots translated and nothing else."""
+        return rewritten(value, lambda text: _swapped(text, self._real_roots))
 
     def same_text(self, real: str, own: str) -> bool:
         """Whether two texts say the same. Pairs the tokens that they have in the same places, unless that breaks the one-to-one map."""
@@ -57,9 +57,9 @@ class Pairing:
     def _paired(self, real: tuple[str, str], own: tuple[str, str]) -> bool:
         if real[0] != own[0]:
             return False
-        if self._own.setdefault(real, own[1]) != own[1]:
-            return False
-        return self._real.setdefault(own, real[1]) == real[1]
+        if real not in self._own and own not in self._real:
+            self._own[real], self._real[own] = own[1], real[1]
+        return self._own.get(real) == own[1] and self._real.get(own) == real[1]
 
     def _split(self, text: str) -> tuple[list[str], list[tuple[str, str]]]:
         """The text between the tokens, and the tokens with their kinds."""
@@ -98,7 +98,17 @@ def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(pairs, key=lambda pair: -len(pair[0]))
 
 
-def _swapped(text: str, pairs: list[tuple[re.Pattern[str], str]]) -> str:
+def _placed(text: str, roots: list[tuple[str, str]]) -> str:
+    """Text of the stand-in with its roots replaced where a path begins with them."""
+    if not roots:
+        return text
+    real = dict(roots)
+    pattern = re.compile("|".join(re.escape(own) for own, _ in roots))
+    return pattern.sub(lambda found: found[0] if _WITHIN.search(text[: found.start()]) else real[found[0]], text)
+
+
+def _swapped(text: str, pairs: list[tuple[str, str]]) -> str:
+    """Text of the real server with its roots replaced: long and random names, meant wherever they stand."""
     for old, new in pairs:
-        text = old.sub(lambda _, new=new: new, text)
+        text = text.replace(old, new)
     return text

@@ -98,6 +98,9 @@ class _Deaf:
     async def updated(self, uri: str) -> None:
         return
 
+    async def hang_up(self) -> None:
+        return
+
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         raise WireError(METHOD_NOT_FOUND, "Method not found", method)
 

@@ -13,6 +13,7 @@ from simtrain.serving.verify.subjects.recorded import Recorded
 SUBJECTS: dict[str, str] = {
     "filesystem": "simtrain.serving.verify.subjects.filesystem:Filesystem",
     "memory": "simtrain.serving.verify.subjects.memory:Memory",
+    "fetch": "simtrain.serving.verify.subjects.fetch:Fetch",
     "git": "simtrain.serving.verify.subjects.git:Git",
     "sqlite": "simtrain.serving.verify.subjects.sqlite:Sqlite",
     "time": "simtrain.serving.verify.subjects.time:Time",

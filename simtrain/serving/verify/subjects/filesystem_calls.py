@@ -333,7 +333,15 @@ def _spelled(draw: Draw, path: str) -> str:
     if draw.chance(0.75):
         return path
     below = path.removeprefix(f"{ROOT}/") if path != ROOT else "."
-    return draw.one((below, f"./{below}", path.replace("/", "//"), f"{path}/", f"{ROOT}/handbook/../{below}"))
+    return draw.one(
+        (
+            below,
+            f"./{below}",
+            ROOT + path.removeprefix(ROOT).replace("/", "//"),
+            f"{path}/",
+            f"{ROOT}/handbook/../{below}",
+        )
+    )
 
 
 def _lines(draw: Draw) -> str:

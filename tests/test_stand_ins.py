@@ -27,6 +27,8 @@ from simtrain.world_model import WorldModel
 OPTIONS = Options(calls=200, parallel=1)
 LEAST = {"git": 0.90}
 """The least agreement overall; 95 % for every other server."""
+UNSEEN = {"append_insight"}
+"""What these tools write only resources tell, which are not compared."""
 
 
 def real(server: str) -> str:
@@ -37,9 +39,9 @@ def real(server: str) -> str:
         case "filesystem":
             words = command("filesystem", "{root}")
         case "git":
-            words = command("git", "--repository", "{repository}")
+            words = command("git")
         case "sqlite":
-            words = command("sqlite", "--db-path", "{db}")
+            words = command("sqlite", "--db-path", "{database}")
         case "time":
             words = command("time", "--local-timezone", "UTC")
         case _:
@@ -152,7 +154,7 @@ async def test_breaking_any_one_tool_lowers_its_figure(server: str, tmp_path: Pa
     for tool in own.world.tools:
         broken = await played(breaking(own, tool.name, "fails"), server, tmp_path)
         assert broken.tools()[tool.name].agreed < sound.tools()[tool.name].agreed, tool.name
-        if tool.writes:
+        if tool.writes and tool.name not in UNSEEN:
             forgetful = await played(breaking(own, tool.name, "forgets"), server, tmp_path)
             assert forgetful.total.agreed < sound.total.agreed, tool.name
 

@@ -313,7 +313,7 @@ class FilesystemCalls:
 
 
 def _existing(draw: Draw, kind: str) -> str:
-    return cast(str, draw.existing(kind, earlier=0.6))
+    return cast(str, draw.existing(kind, earlier=0.8))
 
 
 def _new(draw: Draw, name: str) -> str:
@@ -351,7 +351,7 @@ def _lines(draw: Draw) -> str:
 
 def _content(draw: Draw) -> tuple[str, str]:
     """A path, and the text that lies there."""
-    path, text = cast("list[str]", draw.existing("content", earlier=0.6))
+    path, text = cast("list[str]", draw.existing("content", earlier=0.8))
     return path, text
 
 

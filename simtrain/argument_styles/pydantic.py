@@ -22,8 +22,10 @@ _VERSION = re.compile(r"(?m)^(    For further information visit https://errors\.
 _LINK = r"\g<1>2.14/"
 
 _PLAIN: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool, "null": None}
+# Even a strict model reads addresses leniently.
+_ADDRESS = Annotated[AnyUrl, Field(strict=False)]
 _FORMATS: Mapping[str, Any] = {
-    "date": date, "date-time": datetime, "time": time, "duration": timedelta, "uri": AnyUrl, "uuid": UUID,
+    "date": date, "date-time": datetime, "time": time, "duration": timedelta, "uri": _ADDRESS, "uuid": UUID,
 }  # fmt: skip
 _LIMITS: Mapping[str, str] = {
     "minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt", "multipleOf": "multiple_of",
@@ -31,14 +33,14 @@ _LIMITS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def pydantic(tool: str, schema: JsonObject) -> Check:
+def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
     """The check of a server made with the Python SDK. Arguments come out coerced, without unknown ones, with defaults.
 
     A text for an argument that is no text is read as JSON first, as that SDK does. Raises ValueError for what is no JSON Schema,
-    or has limits that pydantic does not know.
+    or has limits that pydantic does not know. `strict`: nothing is coerced, as in servers whose models say so.
     """
     validator(schema)
-    types = _Types(schema)
+    types = _Types(schema, strict=strict)
     try:
         model = types.model(cast(str, schema.get("title", f"{tool.rpartition('.')[2]}Arguments")), schema)
     except (PydanticUserError, SchemaError, TypeError, RecursionError) as error:
@@ -55,6 +57,11 @@ def pydantic(tool: str, schema: JsonObject) -> Check:
         return Checked(found.model_dump(mode="json", by_alias=True))
 
     return check
+
+
+def pydantic_strict(tool: str, schema: JsonObject) -> Check:
+    """The check of a server made with the Python SDK that coerces nothing. Raises ValueError as `pydantic` does."""
+    return pydantic(tool, schema, strict=True)
 
 
 def _parsed(value: JsonValue) -> JsonValue:
@@ -75,8 +82,9 @@ def _union(types: Iterable[Any]) -> Any:
 class _Types:
     """Python types out of one JSON Schema, with its definitions."""
 
-    def __init__(self, root: JsonObject) -> None:
+    def __init__(self, root: JsonObject, *, strict: bool) -> None:
         self._root = root
+        self._config = ConfigDict(protected_namespaces=(), strict=strict)
         self._models: dict[str, Any] = {}
 
     def model(self, name: str, schema: JsonObject) -> type[BaseModel]:
@@ -92,7 +100,7 @@ class _Types:
                 self.annotation(described),
                 Field(default, alias=argument, validate_default=whole),
             )
-        return create_model(name, __config__=ConfigDict(protected_namespaces=()), **fields)
+        return create_model(name, __config__=self._config, **fields)
 
     def is_text(self, described: JsonObject) -> bool:
         """Whether a schema describes a text and nothing else."""
@@ -129,7 +137,7 @@ class _Types:
 
     def _limited(self, annotation: Any, schema: JsonObject) -> Any:
         limits = {_LIMITS[key]: value for key, value in schema.items() if key in _LIMITS}
-        if annotation is AnyUrl or not limits:
+        if annotation is _ADDRESS or not limits:
             return annotation
         return Annotated[annotation, Field(**limits)]
 

@@ -349,3 +349,8 @@ def test_accents_and_case_decide_only_where_letters_do_not() -> None:
     assert sorted(names, key=collation_key) == [
         "co_op", "co-op", "coop", "resume", "Resume", "resumé", "résumé", "Résumé", "resumes",
     ]  # fmt: skip
+
+
+def test_a_root_that_was_moved_away_is_missed_by_its_parent(server: Server) -> None:
+    server.state.execute("update roots set path = '/projects/gone'")
+    assert server.refuses("list_directory", path="/projects/gone") == "Parent directory does not exist: /projects"

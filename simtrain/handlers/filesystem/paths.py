@@ -55,19 +55,22 @@ def _normal(path: str) -> str:
 
 
 def _yet_to_be(tree: Tree, wanted: str) -> str:
-    """Where a path leads that does not exist: a symlink in it that leads nowhere spoils it."""
+    """Where a path leads that does not exist. A symlink in it that leads nowhere spoils it, and so does a root that is gone."""
+    failure = ToolError(f"Parent directory does not exist: {dirname(wanted)}")
     rest, ancestor = "", wanted
     while True:
         parent, _, name = ancestor.rpartition("/")
         rest, ancestor = join(name, rest) if rest else name, parent or "/"
+        if not allowed(tree, ancestor):
+            raise failure
         try:
             real = tree.real(ancestor).path
-        except Failure as failure:
-            if failure.code != "ENOENT":
+        except Failure as error:
+            if error.code != "ENOENT":
                 raise
             continue
         if tree.node(join(real, name)) is not None:
-            raise ToolError(f"Parent directory does not exist: {dirname(wanted)}")
+            raise failure
         _must_be_inside(tree, real)
         return join(real, rest)
 

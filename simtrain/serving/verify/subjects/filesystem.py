@@ -19,7 +19,7 @@ from simtrain.types import JsonObject, JsonValue
 from simtrain.world import World
 
 NODES = "select path, kind, content, encoding, target, mode, modified from nodes where path <> '/' order by path"
-LATE = 0.7
+LATE = 0.4
 """When this part of a second is over, it is too late to begin in it: all initial files are created in one and the same second."""
 
 

@@ -214,8 +214,8 @@ def _announce(scenarios: list[Scenario], door: Door, control_file: Path | None, 
         sys.stdout.buffer.flush()
         return
     screen = console()
-    screen.print(f"MCP      {door.url}/mcp    (other episodes: {door.url}/w/EPISODE/mcp)")
+    screen.print(f"MCP      {door.url}/mcp    (other episodes: {door.url}/w/EPISODE/mcp)", soft_wrap=True)
     if door.control_url is not None:
         secret = f"--control {control_file}" if control_file else f"token {door.control_token}"
-        screen.print(f"Control  {door.control_url}    {secret}")
+        screen.print(f"Control  {door.control_url}    {secret}", soft_wrap=True)
     screen.print(f"Serving  {', '.join(scenario.name for scenario in scenarios)}; Ctrl-C ends it.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simtrain.assembly import load_scenario_file
-from simtrain.catalog import find_scenarios, names
+from simtrain.catalog import find, find_scenarios, names
 from simtrain.documents import read_document
 from simtrain.errors import InputError, nearest
 from simtrain.free_play import free_manifest, free_world
@@ -19,6 +19,8 @@ def load_target(name: str, *, world_models: Sequence[JsonObject] = (), packs: Se
 
     `world_models` answer for worlds and manifests, before the world itself; a scenario names its own. Raises InputError.
     """
+    # On the command line a file lies in the working folder, in a scenario beside it.
+    packs = [str(find("perturbations", pack).resolve()) if pack.endswith((".yaml", ".yml")) else pack for pack in packs]
     if name.endswith(".json"):
         return [free_manifest(Path(name), world_models=world_models, packs=packs)]
     if _is_world(name):

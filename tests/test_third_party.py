@@ -85,6 +85,31 @@ def test_a_handler_of_another_package_answers_over_the_worlds_state(tmp_path: Pa
     assert json.loads(done.stdout)["total"]["success"] == 1.0
 
 
+def test_an_argument_style_of_another_package_words_what_is_wrong(tmp_path: Path) -> None:
+    write_files(tmp_path, world_text=WORLD.replace("tools:\n", "errors: {arguments: grumpy}\ntools:\n", 1))
+    (tmp_path / "wrong.yaml").write_text(
+        "name: wrong\nworld: bakery.yaml\nprompt: Look.\n"
+        "reference: {steps: [{call: cakes.get, with: {name: 7}, as: found}], answer: nothing}\n"
+        "rubric: [{use: answer, with: {value: nothing}}]\n"
+    )
+    done = simtrain("run", "wrong.yaml", "--agent", "naive", "--out", "out", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    line = json.loads(next((tmp_path / "out").glob("trajectories-*.jsonl")).read_text())
+    said = line["turns"][0]["steps"][0]["observation"]["text"]
+    assert said == "Invalid arguments for tool cakes.get: I do not like this, said cakes.get"
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_transport_of_another_package_carries_the_calls(workers: str, tmp_path: Path) -> None:
+    write_files(tmp_path)
+    words = ["--agent", "oracle", "--out", "out", "--episodes", "2", "--workers", workers, "--via", "courier"]
+    done = simtrain("run", "birthday.yaml", *words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("ahoy: 4 tools") == 2
+    unknown = simtrain("run", "birthday.yaml", "--via", "curier", folder=tmp_path)
+    assert unknown.returncode == 2 and "courier" in unknown.stderr
+
+
 def test_a_kind_of_world_of_another_package_is_built(tmp_path: Path) -> None:
     (tmp_path / "mirror.yaml").write_text(MIRROR)
     (tmp_path / "say.yaml").write_text(

@@ -124,7 +124,7 @@ def test_head_and_tail_exclude_each_other(server: Server) -> None:
         ("read_text_file", {"path": "/etc/passwd"}, OUTSIDE.format("/etc/passwd")),
         ("read_text_file", {"path": "/projects/../etc/passwd"}, OUTSIDE.format("/etc/passwd")),
         ("read_text_file", {"path": "/projects-old/a"}, OUTSIDE.format("/projects-old/a")),
-        ("read_text_file", {"path": "~/a"}, OUTSIDE.format("/home/agent/a")),
+        ("read_text_file", {"path": "~/a"}, OUTSIDE.format("/agent/a")),
         ("read_text_file", {"path": "a\0b"}, OUTSIDE.format("/projects/a\0b")),
         ("read_text_file", {"path": "C:\\a"}, "Access denied - Windows-style path received on a POSIX host: C:\\a"),
         ("list_directory", {"path": "/projects/maps"}, LINKED.format("/srv/scans")),

@@ -9,7 +9,7 @@ from simtrain.handler import ToolError
 from simtrain.handlers.filesystem.failures import Failure
 from simtrain.handlers.filesystem.tree import Tree
 
-HOME = "/home/agent"
+HOME = "/agent"
 """What `~` stands for."""
 
 _WINDOWS = re.compile(r"[A-Za-z]:(?:[\\/]|$)")

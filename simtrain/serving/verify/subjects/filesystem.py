@@ -54,7 +54,7 @@ class Filesystem(FilesystemCalls, Subject):
         return {
             "/projects": str(root / "projects"),
             "/srv": str(root / "srv"),
-            "/home/agent": str(root / "home"),
+            "/agent": str(root / "home"),
         }
 
     def lay_out(self, world: World, root: Path) -> None:

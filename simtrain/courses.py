@@ -35,7 +35,7 @@ Key: TypeAlias = tuple[object, str, object]
 
 @dataclass(frozen=True)
 class Course:
-    """The exchanges of one server from one beginning on, and its raw tool descriptors by name."""
+    """The exchanges of one server from one beginning on, with whatever clients, and its raw tool descriptors by name."""
 
     server: str
     exchanges: tuple[Exchange, ...]
@@ -75,9 +75,11 @@ def _same(exchange: Exchange) -> bytes:
 
 
 def read_courses(path: Path) -> tuple[Course, ...]:
-    """The courses in a manifest (.json: one for each server) or a recording (one for each run). Raises InputError."""
+    """The courses in a manifest (.json: one for each server and client) or a recording (one for each run). Raises InputError."""
     if path.suffix == ".json":
-        return tuple(captured_course(server) for server in read_manifest(path).servers.values())
+        captured = map(captured_course, read_manifest(path).servers.values())
+        # Servers are captured by one client after the other, each with a server that has just begun.
+        return tuple(part for course in captured for part in (by_caller(course).values() or (course,)))
     found: list[Course] = []
     for run in read_runs(path):
         exchanges = tuple(exchanges_of(run))
@@ -103,7 +105,7 @@ def exchanges_of(run: Run) -> list[Exchange]:
 
 
 def frames_of(exchanges: Iterable[Exchange]) -> Iterator[Frame]:
-    """Exchanges as the frames of a run, from which `exchanges_of` makes the same exchanges again; times are those of one after another."""
+    """Exchanges as the frames of a run, one after another; `exchanges_of` makes the same of them again, streams that were resumed aside."""
     numbers, moment = count(1), 0.0
     for exchange in exchanges:
         *before, (sender, reply) = _messages(exchange, numbers)
@@ -170,6 +172,7 @@ class _Opened:
     begun: float
     token: JsonValue = None
     response: JsonObject | None = None
+    resumed: bool = False
     seconds: float = 0.0
     notifications: list[JsonObject] = field(default_factory=list[JsonObject])
     asks: list[JsonObject] = field(default_factory=list[JsonObject])
@@ -178,9 +181,17 @@ class _Opened:
     def exchange(self) -> Exchange:
         assert self.response is not None
         return Exchange(
-            self.method, self.params, self.response, self.era, self.capabilities,
-            tuple(self.notifications), tuple(self.asks), tuple(self.rounds), round(self.seconds, 6),
-        )  # fmt: skip
+            method=self.method,
+            params=self.params,
+            response=self.response,
+            era=self.era,
+            capabilities=self.capabilities,
+            notifications=tuple(self.notifications),
+            asks=tuple(self.asks),
+            rounds=tuple(self.rounds),
+            resumed=self.resumed,
+            seconds=round(self.seconds, 6),
+        )
 
 
 class _Pairing:
@@ -213,7 +224,8 @@ class _Pairing:
             if message["method"] == "notifications/cancelled":
                 self._pending.pop(_key(frame.session, params.get("requestId")), None)
             return
-        opened = self._resumed(message["method"], params) or self._open(frame, message["method"], params)
+        opened = self._answered(message["method"], params) or self._open(frame, message["method"], params)
+        opened.http = frame.http
         self._pending[_key(frame.session, message["id"])] = opened
         if frame.http is not None:
             self._pending[_key(frame.http, message["id"])] = opened
@@ -237,7 +249,7 @@ class _Pairing:
         self.opened.append(opened)
         return opened
 
-    def _resumed(self, method: str, params: JsonObject) -> _Opened | None:
+    def _answered(self, method: str, params: JsonObject) -> _Opened | None:
         """The request that paused for input, where this is its retry with the answers."""
         if "inputResponses" not in params and "requestState" not in params:
             return None
@@ -291,6 +303,7 @@ class _Pairing:
             self._paused.append(opened)
             return
         opened.response, opened.seconds = body, frame.seconds - opened.begun
+        opened.resumed = frame.http != opened.http
 
 
 def own_params(params: JsonObject) -> JsonObject:

@@ -15,6 +15,7 @@ from simtrain.comparing import shown
 from simtrain.courses import Course, own_params
 from simtrain.manifest import Exchange
 from simtrain.redaction import redact
+from simtrain.request import Caller
 from simtrain.types import JsonObject, JsonValue
 from simtrain.volatile import moved, put_in, taken_out
 
@@ -36,9 +37,10 @@ class NotRecorded(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class _Take:
-    """One recorded exchange: its params as they were, and its volatile values in order. `after` is the state that it leaves."""
+    """One recorded exchange, and with whom: its params as they were, its volatile values in order. `after` is the state it leaves."""
 
     exchange: Exchange
+    caller: Caller
     exact: bytes
     values: tuple[str, ...]
     after: int
@@ -54,7 +56,8 @@ class Tape:
     - `sequence`: as `normalised`, and the same writes must have come before, in the same order: a read never answers with what was
       recorded before a write that has happened since, or after one that has not.
 
-    A request that was recorded several times is answered by its takes in order, and by the last of them from then on.
+    A request that was recorded several times is answered by its takes in order, and by the last of them from then on; where it was
+    recorded with several clients, by those of the client that is most like the one who asks.
     `reads` says of a tool's name whether it only reads; without it a tool reads if its descriptor says so.
     """
 
@@ -89,7 +92,8 @@ class Tape:
             after = state
             if self.match == "sequence" and self.writes(exchange.method, exchange.params):
                 after = self._states.setdefault((state, key, values), len(self._states) + 1)
-            take = _Take(exchange, _written(own_params(exchange.params)), values, after)
+            client = Caller(exchange.era, frozenset(exchange.capabilities))
+            take = _Take(exchange, client, _written(own_params(exchange.params)), values, after)
             self.takes[state, key].append(take)
             state = after
 
@@ -143,13 +147,13 @@ class Playback:
         self._present: dict[str, str] = {}
         self._recorded: dict[str, str] = {}
 
-    def find(self, method: str, params: JsonObject) -> Exchange:
-        """The recorded exchange for a request, speaking of the present values. Raises NotRecorded."""
+    def find(self, method: str, params: JsonObject, *, caller: Caller = Caller()) -> Exchange:  # noqa: B008
+        """The recorded exchange for a request of a client, speaking of the present values. Raises NotRecorded."""
         tape = self._tape
         asked = cast(JsonObject, moved(params, {new: old for old, new in tape.folders.items()}))
         key, values = tape.key(method, asked)
         takes = [] if self._state is None else tape.takes.get((self._state, key), [])
-        take = self._chosen(takes, key, _written(own_params(asked)), values)
+        take = self._chosen(takes, key, _written(own_params(asked)), values, caller)
         reason = self._reason(method, asked, key) if take is None else None
         if tape.match == "sequence" and tape.writes(method, params):
             self._last_write = call_text(method, params)
@@ -160,9 +164,13 @@ class Playback:
             self._present[old], self._recorded[new] = new, old
         return self._as_present(take.exchange)
 
-    def _chosen(self, takes: Sequence[_Take], key: bytes, exact: bytes, values: tuple[str, ...]) -> _Take | None:
+    def _chosen(
+        self, takes: Sequence[_Take], key: bytes, exact: bytes, values: tuple[str, ...], caller: Caller
+    ) -> _Take | None:
         """The take for this request: those that are most like it, and of them the next one in turn."""
         fitting = [take for take in takes if self._fits(take.values, values)]
+        nearest = min((caller.misfit(take.caller) for take in fitting), default=None)
+        fitting = [take for take in fitting if caller.misfit(take.caller) == nearest]
         alike = [take for take in fitting if take.exact == exact]
         alike = alike or [take for take in fitting if all(map(self._known, take.values, values))] or fitting
         # Several that speak of different things: to take one of them for what was asked would be a guess.

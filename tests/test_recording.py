@@ -65,9 +65,8 @@ def test_requests_and_replies_become_exchanges(tmp_path: Path) -> None:
         {"sampling": {}},
         ({"method": "notifications/progress", "params": {"progressToken": 5, "progress": 1}},),
         ({"method": "sampling/createMessage", "params": {"messages": []}, "answer": {"result": {"content": "yes"}}},),
-        (),
-        4.0,
-    )  # fmt: skip
+        seconds=4.0,
+    )
 
 
 def test_a_call_over_several_rounds_is_one_exchange(tmp_path: Path) -> None:
@@ -108,6 +107,7 @@ def test_two_clients_with_the_same_ids_are_kept_apart(tmp_path: Path) -> None:
         ("b", {"of": "b"}),
         ("c", {"of": "c"}),
     ]
+    assert [exchange.resumed for exchange in read_exchanges(path)] == [True, False, False]
 
 
 def test_the_server_counts_and_not_the_perturbation(tmp_path: Path) -> None:
@@ -198,11 +198,11 @@ def test_exchanges_made_into_frames_are_the_same_exchanges_again(tmp_path: Path)
     modern = Exchange(
         "tools/call", {"name": "pay", "arguments": {"n": 1}}, {"result": {"content": []}}, "2026-07-28", {"elicitation": {}},
         ({"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}},), (),
-        ({"result": {"resultType": "input_required", "requestState": "x", "inputRequests": {}}, "answers": {"q": 1}},), 0.5,
+        ({"result": {"resultType": "input_required", "requestState": "x", "inputRequests": {}}, "answers": {"q": 1}},), seconds=0.5,
     )  # fmt: skip
     old = Exchange(
         "tools/call", {"name": "ask", "arguments": {}}, {"error": {"code": 1, "message": "no"}}, "2025-11-25", {}, (),
-        ({"method": "roots/list", "params": {}, "answer": {"result": {"roots": []}}},), (), 0.25,
+        ({"method": "roots/list", "params": {}, "answer": {"result": {"roots": []}}},), seconds=0.25,
     )  # fmt: skip
     assert exchanges_of(Run("x", "stdio", list(frames_of([modern, old])))) == [modern, old]
     append_run(tmp_path / "rec.jsonl", frames_of([modern, old]), server="x", transport="stdio")

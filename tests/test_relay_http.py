@@ -203,7 +203,7 @@ async def test_pages_of_other_sites_are_turned_away(headers: dict[str, str], sta
 
 async def test_a_body_above_the_limit_is_413_and_goes_nowhere() -> None:
     async with RawServer(plainly) as server, relaying(server.url, limits=Limits(body=1000)) as relay:
-        assert (await fetch(relay.url, call(1, "echo", text="x" * 2000)))[0] == 413
+        assert (await fetch(relay.url, call(1, "echo", text="x" * 2_000_000)))[0] == 413
         assert server.asked == []
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from simtrain.errors import InputError, SimulatorFault
 from simtrain.manifest import Exchange
 from simtrain.mcp_wire.client import connect
 from simtrain.mcp_wire.targets import StdioTarget
+from simtrain.request import Caller
 from simtrain.scenario import Scenario
 from simtrain.tape import CALL, NotRecorded, Tape
 from simtrain.types import Action
@@ -180,6 +182,30 @@ def test_a_miss_names_the_nearest_recorded_call() -> None:
         answer(shop.play(), "lists")
     with pytest.raises(NotRecorded, match="nothing like it was"):
         answer(shop.play(), "completely_other")
+
+
+def test_the_client_most_like_the_one_who_asks_is_answered_as_it_was() -> None:
+    said = {
+        Caller("2025-11-25", frozenset()): 1,
+        Caller("2025-11-25", frozenset({"roots"})): 2,
+        Caller("2026-07-28", frozenset()): 3,
+    }
+    takes = [
+        replace(call("get", number), era=client.era, capabilities={name: {} for name in client.capabilities})
+        for client, number in said.items()
+    ]
+    for client, number in said.items():
+        found = tape(*takes).play().find(CALL, takes[0].params, caller=client)
+        assert found.response == takes[number - 1].response
+
+
+def test_what_one_client_wrote_counts_for_all_of_them() -> None:
+    other = replace(call("add", "ok", x=1), era="2026-07-28")
+    playing = tape(call("list", 0), other, call("list", 1)).play()
+    modern = Caller("2026-07-28")
+    assert [answer(playing, "list"), answer(playing, "list")] == [0, 0]
+    playing.find(CALL, other.params, caller=modern)
+    assert answer(playing, "list") == 1
 
 
 def test_a_secret_argument_is_found_although_it_was_not_written_down() -> None:

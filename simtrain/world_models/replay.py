@@ -12,13 +12,13 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from simtrain.courses import Course, by_caller, read_courses
+from simtrain.courses import Course, read_courses
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimulatorFault
 from simtrain.manifest import Exchange
 from simtrain.plugin import BesidePath
 from simtrain.raw_replies import observation_of
-from simtrain.request import Answer, Caller, NotAnswered, Request, caller
+from simtrain.request import Answer, NotAnswered, Request, caller
 from simtrain.tape import CALL, Match, NotRecorded, Playback, Tape
 from simtrain.tool_globs import matches
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
@@ -74,7 +74,7 @@ class Replay(WorldModel):
     ) -> AsyncGenerator[Answer, None]:
         """One episode: every tape from its beginning."""
         shelf = self.shelf(tools)
-        playing = {server: {era: tape.play() for era, tape in tapes.items()} for server, tapes in shelf.tapes.items()}
+        playing = {server: tape.play() for server, tape in shelf.tapes.items()}
 
         async def answer(request: Request) -> Observation:
             server, name = shelf.place(request.tool)
@@ -82,16 +82,12 @@ class Replay(WorldModel):
 
         yield answer
 
-    def _find(self, playing: Mapping[Caller, Playback], name: str, arguments: JsonObject) -> Observation:
-        """What was recorded with the client most like the one that calls; where nothing was, with another one."""
-        missed: NotRecorded | None = None
-        for client in sorted(playing, key=caller.get().misfit):
-            try:
-                return self._said(playing[client].find(CALL, {"name": name, "arguments": arguments}))
-            except NotRecorded as error:
-                missed = missed or error
-        fault = NotAnswered if self.miss == "next" else SimulatorFault
-        raise fault(f"{self.recording.name}: {missed or 'nothing was recorded'}")
+    def _find(self, playing: Playback, name: str, arguments: JsonObject) -> Observation:
+        try:
+            return self._said(playing.find(CALL, {"name": name, "arguments": arguments}, caller=caller.get()))
+        except NotRecorded as missed:
+            fault = NotAnswered if self.miss == "next" else SimulatorFault
+            raise fault(f"{self.recording.name}: {missed}") from None
 
     def _said(self, exchange: Exchange) -> Observation:
         reply: JsonObject = dict(exchange.response)
@@ -104,9 +100,9 @@ class Replay(WorldModel):
 
 @dataclass(frozen=True)
 class Shelf:
-    """The tapes of a recording, one for each client, and the tools that were called on them, by server."""
+    """The tapes of a recording, and the tools that were called on them, by server."""
 
-    tapes: Mapping[str, Mapping[Caller, Tape]]
+    tapes: Mapping[str, Tape]
     called: Mapping[str, frozenset[str]]
 
     def place(self, tool: ToolSpec) -> tuple[str, str]:
@@ -133,19 +129,13 @@ def _shelf(
     by_server: dict[str, list[Course]] = {}
     for course in read_courses(path):
         by_server.setdefault(course.server, []).append(course)
-    tapes: dict[str, dict[Caller, Tape]] = {}
+    tapes: dict[str, Tape] = {}
     for server, courses in by_server.items():
 
         def reads(tool: str, server: str = server) -> bool:
             return matches(tool, globs) if globs is not None else not reading.isdisjoint((tool, f"{server}.{tool}"))
 
-        parted: dict[Caller, list[Course]] = {}
-        for course in courses:
-            for client, part in by_caller(course).items():
-                parted.setdefault(client, []).append(part)
-        tapes[server] = {
-            client: Tape(parts, match=match, folders=dict(folders), reads=reads) for client, parts in parted.items()
-        }
+        tapes[server] = Tape(courses, match=match, folders=dict(folders), reads=reads)
     called = {
         server: frozenset(
             str(exchange.params.get("name"))

@@ -113,6 +113,7 @@ class HttpRelay:
             refusal = _refusal(request)
             if refusal is not None:
                 await hop.refuse(*refusal)
+                await client.linger()
                 return
             try:
                 async with _limit(self._limits.request):
@@ -121,6 +122,7 @@ class HttpRelay:
                     body = await client.body()
             except TooLarge:
                 await hop.refuse(413, f"the body is larger than {self._limits.body} bytes")
+                await client.linger()
                 return
             await _until_gone(client, hop, body)
             if not client.next_message():

@@ -135,6 +135,14 @@ class Leg:
         """Whether an idle connection still stands, as far as it is known."""
         return not self._reader.at_eof() and not self._writer.is_closing()
 
+    async def linger(self) -> None:
+        """Read what is still coming and forget it, for a moment: closing before would tear the answer from the other side's hands."""
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(1.0):
+                self._writer.write_eof()
+                while await self._reader.read(CHUNK):
+                    pass
+
     async def close(self) -> None:
         """Close it."""
         self._writer.close()

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import groupby
 
 _ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
+_ESCAPED = re.compile(r"\\(.)")
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -71,7 +72,9 @@ class Ignored:
         if text == "" or text.startswith("#"):
             return
         excludes = not text.startswith("!")
-        text = text if excludes else text[1:]
+        text = _ESCAPED.sub(
+            lambda found: f"[{found[1]}]" if found[1] in "*?[" else found[1], text if excludes else text[1:]
+        )
         folders_only = text.endswith("/")
         text = text.rstrip("/") if folders_only else text
         anywhere = () if "/" in text else ("**",)

@@ -105,6 +105,10 @@ def _installed_with_pip(group: str) -> Path:
             _run([sys.executable, "-m", "venv", str(folder)], ROOT)
             wanted = [f"{name}=={version}" for name, version in packages.items()]
             _run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *wanted], folder)
+            if "mcp-server-fetch" in packages:
+                # It would do so at its first call, and two that do so at once break each other.
+                code = "from readabilipy.utils import run_npm_install; run_npm_install()"
+                _run([str(folder / "bin" / "python"), "-c", code], folder)
     return folder
 
 

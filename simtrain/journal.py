@@ -23,6 +23,11 @@ class Limits(BaseModel):
     tokens: int | None = Field(
         default=None, ge=1, description="Prompt and completion tokens of the agent, summed over its turns."
     )
+    call: float | None = Field(
+        default=None,
+        gt=0,
+        description="Virtual seconds that the agent's client waits for a reply; later ones are a timeout.",
+    )
     wall: float | None = Field(default=None, gt=0, description="Real seconds.")
 
 
@@ -61,6 +66,11 @@ class Journal:
         if self.limits.tokens is not None and self.usage is not None and self.usage.tokens > self.limits.tokens:
             return self.end(Stop("budget", detail=f"more than {self.limits.tokens} tokens"))
         return None
+
+    def unsay(self) -> None:
+        """Take back the last message, none of whose calls was carried out."""
+        self.turns.pop()
+        self.pending = ()
 
     async def act(self) -> Stop | None:
         """Carry out the pending calls in order; a Stop when a limit or the simulator ends the episode."""

@@ -51,6 +51,10 @@ _CONSTANTS = frozenset({"none", "true", "false"})
 _PART = re.compile(r"([A-Za-z_]\w*)|\[(-?\d+)\]")
 
 
+class TooMuch(InputError):
+    """A render that passes a limit: with texts and lists that an agent gave, not always the author's mistake."""
+
+
 class _Budget:
     """How many loop items the render under way may still visit; renders never interleave, since none awaits."""
 
@@ -61,7 +65,7 @@ def _counted(items: Iterable[Any]) -> Iterator[Any]:
     for item in items:
         _Budget.left -= 1
         if _Budget.left < 0:
-            raise SecurityError(f"a template may visit at most {MAX_ITEMS} loop items")
+            raise TooMuch(f"a template may visit at most {MAX_ITEMS} loop items")
         yield item
 
 
@@ -138,7 +142,7 @@ class Text:
             for part in self._template.generate(values):
                 size += len(part)
                 if size > MAX_OUTPUT:
-                    raise SecurityError(f"a template may write at most {MAX_OUTPUT} characters")
+                    raise TooMuch(f"a template may write at most {MAX_OUTPUT} characters")
                 parts.append(part)
             return "".join(parts)
 

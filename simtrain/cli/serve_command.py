@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simtrain.scenario import Scenario
     from simtrain.serving.listening import Door, Listening
     from simtrain.serving.stage import StageOptions
@@ -143,12 +145,28 @@ def _says_more(scenarios: list[Scenario]) -> bool:
 
 
 async def _on_stdio(scenarios: list[Scenario], options: StageOptions, server: str | None, out: Path | None) -> None:
+    import asyncio
+    from contextlib import suppress
+
     from simtrain.mcp_wire.stdio_server import serve_stdio
     from simtrain.serving.stage import open_stage
 
     async with open_stage(scenarios, options, out=out) as stage:
         held = await stage.open_default()
-        await serve_stdio(stage.fronts.of(held, server))
+        serving = asyncio.create_task(serve_stdio(stage.fronts.of(held, server)))
+        _on_signal(serving.cancel)
+        with suppress(asyncio.CancelledError):
+            await serving
+
+
+def _on_signal(end: Callable[[], object]) -> None:
+    """Have Ctrl-C and SIGTERM end the serving, so that open episodes are still written."""
+    import asyncio
+    import signal
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end)
 
 
 async def _on_http(
@@ -161,15 +179,12 @@ async def _on_http(
     as_json: bool,
 ) -> None:
     import asyncio
-    import signal
 
     from simtrain.serving.listening import listen
     from simtrain.serving.stage import open_stage
 
     over = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, over.set)
+    _on_signal(over.set)
     async with open_stage(scenarios, options, out=out) as stage, listen(stage, listening) as door:
         if control_file is not None:
             _write_control(control_file, door)

@@ -9,15 +9,14 @@ from secrets import token_hex
 
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp_types import JSONRPCMessage
 from starlette.types import ASGIApp
 
+from simtrain.mcp_wire.intake import WholeBodies, flaw
 from simtrain.mcp_wire.seam import build_server
 
 MAX_BODY = 4 * 1024 * 1024
 """Largest request body in bytes, unless said otherwise."""
-
 
 RETRY = 500
 """Milliseconds after which a client whose stream was closed comes back."""
@@ -75,12 +74,7 @@ async def http_endpoint(
     )
     try:
         async with manager.run():
-            yield manager.handle_request
+            yield WholeBodies(manager.handle_request, max_body=max_body, check=flaw)
     except BaseExceptionGroup as group:
         # The SDK's task group wraps whatever the block raises; callers know their own exceptions.
         raise group.exceptions[0] if len(group.exceptions) == 1 else group from None
-
-
-def limit_body(app: ASGIApp, *, max_body: int = MAX_BODY) -> ASGIApp:
-    """The application with a limit on request bodies: 413 beyond it."""
-    return RequestBodyLimitMiddleware(app, max_body)

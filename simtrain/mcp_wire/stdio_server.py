@@ -2,14 +2,103 @@
 
 from __future__ import annotations
 
-from mcp.server.stdio import stdio_server
+import asyncio
+from contextlib import suppress
 
+import anyio
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from simtrain.mcp_wire.frames import encode_frame
 from simtrain.mcp_wire.front import Front
+from simtrain.mcp_wire.intake import INVALID_REQUEST, error_frame, flaw
 from simtrain.mcp_wire.seam import build_server
+from simtrain.mcp_wire.standard_streams import Lines, Output, standard_streams
+from simtrain.types import JsonObject
+
+GRACE = 1.0
+"""Seconds that requests have to be answered when standard input has ended; clients kill a server after two."""
 
 
 async def serve_stdio(front: Front) -> None:
-    """Answer on standard output until standard input ends."""
+    """Answer on standard output until standard input ends, or nobody reads any more.
+
+    A line that is no message is answered with an error of its own. While this runs, what anybody prints goes to standard error.
+    """
     server = build_server(front)
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+    with standard_streams() as (lines, output):
+        wire = _Wire(lines, output)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(wire.tell(from_server))
+                group.create_task(wire.listen(to_server))
+                await server.run(incoming, outgoing, server.create_initialization_options())
+        except* BrokenPipeError:
+            # Nobody reads any more, so there is nobody to tell.
+            pass
+
+
+class _Wire:
+    """Both directions of a connection, and the requests that wait for their replies."""
+
+    def __init__(self, lines: Lines, output: Output) -> None:
+        self._lines = lines
+        self._output = output
+        self._waiting: set[str | int] = set()
+        self._answered = asyncio.Event()
+
+    async def listen(self, to_server: ObjectSendStream[SessionMessage | Exception]) -> None:
+        """Hand over every message until the input ends and what was asked is answered."""
+        async with to_server:
+            async for line in self._lines:
+                if line is not None and not line.strip():
+                    continue
+                message = _message(line)
+                if isinstance(message, SessionMessage):
+                    self._note(message)
+                    await to_server.send(message)
+                else:
+                    await self._output.write(encode_frame(message) + b"\n")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GRACE):
+                    while self._waiting:
+                        self._answered.clear()
+                        await self._answered.wait()
+
+    async def tell(self, from_server: ObjectReceiveStream[SessionMessage]) -> None:
+        """Write what the server says."""
+        async with from_server:
+            async for said in from_server:
+                await self._output.write(
+                    encode_frame(said.message.model_dump(by_alias=True, exclude_unset=True)) + b"\n"
+                )
+                if isinstance(said.message, JSONRPCResponse | JSONRPCError) and said.message.id is not None:
+                    self._waiting.discard(said.message.id)
+                    self._answered.set()
+
+    def _note(self, message: SessionMessage) -> None:
+        asked = message.message
+        if isinstance(asked, JSONRPCRequest) and asked.method != "subscriptions/listen":
+            self._waiting.add(asked.id)
+        elif isinstance(asked, JSONRPCNotification) and asked.method == "notifications/cancelled":
+            identity = (asked.params or {}).get("requestId")
+            if isinstance(identity, str | int):
+                self._waiting.discard(identity)
+
+
+def _message(line: bytearray | None) -> SessionMessage | JsonObject:
+    """The message in a line, or the error that answers it; None stands for a line that was too long."""
+    if line is None:
+        return error_frame(INVALID_REQUEST, "Invalid request: the message is too large")
+    wrong = flaw(line)
+    if wrong is not None:
+        return wrong
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(bytes(line), by_name=False))
+    except ValidationError:
+        # Unpaired surrogates, and more nesting than a message is read with.
+        return error_frame(INVALID_REQUEST, "Invalid request: the message cannot be read")

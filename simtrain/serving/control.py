@@ -14,7 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from simtrain.errors import InputError
-from simtrain.mcp_wire.http_server import limit_body
+from simtrain.mcp_wire.http_server import MAX_BODY
+from simtrain.mcp_wire.intake import WholeBodies
 from simtrain.serving.episodes import HeldEpisode
 from simtrain.serving.guard import HostGuard, bearer, same
 from simtrain.serving.stage import Stage
@@ -83,7 +84,7 @@ class Control:
             Route("/episodes/{name}/grade", self._guarded(self.grade), methods=["POST"]),
             Route("/episodes/{name}/close", self._guarded(self.close), methods=["POST"]),
         ]
-        return HostGuard(limit_body(Starlette(routes=routes)), hosts=hosts)
+        return HostGuard(WholeBodies(Starlette(routes=routes), max_body=MAX_BODY), hosts=hosts)
 
     def _guarded(self, handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:

@@ -11,7 +11,7 @@ from time import monotonic, perf_counter
 
 from simtrain.assembly import paradigm_of
 from simtrain.environment import Environment
-from simtrain.errors import InputError, SimulatorFault
+from simtrain.errors import InputError, ModelFault, SimulatorFault
 from simtrain.grading import grade
 from simtrain.journal import Journal
 from simtrain.mcp_wire.front import Front
@@ -48,21 +48,39 @@ class HeldEpisode:
         self._closed = False
 
     async def call(self, tool: str, arguments: JsonObject) -> Observation:
-        """Make one call. Raises EpisodeOver after the end, SimulatorFault when nobody could answer."""
+        """Make one call. Raises EpisodeOver after the end, SimulatorFault and ModelFault when nobody could answer.
+
+        A call that was begun is carried out and recorded, even when whoever made it no longer waits.
+        """
         self.used = monotonic()
-        async with self._lock:
-            journal = self.journal
-            if journal.stop is not None or self._closed:
-                raise EpisodeOver(self._why())
-            number = len(self.environment.steps) + 1
-            before = number - 1
-            journal.say(Message(calls=(Action(f"call_{number}", tool, arguments),)))
+        await self._lock.acquire()
+        begun = asyncio.create_task(self._carry_out(tool, arguments))
+        begun.add_done_callback(self._carried_out)
+        return await asyncio.shield(begun)
+
+    def _carried_out(self, begun: asyncio.Task[Observation]) -> None:
+        self._lock.release()
+        # Looked at here, since it may be that nobody waits for it.
+        if not begun.cancelled():
+            begun.exception()
+
+    async def _carry_out(self, tool: str, arguments: JsonObject) -> Observation:
+        journal = self.journal
+        if journal.stop is not None or self._closed:
+            raise EpisodeOver(self._why())
+        number = len(self.environment.steps) + 1
+        before = number - 1
+        journal.say(Message(calls=(Action(f"call_{number}", tool, arguments),)))
+        try:
             stop = await journal.act()
-            self.used = monotonic()
-            if len(self.environment.steps) == before:
-                fault = stop is not None and stop.blame == "simulator"
-                raise (SimulatorFault if fault else EpisodeOver)(self._why())
-            return self.environment.steps[-1].observation
+        except ModelFault:
+            journal.unsay()
+            raise
+        self.used = monotonic()
+        if len(self.environment.steps) == before:
+            fault = stop is not None and stop.blame == "simulator"
+            raise (SimulatorFault if fault else EpisodeOver)(self._why())
+        return self.environment.steps[-1].observation
 
     def _why(self) -> str:
         stop = self.journal.stop

@@ -18,10 +18,14 @@ from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
 from simtrain.serving.addresses import Addresses, NamedFronts
 from simtrain.serving.control import Control
 from simtrain.serving.guard import LOOPBACK, HostGuard
+from simtrain.serving.slow_heads import BriskProtocol
 from simtrain.serving.stage import Stage
 
 KEEP_ALIVE = 120
 """Seconds that an unused connection is kept: longer than any busy moment of this process, so that no client meets a closed one."""
+
+BACKLOG = 2048
+"""Connections that may wait to be taken up."""
 
 STOPPING = 5
 """Seconds that open connections have when serving ends."""
@@ -94,10 +98,10 @@ async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, Front]]]:
 
 @asynccontextmanager
 async def _served(app: ASGIApp, listening: socket.socket) -> AsyncGenerator[None]:
-    # h11 pinned: with httptools the SDK misreads trailing white space in routing headers.
+    # On h11: with httptools the SDK misreads trailing white space in routing headers.
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=BriskProtocol,
         log_level="error",
         access_log=False,
         lifespan="off",
@@ -126,6 +130,8 @@ def _bind(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
+        # Listening at once: clients may come as soon as the address is told, and two servers never share a port.
+        bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
         raise InputError(

@@ -15,7 +15,7 @@ from simtrain.errors import InputError, SimulatorFault, nearest
 from simtrain.handler import Handler, ToolError
 from simtrain.handler import Reply as HandlerReply
 from simtrain.registry import resolve
-from simtrain.templates import Text
+from simtrain.templates import Text, TooMuch
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
 from simtrain.worlds.service.database import SEQUENCE, Database, Mode, is_interruption
 from simtrain.worlds.service.queries import Reply, check_parameters, read_cursor
@@ -202,6 +202,8 @@ class Tool:
             if "malformed JSON" in str(error) or "user-defined function" in str(error) or "too big" in str(error):
                 return _error(self._texts["bad_arguments"].format(tool=self.name, detail="a value has the wrong form"))
             raise SimulatorFault(f"the SQL of {self.name} fails: {error}") from None
+        except TooMuch:
+            return _error(self._texts["bad_arguments"].format(tool=self.name, detail="a value is too long"))
         except InputError as error:
             raise SimulatorFault(f"{self.name}: {error}") from None
 

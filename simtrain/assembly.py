@@ -175,10 +175,11 @@ class _Assembler:
         for index, item in enumerate(self.spec.perturbations):
             place: Place = ("perturbations", index)
             if isinstance(item, PackUse):
-                found.extend(self._pack(item.pack, place, packs))
+                found.extend(self._pack(item, place, packs))
             else:
                 found.append(arm(self.document, item, place))
         self._distinct([item.label for item in found], "perturbations")
+        self._refuse_conflicts(found)
         for item in found:
             globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
             if not any(matches(tool.name, globs) for tool in world.tools):
@@ -187,13 +188,23 @@ class _Assembler:
                 )
         return tuple(found)
 
-    def _pack(self, name: str, place: Place, packs: list[Document]) -> Iterable[Armed]:
+    def _refuse_conflicts(self, found: Sequence[Armed]) -> None:
+        for item in found:
+            other = next((one for one in found if one.use in item.perturbation.conflicts and one is not item), None)
+            if other is not None:
+                raise self.document.error(
+                    ("perturbations",),
+                    f"{item.label!r} ({item.use}) and {other.label!r} ({other.use}) cannot be had together",
+                    f"remove one: see simtrain list perturbations for what {item.use} does",
+                )
+
+    def _pack(self, use: PackUse, place: Place, packs: list[Document]) -> Iterable[Armed]:
         try:
-            document = read_document(_shorten(find("perturbations", name, beside=self.document.path.parent)))
+            document = read_document(_shorten(find("perturbations", use.pack, beside=self.document.path.parent)))
         except InputError as error:
             raise self.document.relocate(error, place) from None
         packs.append(document)
-        return arm_pack(document)
+        return arm_pack(document, severity=use.severity)
 
     def _grading(self, world: World, case: JsonObject) -> tuple[Grading, ...]:
         inner: Place = ("rubric",) if isinstance(self.document.data.get("rubric"), list) else ("rubric", "graders")
@@ -247,19 +258,21 @@ def build_plugin(
 def arm(document: Document, use: PerturbationUse, place: Place, *, severity: float | None = None) -> Armed:
     """One perturbation of a scenario or a pack, ready to fire; `severity` where its knobs leave it out. Raises InputError."""
     extra = {} if severity is None else {"severity": severity}
-    return Armed(
-        use.label or use.use,
-        use.use,
-        use.when,
-        build_plugin(document, "perturbations", use, place, Perturbation, extra),
-    )
+    perturbation = build_plugin(document, "perturbations", use, place, Perturbation, extra)
+    if not perturbation.semantic and not use.protocol:
+        raise document.error(
+            (*place, "use"),
+            f"at {use.use} client libraries raise, so that no agent sees it",
+            "say `protocol: true` beside it if that is what you want",
+        )
+    return Armed(use.label or use.use, use.use, use.when, perturbation)
 
 
-def arm_pack(document: Document) -> list[Armed]:
-    """All perturbations of a pack, ready to fire. Raises InputError."""
+def arm_pack(document: Document, *, severity: float | None = None) -> list[Armed]:
+    """All perturbations of a pack, ready to fire, as hard as the pack says unless `severity` is given. Raises InputError."""
     pack = document.parse(PackSpec)
     return [
-        arm(document, item, ("perturbations", index), severity=pack.severity)
+        arm(document, item, ("perturbations", index), severity=pack.severity if severity is None else severity)
         for index, item in enumerate(pack.perturbations)
     ]
 

@@ -24,6 +24,15 @@ class Environment(Protocol):
         """The steps so far."""
         ...
 
+    @property
+    def bent(self) -> tuple[str, ...]:
+        """The labels of the perturbations that changed the task or the tools before the first turn."""
+        ...
+
+    def asks(self, prompt: str) -> str:
+        """The task as the agent reads it: the prompt, or what perturbations of the request make of it."""
+        ...
+
     async def step(self, action: Action) -> Observation:
         """Carry out one action. An agent's mistake comes back as an error observation; SimulatorFault means nobody could answer."""
         ...

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from simtrain.clock import Clock
+from simtrain.errors import SimulatorFault
 from simtrain.plugin import Plugin
 from simtrain.request import Answer, Request
 from simtrain.seeding import Stream
@@ -21,6 +22,24 @@ Recovery: TypeAlias = Literal[
 ]
 Layer: TypeAlias = Literal["P", "D", "M", "H"]
 Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+class Ramp(BaseModel):
+    """A probability that changes with the progress of training, from 0 to 1.
+
+    `exponential` is ZeroSearch's curve (2505.04588): start + (4^p - 1) / 3 * (end - start).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: Probability
+    end: Probability
+    curve: Literal["linear", "exponential"] = "linear"
+
+    def at(self, progress: float) -> float:
+        """The probability at a point of the training."""
+        share = progress if self.curve == "linear" else (4**progress - 1) / 3
+        return self.start + share * (self.end - self.start)
 
 
 class When(BaseModel):
@@ -45,9 +64,48 @@ class When(BaseModel):
         default=None, description="First and last turn, counted from 1, both included."
     )
     after: str | None = Field(default=None, description="Glob of a tool that must have succeeded before.")
+    until: str | None = Field(
+        default=None, description="Glob of a tool; once it has succeeded, this fires no more (the right response)."
+    )
     state: str | None = Field(default=None, description="SQL over the world whose single value must be true.")
-    probability: Probability | None = Field(default=None, description="Share of the matching calls on which to fire.")
+    probability: Probability | Ramp | None = Field(
+        default=None,
+        description="Share of the matching calls on which to fire; a ramp follows the training's progress.",
+    )
     max_times: int | None = Field(default=None, ge=1, description="Fire at most so often in an episode.")
+
+
+class Snapshots:
+    """Copies of the world that a perturbation keeps for later; they are forked and closed with the episode."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, WorldState] = {}
+
+    def keep(self, name: str, state: WorldState) -> None:
+        """Keep a copy (of `WorldState.fork`) under a name, in the place of one that is there."""
+        self.drop(name)
+        self._kept[name] = state
+
+    def get(self, name: str) -> WorldState | None:
+        """The copy of that name; None where there is none."""
+        return self._kept.get(name)
+
+    def drop(self, name: str) -> None:
+        """Free a copy; dropping one that is not there is fine."""
+        state = self._kept.pop(name, None)
+        if state is not None:
+            state.close()
+
+    def fork(self) -> Snapshots:
+        """Independent copies of all copies."""
+        other = Snapshots()
+        other._kept = {name: state.fork() for name, state in self._kept.items()}
+        return other
+
+    def close(self) -> None:
+        """Free all copies."""
+        for name in list(self._kept):
+            self.drop(name)
 
 
 @dataclass(slots=True)
@@ -55,7 +113,8 @@ class Call:
     """One call as a perturbation meets it.
 
     `rng` depends on seed, episode, label, tool and the index of the matching call alone. `memory` is this perturbation's
-    JSON state for this episode. `world` is None where no world stands behind the proxy.
+    JSON state for this episode, `snapshots` its copies of the world. `world` is None where no world stands behind the proxy.
+    `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429.
     """
 
     request: Request
@@ -63,6 +122,8 @@ class Call:
     clock: Clock
     memory: JsonObject
     world: WorldState | None
+    snapshots: Snapshots = field(default_factory=Snapshots)
+    domain: str = "mcp"
 
 
 class Perturbation(Plugin):
@@ -76,10 +137,16 @@ class Perturbation(Plugin):
     semantic: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ()
     needs_world: ClassVar[bool] = False
+    conflicts: ClassVar[frozenset[str]] = frozenset()
+    """Names of perturbations that make no sense beside this one; a scenario with both is refused."""
 
     severity: Probability = Field(
         default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
     )
+
+    def ask(self, prompt: str, rng: Stream) -> str:
+        """The task as the agent reads it."""
+        return prompt
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """The tools as the agent is shown them."""
@@ -88,3 +155,10 @@ class Perturbation(Plugin):
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Answer a call on which this fires; `proceed` is the way on, to be taken never, once or several times."""
         return await proceed(call.request)
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """Answer a call of a tool that `offer` added or renamed; `proceed` takes a Request for a tool of the world.
+
+        It is asked whenever such a tool is called: triggers play no part.
+        """
+        raise SimulatorFault(f"{type(self).__name__} offers {call.request.tool.name} and does not answer it")

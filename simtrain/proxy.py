@@ -11,7 +11,7 @@ from typing import Self, cast
 
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
-from simtrain.perturbation import Call
+from simtrain.perturbation import Call, Snapshots
 from simtrain.request import Answer, NotAnswered, Request
 from simtrain.scenario import Answering, Armed, Episode
 from simtrain.seeding import Stream, derive
@@ -24,13 +24,16 @@ from simtrain.world import FinishedWorld, World, WorldState
 PROXY = Provenance("proxy")
 MAX_MALFORMED = 2000
 
+TIMEOUT = "The request timed out after {seconds:g} seconds."
+"""What a client says of a reply that it no longer waits for; whatever the call did stays done."""
+
 
 class Proxy:
     """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
 
     __slots__ = (
-        "_answering", "_answers", "_armed", "_domain", "_episode", "_memories", "_routes", "_stack", "_succeeded",
-        "_toolbox", "_triggers", "_turn", "state", "steps", "world",
+        "_answering", "_answers", "_armed", "_domain", "_episode", "_memories", "_owners", "_patience", "_routes",
+        "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "bent", "state", "steps", "world",
     )  # fmt: skip
 
     def __init__(
@@ -51,14 +54,41 @@ class Proxy:
         self._stack: AsyncExitStack | None = None
         self._succeeded: set[str] = set()
         self._triggers = [
-            Trigger(armed.when, seed=episode.seed, identity=self._identity(armed)) for armed in self._armed
+            Trigger(armed.when, seed=episode.seed, identity=self._identity(armed), progress=episode.progress)
+            for armed in self._armed
         ]
         self._memories: list[dict[str, object]] = [{} for _ in self._armed]
+        self._snapshots = [Snapshots() for _ in self._armed]
+        self._patience = episode.scenario.spec.limits.call
+        self._owners: dict[str, int] = {}
+        self.bent: tuple[str, ...] = ()
+        if self._armed:
+            self._offer(toolbox)
+
+    def _offer(self, toolbox: Toolbox) -> None:
+        """Let every perturbation bend the tools; those that are new belong to the one that added them."""
         offered = toolbox.tools
-        for armed in self._armed:
-            offered = armed.perturbation.offer(offered, Stream(derive(episode.seed, *self._identity(armed), "offer")))
-        if offered is not toolbox.tools:
+        for place, armed in enumerate(self._armed):
+            known = {tool.name for tool in offered}
+            shown = armed.perturbation.offer(offered, self._stream(armed, "offer"))
+            self._owners.update({tool.name: place for tool in shown if tool.name not in known})
+            if shown != offered:
+                self.bent = (*self.bent, armed.label)
+            offered = shown
+        if offered != toolbox.tools:
             self._toolbox = Toolbox(offered, style=toolbox.style)
+
+    def asks(self, prompt: str) -> str:
+        """The task as the agent reads it."""
+        for armed in self._armed:
+            reworded = armed.perturbation.ask(prompt, self._stream(armed, "ask"))
+            if reworded != prompt and armed.label not in self.bent:
+                self.bent = (*self.bent, armed.label)
+            prompt = reworded
+        return prompt
+
+    def _stream(self, armed: Armed, *names: str | int) -> Stream:
+        return Stream(derive(self._episode.seed, *self._identity(armed), *names))
 
     def _identity(self, armed: Armed) -> tuple[str, ...]:
         return (self._episode.scenario.name, self._episode.id, armed.label)
@@ -86,6 +116,8 @@ class Proxy:
     ) -> None:
         if self._stack is not None:
             await self._stack.aclose()
+        for snapshots in self._snapshots:
+            snapshots.close()
         self.state.close()
 
     async def fork(self) -> Proxy:
@@ -103,6 +135,7 @@ class Proxy:
         other._succeeded = set(self._succeeded)
         other._triggers = [trigger.fork() for trigger in self._triggers]
         other._memories = deepcopy(self._memories)
+        other._snapshots = [snapshots.fork() for snapshots in self._snapshots]
         return await other.__aenter__()
 
     def begin_turn(self) -> None:
@@ -127,7 +160,7 @@ class Proxy:
         action = recordable(action)
         clock = self.state.clock
         clock.tick()
-        begun = clock.now
+        begun, moment = clock.now, clock.moment
         events: Sequence[Event] = ()
         arguments = self._checked(action)
         if isinstance(arguments, Observation):
@@ -140,6 +173,8 @@ class Proxy:
                 observation = await self._layer(fired, events)(request)
             else:
                 observation = await self._answer(request)
+            if self._patience is not None and clock.moment - moment > self._patience:
+                observation = Observation(TIMEOUT.format(seconds=self._patience), is_error=True, provenance=PROXY)
             if not observation.is_error:
                 self._succeeded.add(action.tool)
         self.steps.append(Step(len(self.steps), action, observation, begun, tuple(events)))
@@ -169,6 +204,9 @@ class Proxy:
         return Observation(text, is_error=errors.unknown_tool_as == "error", provenance=PROXY)
 
     async def _answer(self, request: Request) -> Observation:
+        owner = self._owners.get(request.tool.name)
+        if owner is not None:
+            return await self._armed[owner].perturbation.serve(self._call(owner, request, 0), self._answer)
         passed: list[str] = []
         for index in self._routes.get(request.tool.name, ()):
             label = self._answering[index].label
@@ -205,15 +243,25 @@ class Proxy:
                 clean.append(reply)
                 return reply
 
-            seed = derive(self._episode.seed, *self._identity(armed), request.tool.name, matching)
             preview = self._preview(request) if armed.perturbation.effect == "before" else None
-            call = Call(request, Stream(seed), self.state.clock, self._memories[place], self.state)
-            observation = await armed.perturbation.apply(call, proceed)
+            observation = await armed.perturbation.apply(self._call(place, request, matching), proceed)
             without = clean[0] if clean else preview
             events.append(Event(armed.label, armed.use, armed.perturbation.layer, matching, without, observation))
             return observation
 
         return bent
+
+    def _call(self, place: int, request: Request, matching: int) -> Call:
+        """A call as the perturbation at a place in the list meets it."""
+        return Call(
+            request,
+            self._stream(self._armed[place], request.tool.name, matching),
+            self.state.clock,
+            self._memories[place],
+            self.state,
+            self._snapshots[place],
+            self._episode.scenario.spec.domain,
+        )
 
     def _preview(self, request: Request) -> Observation | None:
         """What the world itself would have answered, leaving no trace; None for a tool that the world does not have."""

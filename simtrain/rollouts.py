@@ -59,7 +59,7 @@ def brief(episode: Episode, environment: Environment) -> Briefing:
     scenario = episode.scenario
     return Briefing(
         system=scenario.spec.system if scenario.spec.system is not None else f"{SYSTEM}\n\n{ANSWER_FORMAT}",
-        prompt=scenario.prompt.render(episode.case),
+        prompt=environment.asks(scenario.prompt.render(episode.case)),
         tools=environment.tools,
         stated={name: value for name, value in episode.case.items() if name in scenario.stated},
         seed=derive(episode.seed, scenario.name, episode.id, "agent", episode.attempt),
@@ -132,6 +132,7 @@ def record(
         changes=dict(world.changes),
         impossible=scenario.spec.impossible,
         perturbations=tuple(armed.label for armed in scenario.perturbations),
+        bent=environment.bent,
         usage=journal.usage,
         version=VERSION,
     )

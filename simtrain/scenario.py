@@ -38,15 +38,17 @@ class WorldModelUse(Use):
 
 
 class PerturbationUse(Use):
-    """A perturbation and when it fires."""
+    """A perturbation and when it fires. One at which client libraries raise, so that no agent sees it, must be allowed by `protocol`."""
 
     when: When = Field(default_factory=When)
+    protocol: bool = False
 
 
 class PackUse(_Spec):
-    """All perturbations of a pack (a file in perturbations/)."""
+    """All perturbations of a pack (a file in perturbations/), as hard as `severity` says where the pack leaves it open."""
 
     pack: str
+    severity: float | None = Field(default=None, ge=0, le=1)
 
 
 class GraderUse(Use):
@@ -189,7 +191,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Episode:
-    """One episode to be played: a case of a scenario in a variant of its world."""
+    """One episode to be played: a case of a scenario in a variant of its world; `progress` is that of the training, from 0 to 1."""
 
     scenario: Scenario
     id: str
@@ -197,6 +199,7 @@ class Episode:
     variant: Variant
     seed: int
     attempt: int
+    progress: float = 1.0
 
     @property
     def key(self) -> tuple[str, str, int, int]:

@@ -94,8 +94,9 @@ class WorldFacts:
 class Trajectory:
     """The record of one episode; one line of a run folder.
 
-    `reward` is None while ungraded, when a grader failed and when the simulator is to blame. All wall-clock facts are under
-    `timing`: without it the line is the same for the same scenario, seed and version.
+    `perturbations` were armed, `bent` changed the task or the tools before the first turn. `reward` is None while ungraded,
+    when a grader failed and when the simulator is to blame. All wall-clock facts are under `timing`: without it the line is the
+    same for the same scenario, seed and version.
     """
 
     scenario: str
@@ -116,6 +117,7 @@ class Trajectory:
     changes: dict[str, tuple[Change, ...]] = field(default_factory=dict[str, tuple[Change, ...]])
     impossible: bool = False
     perturbations: tuple[str, ...] = ()
+    bent: tuple[str, ...] = ()
     reward: float | None = None
     rewards: tuple[Reward, ...] = ()
     usage: Usage | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from fnmatch import fnmatchcase
 
-from simtrain.perturbation import When
+from simtrain.perturbation import Ramp, When
 from simtrain.request import Request
 from simtrain.seeding import draw
 from simtrain.tool_globs import matches
@@ -19,10 +19,12 @@ class Trigger:
     and wall clock do not enter, so that two agents and two arms of a drill meet the same schedule.
     """
 
-    __slots__ = ("_burst_left", "_fired", "_globs", "_identity", "_matching", "_per_tool", "_seed", "when")
+    __slots__ = ("_burst_left", "_chance", "_fired", "_globs", "_identity", "_matching", "_per_tool", "_seed", "when")
 
-    def __init__(self, when: When, *, seed: int, identity: tuple[str, ...]) -> None:
+    def __init__(self, when: When, *, seed: int, identity: tuple[str, ...], progress: float = 1.0) -> None:
+        """`progress` is that of the training, from 0 to 1, for probabilities that follow it."""
         self.when = when
+        self._chance = when.probability.at(progress) if isinstance(when.probability, Ramp) else when.probability
         self._globs = when.tools if isinstance(when.tools, str) else tuple(when.tools)
         self._seed = seed
         self._identity = identity
@@ -72,7 +74,10 @@ class Trigger:
             return False
         if when.after is not None and not any(fnmatchcase(done, when.after) for done in succeeded):
             return False
-        if when.probability is not None and draw(self._seed, *self._identity, name, index) >= when.probability:
+        if when.until is not None and any(fnmatchcase(done, when.until) for done in succeeded):
+            return False
+        chance = self._chance
+        if chance is not None and draw(self._seed, *self._identity, name, index) >= chance:
             return False
         if when.state is not None and not (world and one_value(world.query(when.state))):
             return False

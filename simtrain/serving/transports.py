@@ -113,6 +113,15 @@ class _Through:
         self._steps.append(step)
         return step.observation
 
+    @property
+    def bent(self) -> tuple[str, ...]:
+        """What bent the task or the tools."""
+        return self._inner.bent
+
+    def asks(self, prompt: str) -> str:
+        """The task as the agent reads it."""
+        return self._inner.asks(prompt)
+
     def begin_turn(self) -> None:
         """A new assistant message begins."""
         self._inner.begin_turn()

@@ -451,3 +451,8 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_a_slow_server_may_finish_what_it_was_asked() -> None:
+    slow = "sleep 3; while read line; do sleep 1; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'; done"
+    assert replies(relay(server=("sh", "-c", slow)), request(1, "ping")).keys() == {1}

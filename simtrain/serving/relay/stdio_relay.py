@@ -7,13 +7,10 @@ import contextlib
 import os
 import signal
 import sys
-import threading
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine
 from itertools import count
 from time import monotonic
-from typing import BinaryIO
 
 from simtrain.errors import InputError, SimulatorFault
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
@@ -21,6 +18,7 @@ from simtrain.serving.relay.bending import Bending
 from simtrain.serving.relay.crossing import Crossing, Outcome
 from simtrain.serving.relay.journal import Journal, Wrapping, era_of
 from simtrain.serving.relay.pieces import Lines
+from simtrain.serving.relay.pipes import CHUNK, read_end, write_end
 from simtrain.types import JsonObject
 
 MAX_LINE = 64 * 1024 * 1024
@@ -29,9 +27,12 @@ MAX_LINE = 64 * 1024 * 1024
 GRACE = 2.0
 """Seconds that the server has to end by itself, first after the end of its input, then after SIGTERM."""
 
+PATIENCE = 30.0
+"""Seconds that the server has for what it was asked before the end of its input."""
+
 POLL = 0.01
 
-CHUNK = 65536
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 async def relay_stdio(command: tuple[str, ...], *, bending: Bending, journal: Journal) -> int:
@@ -39,26 +40,30 @@ async def relay_stdio(command: tuple[str, ...], *, bending: Bending, journal: Jo
 
     Raises InputError when the command cannot be started.
     """
-    try:
-        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, start_new_session=True)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(
-            f"{command[0]} cannot be started: {reason}", remedy="give its whole path, or install it"
-        ) from None
-    pump = _Pump(process, bending, journal)
+    # The signals first: one that came before would leave the server behind.
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, pump.stop)
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stopped.set)
     try:
-        return await pump.run()
+        process = await _start(command)
+        return await _Pump(process, bending, journal, stopped).run()
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in _SIGNALS:
             loop.remove_signal_handler(number)
 
 
+async def _start(command: tuple[str, ...]) -> Process:
+    try:
+        return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, start_new_session=True)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        remedy = "give its whole path, or install it"
+        raise InputError(f"{command[0]} cannot be started: {reason}", remedy=remedy) from None
+
+
 class _Pump:
-    def __init__(self, process: Process, bending: Bending, journal: Journal) -> None:
+    def __init__(self, process: Process, bending: Bending, journal: Journal, stopped: asyncio.Event) -> None:
         assert process.stdin is not None and process.stdout is not None
         self._process = process
         self._to_server, self._from_server = process.stdin, process.stdout
@@ -66,31 +71,32 @@ class _Pump:
         self._journal = journal
         self._era: str | None = None
         self._ids = count(1)
+        self._owed: set[bytes] = set()
+        self._answered = asyncio.Event()
         self._repeats: dict[str, asyncio.Future[JsonObject]] = {}
         self._bent: set[asyncio.Task[Outcome]] = set()
         self._delivering: set[asyncio.Task[None]] = set()
         self._failures: list[BaseException | None] = []
-        self._stopped = asyncio.Event()
+        self._stopped = stopped
         self._to_client: asyncio.StreamWriter
-
-    def stop(self) -> None:
-        """End at once."""
-        self._stopped.set()
 
     async def run(self) -> int:
         """Relay until one side ends; the server's exit code, 0 where we had to end it."""
-        async with _output(sys.stdout.buffer) as self._to_client:
-            up = asyncio.create_task(self._upwards(await _input(sys.stdin.buffer)))
+        async with write_end(sys.stdout.buffer) as self._to_client:
+            up = asyncio.create_task(self._upwards(await read_end(sys.stdin.buffer)))
             down = asyncio.create_task(self._downwards())
             stopped = asyncio.create_task(self._stopped.wait())
             try:
                 await asyncio.wait((up, down, stopped), return_when=asyncio.FIRST_COMPLETED)
-                if self._bent and not down.done():
+                if self._bent:
                     # A perturbation may still have something to ask of the server.
                     bent = asyncio.gather(*self._bent, return_exceptions=True)
-                    await asyncio.wait((bent, stopped), timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait((bent, down, stopped), timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
                 with contextlib.suppress(OSError, RuntimeError):
                     self._to_server.close()
+                owed = asyncio.create_task(self._all_answered())
+                await asyncio.wait((owed, down, stopped), timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+                owed.cancel()
                 code = await self._end()
                 await self._last_words(down, stopped)
                 self._failures += [task.exception() for task in (up, down) if task.done() and not task.cancelled()]
@@ -146,6 +152,7 @@ class _Pump:
                 await self._write(self._to_server, line)
                 continue
             self._era = era_of(frames[0]) or self._era
+            self._expect(frames)
             crossing = self._bending.client_sends(frames[0], None, self._repeat) if len(frames) == 1 else None
             if crossing is not None:
                 await self._depart(crossing, line, seconds)
@@ -162,6 +169,7 @@ class _Pump:
         perturbed: JsonObject | None = None if frame is request else {"by": crossing.by, "frame": frame}
         self._journal.frame("client", request, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
         if frame is None:
+            self._credit([{"id": request["id"]}])
             self._spawn(self._deliver(crossing, None, b"", self._journal.now()))
             return
         await self._write(self._to_server, line if frame is request else encode_frame(frame) + b"\n")
@@ -175,6 +183,7 @@ class _Pump:
                 self._journal.stray("server", line, Wrapping())
                 await self._write(self._to_client, line)
                 continue
+            self._credit(frames)
             frame = frames[0]
             repeated = self._repeats.pop(str(frame.get("id")), None) if self._repeats else None
             if repeated is not None:
@@ -193,6 +202,25 @@ class _Pump:
             await self._write(self._to_client, line)
         for repeat in self._repeats.values():
             repeat.set_exception(SimulatorFault("the server has ended"))
+
+    def _expect(self, frames: list[JsonObject]) -> None:
+        """Note what the server is asked, and what nobody waits for any more."""
+        for frame in frames:
+            if "method" in frame and "id" in frame:
+                self._owed.add(encode_frame({"id": frame["id"]}))
+            elif frame.get("method") == "notifications/cancelled" and isinstance(frame.get("params"), dict):
+                self._owed.discard(encode_frame({"id": frame["params"].get("requestId")}))
+
+    def _credit(self, frames: list[JsonObject]) -> None:
+        for frame in frames:
+            if "method" not in frame:
+                self._owed.discard(encode_frame({"id": frame.get("id")}))
+        self._answered.set()
+
+    async def _all_answered(self) -> None:
+        while self._owed:
+            self._answered.clear()
+            await self._answered.wait()
 
     async def _deliver(self, crossing: Crossing, frame: JsonObject | None, line: bytes, seconds: float) -> None:
         """Write the reply to a call that was bent, or was to be."""
@@ -221,7 +249,7 @@ class _Pump:
         self._delivering.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self._failures.append(task.exception())
-            self.stop()
+            self._stopped.set()
 
     async def _write(self, writer: asyncio.StreamWriter, data: bytes) -> None:
         writer.write(data)
@@ -241,47 +269,3 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[tuple[bytes, boo
             yield piece.data, piece.whole
     for piece in cutter.rest():
         yield piece.data, piece.whole
-
-
-async def _input(file: BinaryIO) -> asyncio.StreamReader:
-    reader = asyncio.StreamReader(limit=CHUNK)
-    loop = asyncio.get_running_loop()
-    try:
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
-    except ValueError:
-        # A file, which event loops cannot wait for: a thread reads it into a pipe.
-        source, sink = os.pipe()
-        threading.Thread(target=_copy, args=(file, os.fdopen(sink, "wb", buffering=0)), daemon=True).start()
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", buffering=0))
-    return reader
-
-
-@asynccontextmanager
-async def _output(file: BinaryIO) -> AsyncGenerator[asyncio.StreamWriter]:
-    loop = asyncio.get_running_loop()
-    copying: threading.Thread | None = None
-    try:
-        transport, protocol = await loop.connect_write_pipe(_protocol, file)
-    except ValueError:
-        source, sink = os.pipe()
-        copying = threading.Thread(target=_copy, args=(os.fdopen(source, "rb", buffering=0), file), daemon=True)
-        copying.start()
-        transport, protocol = await loop.connect_write_pipe(_protocol, os.fdopen(sink, "wb", buffering=0))
-    # Nothing is left in a buffer of ours when a write is over: the process may end right after.
-    transport.set_write_buffer_limits(0)
-    try:
-        yield asyncio.StreamWriter(transport, protocol, None, loop)
-    finally:
-        transport.close()
-        if copying is not None:
-            await asyncio.to_thread(copying.join)
-
-
-def _protocol() -> asyncio.StreamReaderProtocol:
-    return asyncio.StreamReaderProtocol(asyncio.StreamReader())
-
-
-def _copy(source: BinaryIO, sink: BinaryIO) -> None:
-    with contextlib.suppress(OSError), sink:
-        while chunk := source.read(CHUNK):
-            sink.write(chunk)

@@ -9,7 +9,7 @@ from simtrain.handlers.fetch.html_tree import BLOCKS, Element
 
 _BULLETS = "*+-"
 _SPACES = re.compile(r"[\t ]+")
-_LINES = re.compile(r"[ \t]*\r?\n[ \t\r\n]*")
+_LINES = re.compile(r" ?\r?\n[ \r\n]*")
 _HEADING = re.compile(r"h([1-6])")
 _MARKS = {"b": "**", "strong": "**", "em": "*", "i": "*", "del": "~~", "s": "~~"}
 _CODE = frozenset({"code", "kbd", "samp"})
@@ -35,21 +35,21 @@ def _inside(element: Element, *, code: bool = False) -> str:
 
 def _joined(parts: list[str]) -> str:
     """The parts with as many line ends between two as the one that wants more of them."""
-    whole = ""
-    for part in parts:
-        if not part:
-            continue
-        ends = len(whole) - len(whole.rstrip("\n"))
+    kept: list[str] = []
+    for part in filter(None, parts):
+        before = kept[-1] if kept else ""
+        ends = len(before) - len(before.rstrip("\n"))
         begins = len(part) - len(part.lstrip("\n"))
-        if whole and ends and begins:
-            whole = whole.rstrip("\n") + "\n" * min(max(ends, begins), 2) + part.lstrip("\n")
+        if ends and begins:
+            kept[-1] = before.rstrip("\n")
+            kept.append("\n" * min(max(ends, begins), 2) + part.lstrip("\n"))
         else:
-            whole += part
-    return whole
+            kept.append(part)
+    return "".join(kept)
 
 
 def _collapsed(text: str) -> str:
-    return _SPACES.sub(" ", _LINES.sub("\n", text)).replace("\n", " ")
+    return _LINES.sub(" ", _SPACES.sub(" ", text))
 
 
 def _escaped(text: str) -> str:

@@ -73,9 +73,7 @@ def repository(context: HandlerContext) -> JsonObject:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in ("with", *first["loc"]))
-        raise InputError(
-            f"{place}: {first['msg']}", remedy="see the file in which git repositories are written"
-        ) from None
+        raise InputError(f"{place}: {first['msg']}", remedy="see Git repositories in docs/worlds.md") from None
     try:
         _Author(context, source).write()
     except ToolError as error:

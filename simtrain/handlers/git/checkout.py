@@ -12,6 +12,7 @@ from simtrain.handlers.git.repository import Repository
 from simtrain.handlers.git.revisions import Object, branch_of, earlier_checkout
 from simtrain.handlers.git.states import head_tree, worktree_entries
 
+_STEPS = frozenset(str(steps) for steps in range(1, 1000))
 _UNSAVED = "Your local changes to the following files would be overwritten by checkout:"
 _SAVE = "Please commit your changes or stash them before you switch branches."
 _UNTRACKED = "The following untracked working tree files would be {} by checkout:"
@@ -66,7 +67,7 @@ def switch(repository: Repository, name: str, found: Object, *, at: str) -> None
 
 def _name(repository: Repository, name: str) -> str:
     """The name, or what `@{-N}` says was checked out before."""
-    if name.startswith("@{-") and name.endswith("}") and name[3:-1].isdigit():
+    if name.startswith("@{-") and name.endswith("}") and name[3:-1] in _STEPS:
         return earlier_checkout(repository, int(name[3:-1])) or name
     return name
 

@@ -12,7 +12,8 @@ from simtrain.handlers.git.objects import FOLDER, Kind
 from simtrain.handlers.git.repository import HEADS, Repository
 
 _HEX = re.compile(r"[0-9A-Fa-f]{4,40}")
-_NUMBER = re.compile(r"\d*")
+_NUMBER = re.compile(r"[0-9]*")
+_PLACE = re.compile(r"[0-9]{1,9}")
 _OUTPUTS = frozenset({"commit", "tree", "blob", "tag"})
 _MOVED = re.compile(r"checkout: moving from (.*) to .*")
 
@@ -174,7 +175,8 @@ class _Reading:
         following = self._text[self._at : self._at + 1]
         if following not in ("", "^", "~", ":", "@"):
             raise ToolError(f"Invalid token: {following!r}")
-        count = int(number) if number else 1
+        # More steps than that lead to no commit either.
+        count = int(number[:9]) if number else 1
         commit = self._commit(found)
         short = Unresolved(
             f"Invalid revision spec '{self._text}' - not enough parent commits to reach '{token}{number}'"
@@ -202,14 +204,14 @@ class _Reading:
             if upstream is None:
                 raise Unresolved(f"{name}@{{upstream}}")
             return self._named(upstream)
-        if inside.startswith("-") and inside[1:].isdigit():
+        if inside.startswith("-") and _PLACE.fullmatch(inside[1:]):
             if name:
                 raise ToolError("Previous checkout selectors do not take an explicit ref")
             earlier = earlier_checkout(self._repository, int(inside[1:]))
             if earlier is None:
                 raise Unresolved(self._text)
             return self._named(earlier)
-        if not inside.isdigit():
+        if not _PLACE.fullmatch(inside):
             raise NotPossible(self._text)
         entries = self._repository.log(full_name(self._repository, name) or "HEAD" if name else "HEAD")
         if int(inside) == 0 and not entries:

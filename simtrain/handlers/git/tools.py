@@ -99,7 +99,7 @@ def log(context: HandlerContext) -> str:
         until=seconds_at(until, context.now) if until else None,
     )
     most = context.arguments["max_count"]
-    return "Commit history:\n" + "\n".join(_logged(repository, islice(found, most if most >= 0 else None)))
+    return "Commit history:\n" + "\n".join(_logged(repository, islice(found, min(most, _MOST) if most >= 0 else None)))
 
 
 def _logged(repository: Repository, found: Iterator[str]) -> Iterator[str]:
@@ -224,6 +224,7 @@ def _opened(context: HandlerContext) -> Repository:
 
 
 _NEWLINE = "\n"
+_MOST = 1_000_000_000
 _FLAGS: dict[str, list[str]] = {"local": [], "remote": ["-r"], "all": ["-a"]}
 _AMBIGUOUS = (
     "fatal: ambiguous argument '{}': both revision and filename\n"

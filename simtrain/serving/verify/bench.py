@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
+from collections import deque
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -22,6 +24,10 @@ from simtrain.world import World
 STEADY = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
 UNANSWERED = -32000
 MOST_LOST = 5
+MOST_MARGIN = 0.4
+"""The longest time before the end of a second, in seconds, in which no call is made."""
+AFTER = 0.012
+"""How long into a new second no call is made: the clock by which disks date files lags by up to a hundredth of a second."""
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -74,6 +80,7 @@ class LiveBench:
         self._client: Client | None = None
         self._stack = AsyncExitStack()
         self._losses = losses
+        self._lately: deque[float] = deque(maxlen=20)
 
     async def fresh(self, sequence: int) -> None:
         """Empty the root, write the initial state, and start the server where it does not run or must not run on.
@@ -96,9 +103,10 @@ class LiveBench:
 
     async def call(self, tool: str, arguments: JsonObject) -> Answered:
         """One tools/call. After a server was lost, the rest of its sequence is lost with it."""
-        begun = time()
         if self._client is None:
-            return Answered(self._unanswered(), begun, begun)
+            return Answered(self._unanswered(), time(), time())
+        await self._within_a_second()
+        begun = time()
         try:
             exchange = await self._client.request(
                 "tools/call", {"name": tool, "arguments": arguments}, timeout=self._timeout
@@ -107,7 +115,18 @@ class LiveBench:
             await self.close()
             self._losses.append(str(fault))
             return Answered(self._unanswered(), begun, time())
-        return Answered(exchange.response, begun, time())
+        ended = time()
+        self._lately.append(ended - begun)
+        return Answered(exchange.response, begun, ended)
+
+    async def _within_a_second(self) -> None:
+        """Wait where the second would probably change during the call: nobody could say which of the two the server has seen."""
+        margin = min(MOST_MARGIN, 2 * max(self._lately, default=0.0))
+        passed = time() % 1
+        if passed > 1 - margin:
+            await asyncio.sleep(1 - passed + AFTER)
+        elif passed < AFTER:
+            await asyncio.sleep(AFTER - passed)
 
     async def close(self) -> None:
         """End the server and its processes."""

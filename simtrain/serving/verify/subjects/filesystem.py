@@ -18,7 +18,9 @@ from simtrain.serving.verify.subjects.filesystem_calls import ROOT, FilesystemCa
 from simtrain.types import JsonObject, JsonValue
 from simtrain.world import World
 
-NODES = "select path, kind, content, encoding, target, mode, modified from nodes where path <> '/' order by path"
+NODES = (
+    "select path, kind, content, encoding, target, mode, modified, accessed from nodes where path <> '/' order by path"
+)
 LATE = 0.4
 """When this part of a second is over, it is too late to begin in it: all initial files are created in one and the same second."""
 
@@ -39,7 +41,6 @@ class Filesystem(FilesystemCalls, Subject):
         # No system call sets when a file was created.
         "created": re.compile(r"(?<=created: )[A-Z][^\n]+"),
     }
-    settled = ("get_file_info",)
 
     def placeholders(self, root: Path) -> Mapping[str, str]:
         """The folder that the server is allowed to use."""
@@ -78,8 +79,8 @@ class Filesystem(FilesystemCalls, Subject):
                 continue
             path = root / node["path"][1:]
             path.chmod(node["mode"])
-            modified = instant(node["modified"])
-            os.utime(path, (modified, modified))
+            # Disks note an access only where it is later than the last change and a day old: these are never touched again.
+            os.utime(path, (instant(node["accessed"]), instant(node["modified"])))
         _sleep_to_next_second()
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
@@ -131,13 +132,6 @@ class Filesystem(FilesystemCalls, Subject):
                 moved = destination + path[len(source) :]
                 past.drop(kind, value)
                 past.note(kind, [moved, value[1]] if kind == "content" else moved)
-
-    def settle(self, tool: str, result: JsonObject) -> JsonObject:
-        """Without the time of the last access, which follows how the disk of the host is mounted."""
-        if tool != "get_file_info" or result.get("isError"):
-            return result
-        text = re.sub(r"\naccessed: .*", "", result["content"][0]["text"])
-        return {**result, "content": [{"type": "text", "text": text}], "structuredContent": {"content": text}}
 
 
 def _sleep_to_next_second() -> None:

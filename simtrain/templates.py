@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -76,7 +77,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(undefined=StrictUndefined, keep_trailing_newline=False, cache_size=0)
         kept: dict[str, Any] = {name: self.filters[name] for name in _FILTERS}
         # Jinja's own tojson escapes for HTML.
-        self.filters = {**kept, "counted": _counted, "money": _money, "tojson": encode}
+        self.filters = {**kept, "counted": _counted, "money": _money, "tojson": _tojson}
         self.globals.clear()
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
@@ -113,6 +114,16 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 def _money(amount: float) -> str:
     return f"{amount:.2f}"
+
+
+def _tojson(value: JsonValue, *, indent: int | None = None, spaced: bool = False, ascii: bool = False) -> str:
+    """JSON text: compact, with a space after colons and commas, or with an indentation; `ascii` escapes all other letters."""
+    if indent is None and not spaced and not ascii:
+        return encode(value)
+    gaps = (", ", ": ") if spaced else (",", ":")
+    if indent is not None:
+        indent, gaps = max(0, min(indent, 8)), (",", ": ")
+    return json.dumps(value, ensure_ascii=ascii, indent=indent, separators=gaps)
 
 
 _SANDBOX = _Sandbox()

@@ -23,6 +23,7 @@ _CONVERTERS: dict[str, Callable[[JsonValue], JsonValue]] = {
     "json": lambda cell: None if cell is None else orjson.loads(cell),
     "bool": lambda cell: None if cell is None else bool(cell),
 }
+_OPTIONAL = ":optional"
 _SHAPES = frozenset({"one", "rows", "value", "missing"})
 
 
@@ -44,7 +45,7 @@ def check_parameters(sql: str, known: set[str]) -> None:
 class Query:
     """One SELECT and the shape of its result: `one` object, a list of `rows`, or one scalar `value`; `page` rows at a time."""
 
-    __slots__ = ("_converters", "missing", "page", "shape", "sql")
+    __slots__ = ("_converters", "_optional", "missing", "page", "shape", "sql")
 
     def __init__(self, sql: str, *, shape: str = "rows", missing: str | None = None, page: int | None = None) -> None:
         self.shape = shape
@@ -53,6 +54,7 @@ class Query:
         stripped = sql.strip().rstrip(";")
         self.sql = f"{stripped}\nlimit :_limit offset :_offset" if page else stripped
         self._converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]] = []
+        self._optional: frozenset[str] = frozenset()
 
     @property
     def columns(self) -> list[str]:
@@ -62,7 +64,11 @@ class Query:
     def learn(self, database: Database, values: Mapping[str, JsonValue]) -> None:
         """Find out the columns without running the query. Raises InputError when two have the same name."""
         cursor = database.run(f"select * from ({self.sql}) limit 0", values)
-        self._converters = [_split_alias(column[0]) for column in cursor.description]
+        aliases = [column[0] for column in cursor.description]
+        self._converters = [_split_alias(alias.removesuffix(_OPTIONAL)) for alias in aliases]
+        self._optional = frozenset(
+            name for alias, name in zip(aliases, self.columns, strict=True) if alias.endswith(_OPTIONAL)
+        )
         for index, name in enumerate(self.columns):
             # SQLite itself renames the second of two columns of a subquery: `id` and `id:1`.
             first, _, copy = name.rpartition(":")
@@ -74,12 +80,23 @@ class Query:
         cursor = database.run(self.sql, values)
         converters = self._converters
         if self.shape == "rows":
-            return [_object(converters, row) for row in cursor]
+            return [self._shown(_object(converters, row)) for row in cursor]
         row = cursor.fetchone()
         cursor.close()
         if self.shape == "value":
             return None if row is None else _convert(converters[0][1], row[0])
-        return None if row is None else _object(converters, row)
+        return None if row is None else self._shown(_object(converters, row))
+
+    def _shown(self, found: JsonObject) -> JsonObject:
+        """An object without the optional keys that are null."""
+        if not self._optional:
+            return found
+        return {name: value for name, value in found.items() if value is not None or name not in self._optional}
+
+    @property
+    def required(self) -> list[str]:
+        """The columns that every object has."""
+        return [name for name in self.columns if name not in self._optional]
 
 
 def _split_alias(alias: str) -> tuple[str, Callable[[JsonValue], JsonValue] | None]:
@@ -167,7 +184,7 @@ def _query(source: JsonValue, page: int | None) -> tuple[str, Query]:
 
 
 def _object_schema(query: Query) -> JsonObject:
-    return {"type": "object", "properties": {name: {} for name in query.columns}, "required": query.columns}
+    return {"type": "object", "properties": {name: {} for name in query.columns}, "required": query.required}
 
 
 def write_cursor(offset: int) -> str:

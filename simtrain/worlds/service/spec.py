@@ -93,6 +93,9 @@ class Refusal(_Spec):
     holds: str | None = Field(default=None, alias="if")
     unless: str | None = None
     error: str
+    error_as: Literal["error", "result"] | int = Field(
+        default="error", description="The refusal is an error reply, a plain reply, or a JSON-RPC error of this code."
+    )
     label: str | None = Field(default=None, alias="as")
 
     @model_validator(mode="after")
@@ -150,6 +153,10 @@ class ErrorTexts(ConstraintTexts):
         description="An unknown tool is an error reply, a plain reply, or a JSON-RPC error of this code.",
     )
     bad_arguments: Annotated[str, _text_with("tool", "detail")] = "Invalid arguments for tool {tool}: {detail}"
+    bad_arguments_as: Literal["error", "result"] | int = Field(
+        default="error",
+        description="Bad arguments are answered like unknown tools: so, or as a JSON-RPC error of this code.",
+    )
     arguments: str = Field(default="plain", description="The style in which bad arguments are found and worded.")
 
 
@@ -177,6 +184,7 @@ class ToolSource(_Spec):
     read: str | dict[str, JsonValue] | None = None
     page: int | None = Field(default=None, ge=1, le=1000)
     text: str | None = None
+    structured: bool = Field(default=True, description="Whether the reply has structured content beside its text.")
     handler: str | None = None
     unbound: bool = Field(default=False, description="Nothing answers the tool here: it says that it is not supported.")
     writes: bool | None = None
@@ -232,9 +240,17 @@ class ServiceSpec(_Spec):
         default=None, description="A captured manifest, beside this file, to be served verbatim."
     )
     errors: ErrorTexts = ErrorTexts()
+    server_errors: dict[str, ErrorTexts] = Field(
+        default_factory=dict[str, ErrorTexts],
+        description="What single servers say instead; `{tool}` is then the name without the server.",
+    )
     tools: list[ToolSource] = Field(min_length=1)
     resources: list[ResourceSource] = Field(default_factory=list[ResourceSource])
     prompts: list[PromptSource] = Field(default_factory=list[PromptSource])
+
+    def errors_of(self, tool: str) -> ErrorTexts:
+        """What the server of a tool says."""
+        return self.server_errors.get(tool.partition(".")[0], self.errors)
 
     @classmethod
     def load(cls, document: Document) -> ServiceSource:

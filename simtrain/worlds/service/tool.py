@@ -15,6 +15,7 @@ from simtrain.errors import InputError, SimulatorFault, nearest
 from simtrain.handler import Handler, ToolError
 from simtrain.handler import Reply as HandlerReply
 from simtrain.registry import resolve
+from simtrain.seeding import derive
 from simtrain.templates import Text, TooMuch
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
 from simtrain.worlds.service.database import SEQUENCE, Database, Mode, is_interruption
@@ -27,17 +28,19 @@ UNSUPPORTED = "{tool} is not supported by this simulated server."
 """What a tool says that nothing answers."""
 
 _SEQ = re.compile(r"\{seq(?::0(\d{1,2}))?\}")
+_HEX = re.compile(r"\{hex:(\d{1,2})\}")
 _CONSTRAINT = re.compile(r"(UNIQUE|CHECK|NOT NULL|FOREIGN KEY) constraint failed(?:: (.*))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DONE: JsonObject = {"ok": True}
 
 
 class Refused(ToolError):
-    """A precondition did not hold; `rule` names it."""
+    """A precondition did not hold; `rule` names it, and `shown_as` is the channel: error, result, or the code of a JSON-RPC error."""
 
-    def __init__(self, text: str, rule: str) -> None:
+    def __init__(self, text: str, rule: str, shown_as: str | int) -> None:
         super().__init__(text)
         self.rule = rule
+        self.shown_as = shown_as
 
 
 class Tool:
@@ -92,6 +95,7 @@ class Tool:
                 item.holds or item.unless or "",
                 item.holds is not None,
                 _text(item.error, f"refuse[{index}].error"),
+                item.error_as,
             )
             for index, item in enumerate(source.refuse)
         ]
@@ -111,7 +115,7 @@ class Tool:
         for name, sql in self._lets:
             prepare_sql(database, sql, known, Mode.READ, f"let.{name}")
             known.add(name)
-        for index, (_, sql, _, text) in enumerate(self._refusals):
+        for index, (_, sql, _, text, _) in enumerate(self._refusals):
             prepare_sql(database, sql, known, Mode.READ, f"refuse[{index}]")
             _check_names(text, known, f"refuse[{index}].error")
         known |= {name for name, _ in self._ids}
@@ -127,10 +131,12 @@ class Tool:
                 with _at(f"read.{name}"):
                     query.learn(database, {**nothing, "_limit": 0, "_offset": 0})
         if self._text is not None and self._reply is not None and self._reply.whole is None:
-            _check_names(self._text, known | set(self._reply.parts) | {"next_cursor"}, "text")
+            _check_names(self._text, known | set(self._reply.parts) | {"next_cursor", "reply"}, "text")
 
     def output_schema(self) -> JsonObject | None:
-        """The JSON Schema of the structured reply; None for a handler, and for an unbound tool, that states none."""
+        """The JSON Schema of the structured reply; None where there is none, or nobody knows it."""
+        if not self.source.structured:
+            return None
         if self.source.output is not None:
             return self.source.output
         if self._reply is not None:
@@ -156,10 +162,10 @@ class Tool:
         for name, sql in self._lets:
             row = database.run(sql, values).fetchone()
             values[name] = None if row is None else row[0]
-        for rule, sql, refuse_when, text in self._refusals:
+        for rule, sql, refuse_when, text, shown_as in self._refusals:
             row = database.run(sql, values).fetchone()
             if (row is not None and bool(row[0])) is refuse_when:
-                raise Refused(text.render({**values, **arguments}), rule)
+                raise Refused(text.render({**values, **arguments}), rule, shown_as)
         return values
 
     def write(self, database: Database, values: dict[str, JsonValue], *, statements: int | None = None) -> None:
@@ -181,15 +187,16 @@ class Tool:
         else:
             structured = self._reply.fetch(database, values) if self._reply else _DONE
         if self._text is None:
-            return Observation(encode(structured), json=True, provenance=EMBEDDED)
-        return Observation(self._text.render({**values, **arguments, **structured}), structured, provenance=EMBEDDED)
+            return Observation(encode(structured), json=self.source.structured, provenance=EMBEDDED)
+        text = self._text.render({"reply": structured, **values, **arguments, **structured})
+        return Observation(text, structured if self.source.structured else None, provenance=EMBEDDED)
 
     def guarded(self, work: Callable[[], Observation]) -> Observation:
         """`work`, with every error that an agent can cause turned into an error reply. Raises SimulatorFault for the others."""
         try:
             return work()
         except Refused as error:
-            return Observation(str(error), is_error=True, provenance=Provenance("embedded", rule=error.rule))
+            return _refusal(error)
         except ToolError as error:
             return _error(str(error))
         except sqlite3.IntegrityError as error:
@@ -236,15 +243,31 @@ def _observed(said: HandlerReply) -> Observation:
     return Observation(said.text, said.structured, said.is_error, provenance=EMBEDDED, wire=wire)
 
 
+def _refusal(refused: Refused) -> Observation:
+    text, shown_as = str(refused), refused.shown_as
+    wire: JsonObject | None = {"error": {"code": shown_as, "message": text}} if isinstance(shown_as, int) else None
+    provenance = Provenance("embedded", rule=refused.rule)
+    return Observation(text, is_error=shown_as != "result", provenance=provenance, wire=wire)
+
+
 def _error(text: str) -> Observation:
     return Observation(text, is_error=True, provenance=EMBEDDED)
 
 
 def new_id(database: Database, pattern: str) -> str:
-    """The next id of a pattern such as `RF{seq:05}`; the counter lives in the database and is undone with the call."""
+    """The next id of a pattern such as `RF{seq:05}` or `{hex:8}`; the counter lives in the database and is undone with the call."""
     sql = f"insert into {SEQUENCE} values (:format, 1) on conflict do update set value = value + 1 returning value"
     row = database.run(sql, {"format": pattern}, mode=Mode.OWN).fetchall()
-    return _SEQ.sub(lambda found: str(row[0][0]).zfill(int(found[1] or 0)), pattern)
+    number = cast(int, row[0][0])
+    text = _SEQ.sub(lambda found: str(number).zfill(int(found[1] or 0)), pattern)
+    return _HEX.sub(lambda found: _digits(pattern, number, found), text)
+
+
+def _digits(pattern: str, number: int, field: re.Match[str]) -> str:
+    """Hexadecimal digits for one field of an id: they look random, and are the same for the same id everywhere."""
+    count = int(field[1])
+    parts = (f"{derive(number, pattern, field.start(), part):016x}" for part in range(count // 16 + 1))
+    return "".join(parts)[:count]
 
 
 @contextmanager

@@ -79,7 +79,7 @@ class Filesystem(FilesystemCalls, Subject):
                 continue
             path = root / node["path"][1:]
             path.chmod(node["mode"])
-            # Disks note an access only where it is later than the last change and a day old: these are never touched again.
+            # A disk notes a new access only where the last one is older than a day or than the last change: here it never is.
             os.utime(path, (instant(node["accessed"]), instant(node["modified"])))
         _sleep_to_next_second()
 

@@ -27,7 +27,7 @@ that ship, {root} and the like stand for a fresh folder in its command.
 \b
 Examples:
   simtrain verify memory --against mcp-server-memory
-  simtrain verify filesystem --against "mcp-server-filesystem {root}" --calls 500
+  simtrain verify filesystem --against "mcp-server-filesystem {root}"
   simtrain verify mine.yaml --against http://127.0.0.1:8000/mcp --out r.html
   simtrain verify notes.yaml --against "python notes.py" --pair "note-\\d+"
 """

@@ -182,9 +182,9 @@ class Proxy:
 
     def _checked(self, action: Action) -> JsonObject | Observation:
         """The arguments as the tool sees them, or the error reply to a call that no tool can carry out."""
-        errors = self.world.errors
+        errors, name = self.world.errors_of(action.tool), self.world.spoken_name(action.tool)
         if action.tool not in self._toolbox.by_name:
-            return self._unknown(action.tool)
+            return _refusal(errors.unknown_tool.format(tool=name), errors.unknown_tool_as)
         if action.malformed is not None:
             detail = "the arguments are not a JSON object"
         else:
@@ -192,16 +192,7 @@ class Proxy:
             if checked.problem is None:
                 return checked.arguments
             detail = checked.problem
-        text = errors.bad_arguments.format(tool=action.tool, detail=detail)
-        return Observation(text, is_error=True, provenance=PROXY)
-
-    def _unknown(self, tool: str) -> Observation:
-        errors = self.world.errors
-        text = errors.unknown_tool.format(tool=tool)
-        if isinstance(errors.unknown_tool_as, int):
-            wire: JsonObject = {"error": {"code": errors.unknown_tool_as, "message": text}}
-            return Observation(text, is_error=True, provenance=PROXY, wire=wire)
-        return Observation(text, is_error=errors.unknown_tool_as == "error", provenance=PROXY)
+        return _refusal(errors.bad_arguments.format(tool=name, detail=detail), errors.bad_arguments_as)
 
     async def _answer(self, request: Request) -> Observation:
         owner = self._owners.get(request.tool.name)
@@ -269,6 +260,14 @@ class Proxy:
             return None
         with self.state.savepoint():
             return self.state.answer(request)
+
+
+def _refusal(text: str, way: str | int) -> Observation:
+    """What a call that no tool carries out is told: an error reply, a plain one, or a JSON-RPC error of this code."""
+    if isinstance(way, int):
+        wire: JsonObject = {"error": {"code": way, "message": text}}
+        return Observation(text, is_error=True, provenance=PROXY, wire=wire)
+    return Observation(text, is_error=way == "error", provenance=PROXY)
 
 
 def recordable(action: Action) -> Action:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from simtrain.argument_style import Checked
+from collections.abc import Callable
+
+from simtrain.argument_style import Check, Checked
 from simtrain.registry import resolve
 from simtrain.types import JsonObject, ToolSpec
+
+
+def _plain(tool: str) -> str:
+    return "plain"
 
 
 class Toolbox:
@@ -12,13 +18,14 @@ class Toolbox:
 
     __slots__ = ("_checks", "by_name", "style", "tools")
 
-    def __init__(self, tools: tuple[ToolSpec, ...], *, style: str = "plain") -> None:
-        """`style` names an argument style. Raises InputError when there is none, ValueError for a schema that is none."""
+    def __init__(self, tools: tuple[ToolSpec, ...], *, style: Callable[[str], str] = _plain) -> None:
+        """`style` names the argument style of a tool. Raises InputError when there is none, ValueError for a schema that is none."""
         self.tools = tools
         self.style = style
         self.by_name = {tool.name: tool for tool in tools}
-        compile_check = resolve("argument_styles", style)
-        self._checks = {tool.name: compile_check(tool.name, tool.input_schema) for tool in tools}
+        self._checks: dict[str, Check] = {
+            tool.name: resolve("argument_styles", style(tool.name))(tool.name, tool.input_schema) for tool in tools
+        }
 
     def check(self, tool: str, arguments: JsonObject) -> Checked:
         """The arguments as the tool sees them, or what is wrong with them."""

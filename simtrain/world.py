@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from simtrain.clock import Clock
@@ -27,14 +28,16 @@ class Variant:
 class ErrorStyle:
     """How a world's servers word the errors that come before any tool runs; `{tool}` and `{detail}` are filled in.
 
-    `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded. An unknown tool
-    is answered as `unknown_tool_as` says: `error` reply, plain `result`, or a JSON-RPC error of that code.
+    `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded. Unknown tools and
+    bad arguments are answered as `unknown_tool_as` and `bad_arguments_as` say: `error` reply, plain `result`, or a JSON-RPC error of
+    that code.
     """
 
     unknown_tool: str = "Unknown tool: {tool}"
     bad_arguments: str = "Invalid arguments for tool {tool}: {detail}"
     arguments: str = "plain"
     unknown_tool_as: str | int = "error"
+    bad_arguments_as: str | int = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +111,23 @@ class World(ABC):
     digest: str
     tools: tuple[ToolSpec, ...]
     errors: ErrorStyle
+    server_errors: Mapping[str, ErrorStyle] = MappingProxyType({})
+    """Server -> its own style, where it is not the world's."""
     descriptors: Mapping[str, JsonObject]
     """Tool name -> what its MCP descriptor says beyond the ToolSpec: title, annotations, icons, _meta."""
     manifest: Path | None
     """The manifest whose surface is served verbatim, where the world names one."""
     resources: tuple[Offer, ...] = ()
     prompts: tuple[Offer, ...] = ()
+
+    def errors_of(self, tool: str) -> ErrorStyle:
+        """The error style of the server that a tool's name belongs to, whether there is such a tool or not."""
+        return self.server_errors.get(tool.partition(".")[0], self.errors)
+
+    def spoken_name(self, tool: str) -> str:
+        """A tool's name in errors: where a server has a style of its own, the name by which it knows the tool."""
+        server, _, plain = tool.partition(".")
+        return self.descriptors.get(tool, {}).get("name", plain) if server in self.server_errors else tool
 
     @abstractmethod
     def open(self, changes: Changes | None = None) -> WorldState:

@@ -55,7 +55,8 @@ def _offer(scenario: Scenario, variant: Variant) -> tuple[Toolbox, Mapping[str, 
         )
         for tool in tools
     }
-    return Toolbox(tools, style=world.errors.arguments), routes, resolve("domains", scenario.spec.domain)()
+    toolbox = Toolbox(tools, style=lambda tool: world.errors_of(tool).arguments)
+    return toolbox, routes, resolve("domains", scenario.spec.domain)()
 
 
 def variants_of(scenario: Scenario) -> Iterator[Variant]:

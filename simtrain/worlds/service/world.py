@@ -10,6 +10,7 @@ from typing import cast
 
 from simtrain.argument_style import ArgumentStyle
 from simtrain.clock import Clock, instant, seconds, stamp
+from simtrain.documents import Document, Place
 from simtrain.errors import InputError, nearest
 from simtrain.registry import resolve
 from simtrain.request import Request
@@ -19,7 +20,7 @@ from simtrain.world import ErrorStyle, Variant, World, WorldState
 from simtrain.worlds.service.database import Database, Mode, explain
 from simtrain.worlds.service.filling import CHANGES, columns_of, fill, tables_of
 from simtrain.worlds.service.offers import Prompt, Resource
-from simtrain.worlds.service.spec import ServiceSource
+from simtrain.worlds.service.spec import ErrorTexts, ServiceSource
 from simtrain.worlds.service.tool import Tool
 
 SHOWN_ROWS = 12
@@ -38,12 +39,12 @@ class ServiceWorld(World):
         self.seed = spec.seed if variant.seed is None else variant.seed
         self.start = instant(spec.clock.start)
         self.per_step = seconds(spec.clock.per_step)
-        try:
-            style = cast(ArgumentStyle, resolve("argument_styles", spec.errors.arguments))
-        except InputError as error:
-            raise document.relocate(error, ("errors", "arguments")) from None
-        texts = spec.errors
-        self.errors = ErrorStyle(texts.unknown_tool, texts.bad_arguments, texts.arguments, texts.unknown_tool_as)
+        self.errors = _error_style(spec.errors, document, ("errors",))
+        self.server_errors = {
+            server: _error_style(texts, document, ("server_errors", server))
+            for server, texts in spec.server_errors.items()
+        }
+        self.descriptors = {tool.name: tool.descriptor for tool in spec.tools if tool.descriptor}
         self.description = spec.description
         self.scans_backwards = False
         self.base = fill(spec, document, seed=self.seed, counts=dict(variant.rows))
@@ -55,8 +56,8 @@ class ServiceWorld(World):
                 input_schema = source.input_schema(tool_source)
                 check_schema(input_schema, place="input")
                 check_schema(tool_source.output or {}, place="output")
-                _check_style(style, tool_source.name, input_schema)
-                tool = Tool(tool_source, input_schema=input_schema, errors=spec.errors)
+                _check_style(self.errors_of(tool_source.name).arguments, tool_source.name, input_schema)
+                tool = Tool(tool_source, input_schema=input_schema, errors=spec.errors_of(tool_source.name))
                 tool.check(self.base)
             self.compiled[tool.name] = tool
             found = tool.spec
@@ -64,7 +65,6 @@ class ServiceWorld(World):
                 ToolSpec(found.name, found.description, found.input_schema, tool.output_schema(), found.writes)
             )
         self.tools = tuple(specs)
-        self.descriptors = {tool.name: tool.descriptor for tool in spec.tools if tool.descriptor}
         self.manifest = document.path.parent / spec.manifest if spec.manifest else None
         self.compiled_resources: list[Resource] = []
         for index, item in enumerate(spec.resources):
@@ -120,9 +120,19 @@ class ServiceWorld(World):
         return _describe(self, self.base)
 
 
-def _check_style(style: ArgumentStyle, tool: str, schema: JsonObject) -> None:
+def _error_style(texts: ErrorTexts, document: Document, place: Place) -> ErrorStyle:
     try:
-        style(tool, schema)
+        resolve("argument_styles", texts.arguments)
+    except InputError as error:
+        raise document.relocate(error, (*place, "arguments")) from None
+    return ErrorStyle(
+        texts.unknown_tool, texts.bad_arguments, texts.arguments, texts.unknown_tool_as, texts.bad_arguments_as
+    )
+
+
+def _check_style(style: str, tool: str, schema: JsonObject) -> None:
+    try:
+        cast(ArgumentStyle, resolve("argument_styles", style))(tool, schema)
     except ValueError as error:
         raise InputError(str(error), place="input") from None
 

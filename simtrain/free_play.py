@@ -11,10 +11,11 @@ from simtrain.assembly import assemble, load_world
 from simtrain.catalog import find
 from simtrain.documents import Document
 from simtrain.errors import InputError
-from simtrain.manifest import Manifest, ServerManifest, read_manifest
+from simtrain.manifest import Manifest, ServerManifest
 from simtrain.registry import resolve
 from simtrain.scenario import Rubric, Scenario, ScenarioSpec
 from simtrain.schemas import validator
+from simtrain.served_servers import read_servers
 from simtrain.types import JsonObject
 from simtrain.world import WorldSource
 
@@ -30,16 +31,15 @@ def free_world(name: str, *, world_models: Sequence[JsonObject] = (), packs: Seq
     return _free(load_world(path), path, world_models=world_models, packs=packs)
 
 
-def free_manifest(path: Path, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> Scenario:
-    """The servers of a captured manifest: what was captured of them is replayed, the rest goes down the chain.
+def free_servers(path: Path, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> Scenario:
+    """The servers of a manifest or a recording: what was said is replayed, the rest goes down the chain.
 
-    `world_models` come after the recording; the tools that nobody answers say that they are not supported. Raises InputError.
+    A recording is replayed in its order: a read after a write is not answered by what was read before. `world_models` come after
+    it; the tools that nobody answers say that they are not supported. Raises InputError.
     """
-    source = manifest_world(read_manifest(path), path)
-    recorded: JsonObject = {
-        "use": "replay",
-        "with": {"recording": str(path.resolve()), "match": "normalised", "miss": "next"},
-    }
+    source = manifest_world(read_servers(path), path)
+    match = "normalised" if path.suffix == ".json" else "sequence"
+    recorded: JsonObject = {"use": "replay", "with": {"recording": str(path.resolve()), "match": match, "miss": "next"}}
     return _free(source, path, world_models=[recorded, *world_models, {"use": "embedded"}], packs=packs)
 
 

@@ -339,3 +339,28 @@ async def test_two_hundred_episodes_with_eight_clients_each_keep_their_own_state
             assert held is not None and len(held.environment.steps) == 16
             rows = held.environment.finished().final.query("select text from notes order by text")
             assert [row["text"] for row in rows] == [f"episode {number} client {client}" for client in range(8)]
+
+
+@ERAS
+async def test_a_recording_is_a_stand_in_at_once(mode: str, tmp_path: Path) -> None:
+    recording = tmp_path / "shelf.jsonl"
+    free_bakery(tmp_path)
+    served = [sys.executable, "-m", "simtrain", "serve", "free.yaml", "--stdio", "--server", "orders"]
+    relay = ["-m", "simtrain", "relay", "--record", str(recording), "--", *served]
+    server = StdioServerParameters(command=sys.executable, args=relay, cwd=str(tmp_path))
+    async with Client(server, mode=mode) as client:
+        await client.list_tools()
+        before = (await client.call_tool("list", {"cake_id": "K001"})).structured_content
+        placed = (await client.call_tool("place", {"cake_id": "K001", "amount": 1})).structured_content
+        after = (await client.call_tool("list", {"cake_id": "K001"})).structured_content
+    assert before != after
+    async with serving(load_target(str(recording))) as stand_in:
+        for _ in range(2):
+            episode = await stand_in.open()
+            async with Client(episode["url"], mode=mode) as client:
+                assert [tool.name for tool in (await client.list_tools()).tools] == ["place", "list"]
+                assert (await client.call_tool("list", {"cake_id": "K001"})).structured_content == before
+                assert (await client.call_tool("place", {"cake_id": "K001", "amount": 1})).structured_content == placed
+                assert (await client.call_tool("list", {"cake_id": "K001"})).structured_content == after
+                missed = await client.call_tool("list", {"cake_id": "K002"})
+                assert missed.is_error and "not supported by this simulated server" in missed.content[0].text

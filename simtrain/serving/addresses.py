@@ -12,9 +12,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from simtrain.errors import InputError
 from simtrain.free_play import native_server
-from simtrain.manifest import Manifest, ServerManifest, read_manifest
+from simtrain.manifest import Manifest, ServerManifest
 from simtrain.mcp_wire.front import Front
 from simtrain.mcp_wire.seam import SCOPE_KEY, current_front
+from simtrain.served_servers import read_servers
 from simtrain.serving.episodes import Episodes, HeldEpisode
 from simtrain.serving.front import EpisodeFront
 from simtrain.serving.guard import bearer, refusal, same
@@ -66,7 +67,7 @@ def _captured(held: HeldEpisode, server: str | None) -> ServerManifest | None:
 
 @lru_cache(maxsize=64)
 def _manifest(path: Path, _: int) -> Manifest:
-    return read_manifest(path)
+    return read_servers(path)
 
 
 class Addresses:

@@ -1,4 +1,4 @@
-"""What can be served: scenarios, worlds and captured manifests, by name or file."""
+"""What can be served: scenarios, worlds, captured manifests and recordings, by name or file."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from simtrain.assembly import load_scenario_file
 from simtrain.catalog import find, find_scenarios, names
 from simtrain.documents import read_document
 from simtrain.errors import InputError, nearest
-from simtrain.free_play import free_manifest, free_world
+from simtrain.free_play import free_servers, free_world
 from simtrain.scenario import Scenario
 from simtrain.types import JsonObject
 
 
 def load_target(name: str, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> list[Scenario]:
-    """The scenarios that a word of the command line stands for: a manifest (.json), a world, a scenario or a suite.
+    """The scenarios that a word of the command line stands for: a manifest (.json), a recording (.jsonl), a world, a scenario or a suite.
 
     `world_models` answer for worlds and manifests, before the world itself; a scenario names its own. Raises InputError.
     """
     # On the command line a file lies in the working folder, in a scenario beside it.
     packs = [str(find("perturbations", pack).resolve()) if pack.endswith((".yaml", ".yml")) else pack for pack in packs]
-    if name.endswith(".json"):
-        return [free_manifest(Path(name), world_models=world_models, packs=packs)]
+    if name.endswith((".json", ".jsonl")):
+        return [free_servers(Path(name), world_models=world_models, packs=packs)]
     if _is_world(name):
         chain = [*world_models, {"use": "embedded"}] if world_models else []
         return [free_world(name, world_models=chain, packs=packs)]
@@ -33,7 +33,7 @@ def load_target(name: str, *, world_models: Sequence[JsonObject] = (), packs: Se
     except InputError as error:
         known = [*names("worlds"), *names("scenarios")]
         raise InputError(
-            f"there is no world, scenario or manifest {name!r}", remedy=nearest(name, known) or error.remedy
+            f"there is no world, scenario, manifest or recording {name!r}", remedy=nearest(name, known) or error.remedy
         ) from None
     return [load_scenario_file(path, family, packs=packs) for family, path in found.items()]
 

@@ -53,7 +53,7 @@ def _gathered(said: list[Exchange], shown: Iterable[str]) -> JsonObject:
     """The greeting of a server whose client did not ask for one, as 2026-07-28 allows: what its results say of it."""
     metas = [cast(JsonObject, (exchange.result or {}).get("_meta") or {}) for exchange in said]
     info = next((meta[SERVER_INFO] for meta in metas if SERVER_INFO in meta), None)
-    capabilities = {method.partition("/")[0]: {} for method in shown}
+    capabilities: JsonObject = {method.partition("/")[0]: {} for method in shown}
     about: JsonObject = {"_meta": {SERVER_INFO: info}} if info is not None else {}
     return {"supportedVersions": [MODERN], "capabilities": capabilities, **about}
 

@@ -36,7 +36,8 @@ def command(
     targets: Annotated[
         list[str],
         typer.Argument(
-            help="Worlds, scenarios (suites end in /), files, or captured manifests.", metavar="NAME|FILE..."
+            help="Worlds, scenarios (suites end in /), files, manifests (.json), recordings (.jsonl).",
+            metavar="NAME|FILE...",
         ),
     ],
     stdio: Annotated[bool, typer.Option("--stdio", help="Serve one episode on standard input and output.")] = False,

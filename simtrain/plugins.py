@@ -60,6 +60,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "plain": "simtrain.argument_styles.plain:plain",
         "pydantic": "simtrain.argument_styles.pydantic:pydantic",
         "pydantic_strict": "simtrain.argument_styles.pydantic:pydantic_strict",
+        "pydantic_call": "simtrain.argument_styles.pydantic:pydantic_call",
         "jsonschema": "simtrain.argument_styles.jsonschema:jsonschema",
         "zod": "simtrain.argument_styles.zod:zod",
         "zod_coercing": "simtrain.argument_styles.zod_coercing:zod_coercing",

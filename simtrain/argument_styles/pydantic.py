@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
-from pydantic_core import SchemaError
+from pydantic_core import ErrorDetails, InitErrorDetails, SchemaError
 
 from simtrain.argument_style import Check, Checked
 from simtrain.schemas import validator
@@ -39,12 +39,8 @@ def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
     A text for an argument that is no text is read as JSON first, as that SDK does. Raises ValueError for what is no JSON Schema,
     or has limits that pydantic does not know. `strict`: nothing is coerced, as in servers whose models say so.
     """
-    validator(schema)
     types = _Types(schema, strict=strict)
-    try:
-        model = types.model(cast(str, schema.get("title", f"{tool.rpartition('.')[2]}Arguments")), schema)
-    except (PydanticUserError, SchemaError, TypeError, RecursionError) as error:
-        raise ValueError(f"pydantic cannot check this schema: {error}") from None
+    model = _compiled(types, cast(str, schema.get("title", f"{tool.rpartition('.')[2]}Arguments")), schema)
     properties = cast(JsonObject, schema.get("properties", {}))
     structured = {name for name, described in properties.items() if not types.is_text(described)}
 
@@ -62,6 +58,47 @@ def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
 def pydantic_strict(tool: str, schema: JsonObject) -> Check:
     """The check of a server made with the Python SDK that coerces nothing. Raises ValueError as `pydantic` does."""
     return pydantic(tool, schema, strict=True)
+
+
+def pydantic_call(tool: str, schema: JsonObject) -> Check:
+    """The check of a server made with FastMCP, where pydantic calls the tool's function: unknown arguments are refused.
+
+    Raises ValueError as `pydantic` does.
+    """
+    title = f"call[{tool.rpartition('.')[2]}]"
+    model = _compiled(_Types(schema, strict=False), title, schema)
+    known = cast(JsonObject, schema.get("properties", {}))
+
+    def check(arguments: JsonObject) -> Checked:
+        problems: list[InitErrorDetails] = [
+            {"type": "unexpected_keyword_argument", "loc": (name,), "input": value}
+            for name, value in arguments.items()
+            if name not in known
+        ]
+        try:
+            found = model.model_validate(arguments)
+            if not problems:
+                return Checked(found.model_dump(mode="json", by_alias=True))
+        except ValidationError as error:
+            problems = [*(_of_a_call(one) for one in error.errors(include_url=False)), *problems]
+        return Checked(arguments, _VERSION.sub(_LINK, str(ValidationError.from_exception_data(title, problems))))
+
+    return check
+
+
+def _of_a_call(found: ErrorDetails) -> InitErrorDetails:
+    """A model's problem as a function's: what is a missing field there is a missing argument here."""
+    missing = found["type"] == "missing" and len(found["loc"]) == 1
+    kind = "missing_argument" if missing else found["type"]
+    return {"type": kind, "loc": found["loc"], "input": found["input"], "ctx": found.get("ctx", {})}
+
+
+def _compiled(types: _Types, name: str, schema: JsonObject) -> type[BaseModel]:
+    validator(schema)
+    try:
+        return types.model(name, schema)
+    except (PydanticUserError, SchemaError, TypeError, RecursionError) as error:
+        raise ValueError(f"pydantic cannot check this schema: {error}") from None
 
 
 def _parsed(value: JsonValue) -> JsonValue:

@@ -48,7 +48,7 @@ def _walk(value: JsonValue, kind: str, depth: int) -> Iterator[Entity]:
                 kind, shown, {name: item for name, item in held.items() if name not in inner and name != field}
             )
         for name, item in inner.items():
-            yield from _walk(item, _kind(name) or kind, depth + 1)
+            yield from _walk(item, kind_under(name) or kind, depth + 1)
 
 
 def _identity(held: JsonObject, kind: str) -> tuple[str, str] | None:
@@ -69,8 +69,8 @@ def _holds_entities(value: JsonValue) -> bool:
     return isinstance(value, list) and any(isinstance(item, dict) for item in cast("list[JsonValue]", value))
 
 
-def _kind(name: str) -> str:
-    """The kind of what stands under a key; empty for keys that say nothing of it."""
+def kind_under(name: str) -> str:
+    """The kind of what stands under a key, in the singular; empty for keys that say nothing of it."""
     plain = singular(name.lower())
     return "" if plain in ("item", "result", "data", "record", "entry", "row", "value", "content") else plain
 

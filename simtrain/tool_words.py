@@ -14,7 +14,8 @@ _VERBS: dict[str, Intent] = {
     **dict.fromkeys(("list", "all", "browse", "index", "enumerate"), "list"),
     **dict.fromkeys(("search", "find", "query", "filter"), "search"),
     **dict.fromkeys(
-        ("update", "edit", "set", "modify", "patch", "change", "rename", "assign", "move", "close", "reopen", "mark", "archive", "cancel"),
+        ("update", "edit", "set", "modify", "patch", "change", "rename", "assign", "move", "close", "reopen", "mark", "archive", "cancel",
+         "complete", "finish", "approve", "resolve", "toggle", "upsert"),
         "update",
     ),
     **dict.fromkeys(("delete", "remove", "destroy", "drop", "purge"), "delete"),

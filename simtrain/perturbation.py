@@ -114,7 +114,8 @@ class Call:
 
     `rng` depends on seed, episode, label, tool and the index of the matching call alone. `memory` is this perturbation's
     JSON state for this episode, `snapshots` its copies of the world. `world` is None where no world stands behind the proxy.
-    `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429.
+    `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
+    itself has the tool; it does not have those that a perturbation offers.
     """
 
     request: Request
@@ -124,6 +125,7 @@ class Call:
     world: WorldState | None
     snapshots: Snapshots = field(default_factory=Snapshots)
     domain: str = "mcp"
+    in_world: bool = True
 
 
 class Perturbation(Plugin):
@@ -140,6 +142,9 @@ class Perturbation(Plugin):
     conflicts: ClassVar[frozenset[str]] = frozenset()
     """Names of perturbations that make no sense beside this one; a scenario with both is refused."""
 
+    follows: ClassVar[bool] = False
+    """Whether it reaches further than the calls on which it fires: `follow` then meets all others."""
+
     severity: Probability = Field(
         default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
     )
@@ -154,6 +159,10 @@ class Perturbation(Plugin):
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Answer a call on which this fires; `proceed` is the way on, to be taken never, once or several times."""
+        return await proceed(call.request)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Answer a call on which this does not fire, until the trigger's `until` is met; asked where `follows` is set."""
         return await proceed(call.request)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:

@@ -209,7 +209,10 @@ class Proxy:
         raise SimulatorFault(f"no world model answers {request.tool.name}{reasons}")
 
     def _fired(self, request: Request) -> list[tuple[int, int]]:
-        """The perturbations that fire on this call: (place in the list, index of the matching call), outermost first."""
+        """The perturbations that meet this call: (place in the list, index of the matching call), outermost first.
+
+        The index is 0 for one that does not fire and follows.
+        """
         try:
             found = [
                 (place, trigger.fires(request, succeeded=self._succeeded, world=self.state))
@@ -217,7 +220,10 @@ class Proxy:
             ]
         except InputError as error:
             raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
-        return [(place, matching) for place, matching in found if matching is not None]
+        return [(place, matching or 0) for place, matching in found if matching is not None or self._follows(place)]
+
+    def _follows(self, place: int) -> bool:
+        return self._armed[place].perturbation.follows and not self._triggers[place].over(self._succeeded)
 
     def _layer(self, fired: Sequence[tuple[int, int]], events: list[Event]) -> Answer:
         """The answer through all fired perturbations, each around the next."""
@@ -234,9 +240,17 @@ class Proxy:
                 clean.append(reply)
                 return reply
 
-            preview = self._preview(request) if armed.perturbation.effect == "before" else None
-            observation = await armed.perturbation.apply(self._call(place, request, matching), proceed)
-            without = clean[0] if clean else preview
+            call = self._call(place, request, matching)
+            if not matching:
+                observation = await armed.perturbation.follow(call, proceed)
+                if clean and clean[0] == observation:
+                    return observation
+                # One that follows and does not pass the call on leaves the world as it is.
+                without = clean[0] if clean else self._preview(request)
+            else:
+                preview = self._preview(request) if armed.perturbation.effect == "before" else None
+                observation = await armed.perturbation.apply(call, proceed)
+                without = clean[0] if clean else preview
             events.append(Event(armed.label, armed.use, armed.perturbation.layer, matching, without, observation))
             return observation
 
@@ -252,11 +266,15 @@ class Proxy:
             self.state,
             self._snapshots[place],
             self._episode.scenario.spec.domain,
+            self._in_world(request.tool.name),
         )
+
+    def _in_world(self, tool: str) -> bool:
+        return any(other.name == tool for other in self.world.tools)
 
     def _preview(self, request: Request) -> Observation | None:
         """What the world itself would have answered, leaving no trace; None for a tool that the world does not have."""
-        if all(tool.name != request.tool.name for tool in self.world.tools):
+        if not self._in_world(request.tool.name):
             return None
         with self.state.savepoint():
             return self.state.answer(request)

@@ -21,7 +21,7 @@ StopReason: TypeAlias = Literal["answered", "abstained", "max_turns", "budget", 
 
 @dataclass(frozen=True)
 class Event:
-    """One firing of a perturbation: which, on which matching call, and the reply without and with it.
+    """One firing of a perturbation: which, on which matching call (0: a later call that it still bent), and the reply without and with it.
 
     `clean` is None where the clean reply could not be had (no world to ask).
     """

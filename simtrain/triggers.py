@@ -51,6 +51,11 @@ class Trigger:
         self._fired += 1
         return self._matching
 
+    def over(self, succeeded: set[str]) -> bool:
+        """Whether the right response has been seen, so that this fires no more."""
+        until = self.when.until
+        return until is not None and any(fnmatchcase(done, until) for done in succeeded)
+
     def _matches(self, request: Request) -> bool:
         when = self.when
         if not matches(request.tool.name, self._globs):
@@ -74,7 +79,7 @@ class Trigger:
             return False
         if when.after is not None and not any(fnmatchcase(done, when.after) for done in succeeded):
             return False
-        if when.until is not None and any(fnmatchcase(done, when.until) for done in succeeded):
+        if self.over(succeeded):
             return False
         chance = self._chance
         if chance is not None and draw(self._seed, *self._identity, name, index) >= chance:

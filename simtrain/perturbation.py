@@ -115,7 +115,7 @@ class Call:
     `rng` depends on seed, episode, label, tool and the index of the matching call alone. `memory` is this perturbation's
     JSON state for this episode, `snapshots` its copies of the world. `world` is None where no world stands behind the proxy.
     `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
-    itself has the tool; it does not have those that a perturbation offers.
+    itself has the tool; it does not have those that a perturbation offers. `tools` are those that the agent is shown.
     """
 
     request: Request
@@ -126,6 +126,7 @@ class Call:
     snapshots: Snapshots = field(default_factory=Snapshots)
     domain: str = "mcp"
     in_world: bool = True
+    tools: tuple[ToolSpec, ...] = ()
 
 
 class Perturbation(Plugin):

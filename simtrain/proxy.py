@@ -267,6 +267,7 @@ class Proxy:
             self._snapshots[place],
             self._episode.scenario.spec.domain,
             self._in_world(request.tool.name),
+            self._toolbox.tools,
         )
 
     def _in_world(self, tool: str) -> bool:

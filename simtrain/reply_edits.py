@@ -1,0 +1,122 @@
+"""Replies that say something else: their content changed, in the form that it had and still fitting the output schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from simtrain.raw_replies import reworded
+from simtrain.schemas import validator
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Where a value stands in a content: keys and indices from the outside in."""
+
+_INDENT = re.compile(r"\n( +)\S")
+
+
+def content_of(observation: Observation) -> JsonValue:
+    """What a reply says: its structured content, or its text where that is a JSON object or list; None for prose."""
+    content = observation.content
+    return _parsed(observation.text) if content is None else content
+
+
+def leaves(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, JsonValue]]:
+    """All values that are no object and no list, with their places, in the order in which they stand."""
+    if isinstance(value, dict):
+        for name, item in cast(JsonObject, value).items():
+            yield from leaves(item, (*path, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(cast("list[JsonValue]", value)):
+            yield from leaves(item, (*path, index))
+    else:
+        yield path, value
+
+
+def at(value: JsonValue, path: Path) -> JsonValue:
+    """The value at a place."""
+    for part in path:
+        value = value[part]
+    return value
+
+
+def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
+    """A copy with another value at a place."""
+    if not path:
+        return new
+    copy: JsonValue = dict(cast(JsonObject, value)) if isinstance(value, dict) else list(cast("list[JsonValue]", value))
+    copy[path[0]] = put(copy[path[0]], path[1:], new)
+    return copy
+
+
+def main_list(value: JsonValue) -> Path | None:
+    """The place of the list that a content is about: itself, or the longest list among its members; None where there is none."""
+    if isinstance(value, list):
+        return ()
+    if not isinstance(value, dict):
+        return None
+    lists = {
+        name: len(cast("list[JsonValue]", item))
+        for name, item in cast(JsonObject, value).items()
+        if isinstance(item, list)
+    }
+    return (max(lists, key=lambda name: lists[name]),) if lists else None
+
+
+def fits(value: JsonValue, tool: ToolSpec) -> bool:
+    """Whether a content may be a reply of the tool."""
+    return tool.output_schema is None or bool(validator(tool.output_schema).is_valid(value))
+
+
+def retold(
+    observation: Observation, value: JsonValue, *, tool: ToolSpec, source: str, words: Mapping[str, str] | None = None
+) -> Observation | None:
+    """The reply with another content; None where that would not fit the output schema, or could not be said in its text.
+
+    Text that is the content as JSON is written anew. In prose `words` are replaced, wherever they stand alone. `source` is who says so.
+    """
+    content, written = observation.content, _parsed(observation.text)
+    if content is not None and not (isinstance(value, dict) and fits(value, tool)):
+        return None
+    provenance = Provenance(source)
+    if observation.json and observation.wire is None:
+        return replace(observation, text=encode(cast(object, value)), provenance=provenance)
+    if written is None:
+        text = respoken(observation.text, words or {})
+        if text == observation.text and text:
+            return None
+    elif content is None or written == content:
+        text = _written(value, like=observation.text)
+    elif content == {"result": written}:
+        text = _written(value["result"], like=observation.text)
+    else:
+        return None
+    structured = None if content is None else cast(JsonObject, value)
+    return replace(reworded(observation, text, structured), provenance=provenance)
+
+
+def respoken(text: str, words: Mapping[str, str]) -> str:
+    """Text with some words replaced where they stand alone; a word of a number is not part of a longer number."""
+    for old, new in words.items():
+        text = re.sub(rf"(?<![\w.,]){re.escape(old)}(?![\w]|[.,]\d)", lambda _, new=new: new, text)
+    return text
+
+
+def _parsed(text: str) -> JsonValue:
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _written(value: JsonValue, *, like: str) -> str:
+    """JSON text in the layout of another one."""
+    indent = _INDENT.search(like)
+    if indent is not None:
+        return json.dumps(value, indent=len(indent[1]), ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False) if '": ' in like else encode(value)

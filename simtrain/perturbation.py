@@ -115,7 +115,8 @@ class Call:
     `rng` depends on seed, episode, label, tool and the index of the matching call alone. `memory` is this perturbation's
     JSON state for this episode, `snapshots` its copies of the world. `world` is None where no world stands behind the proxy.
     `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
-    itself has the tool; it does not have those that a perturbation offers. `tools` are those that the agent is shown.
+    itself has the tool; it does not have those that a perturbation offers. `tools` are those that the agent is shown, `given`
+    those that `offer` was given. `manners` is the seed of how the tool's server words its errors (simtrain.surfaces).
     """
 
     request: Request
@@ -127,6 +128,8 @@ class Call:
     domain: str = "mcp"
     in_world: bool = True
     tools: tuple[ToolSpec, ...] = ()
+    given: tuple[ToolSpec, ...] = ()
+    manners: int = 0
 
 
 class Perturbation(Plugin):
@@ -169,6 +172,6 @@ class Perturbation(Plugin):
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Answer a call of a tool that `offer` added or renamed; `proceed` takes a Request for a tool of the world.
 
-        It is asked whenever such a tool is called: triggers play no part.
+        It is asked whenever such a tool is called: triggers play no part. What it passes on meets the perturbations like any call.
         """
         raise SimulatorFault(f"{type(self).__name__} offers {call.request.tool.name} and does not answer it")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from copy import copy, deepcopy
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Self, cast
 
@@ -32,7 +33,7 @@ class Proxy:
     """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
 
     __slots__ = (
-        "_answering", "_answers", "_armed", "_domain", "_episode", "_memories", "_owners", "_patience", "_routes",
+        "_answering", "_answers", "_armed", "_domain", "_episode", "_given", "_memories", "_owners", "_patience", "_routes",
         "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "bent", "state", "steps", "world",
     )  # fmt: skip
 
@@ -61,6 +62,7 @@ class Proxy:
         self._snapshots = [Snapshots() for _ in self._armed]
         self._patience = episode.scenario.spec.limits.call
         self._owners: dict[str, int] = {}
+        self._given: list[tuple[ToolSpec, ...]] = [() for _ in self._armed]
         self.bent: tuple[str, ...] = ()
         if self._armed:
             self._offer(toolbox)
@@ -69,6 +71,7 @@ class Proxy:
         """Let every perturbation bend the tools; those that are new belong to the one that added them."""
         offered = toolbox.tools
         for place, armed in enumerate(self._armed):
+            self._given[place] = offered
             known = {tool.name for tool in offered}
             shown = armed.perturbation.offer(offered, self._stream(armed, "offer"))
             self._owners.update({tool.name: place for tool in shown if tool.name not in known})
@@ -161,18 +164,13 @@ class Proxy:
         clock = self.state.clock
         clock.tick()
         begun, moment = clock.now, clock.moment
-        events: Sequence[Event] = ()
+        events: list[Event] = []
         arguments = self._checked(action)
         if isinstance(arguments, Observation):
             observation = arguments
         else:
             request = Request(self._toolbox.by_name[action.tool], arguments, len(self.steps), max(self._turn, 0))
-            fired = self._fired(request) if self._armed else ()
-            if fired:
-                events = []
-                observation = await self._layer(fired, events)(request)
-            else:
-                observation = await self._answer(request)
+            observation = await (self._carried_out(request, events) if self._armed else self._answer(request))
             if self._patience is not None and clock.moment - moment > self._patience:
                 observation = Observation(TIMEOUT.format(seconds=self._patience), is_error=True, provenance=PROXY)
             if not observation.is_error:
@@ -194,10 +192,19 @@ class Proxy:
             detail = checked.problem
         return _refusal(errors.bad_arguments.format(tool=name, detail=detail), errors.bad_arguments_as)
 
-    async def _answer(self, request: Request) -> Observation:
+    async def _carried_out(self, request: Request, events: list[Event]) -> Observation:
+        """The answer to a call, bent where something fires on it; a tool that a perturbation added is that one's to answer."""
         owner = self._owners.get(request.tool.name)
-        if owner is not None:
-            return await self._armed[owner].perturbation.serve(self._call(owner, request, 0), self._answer)
+        if owner is None:
+            observation = await self._layer(self._fired(request), events)(request)
+        else:
+            serve = self._armed[owner].perturbation.serve
+            observation = await serve(self._call(owner, request, 0), partial(self._carried_out, events=events))
+        if not observation.is_error:
+            self._succeeded.add(request.tool.name)
+        return observation
+
+    async def _answer(self, request: Request) -> Observation:
         passed: list[str] = []
         for index in self._routes.get(request.tool.name, ()):
             label = self._answering[index].label
@@ -268,6 +275,8 @@ class Proxy:
             self._episode.scenario.spec.domain,
             self._in_world(request.tool.name),
             self._toolbox.tools,
+            self._given[place],
+            derive(self._episode.seed, "manners", self.world.name, request.tool.server),
         )
 
     def _in_world(self, tool: str) -> bool:

@@ -10,6 +10,7 @@ from typing import cast
 from simtrain.assembly import assemble, load_world
 from simtrain.catalog import find
 from simtrain.documents import Document
+from simtrain.error_profile import error_texts
 from simtrain.errors import InputError
 from simtrain.manifest import Manifest, ServerManifest
 from simtrain.registry import resolve
@@ -63,7 +64,8 @@ def _free(source: WorldSource, path: Path, *, world_models: Sequence[JsonObject]
 
 def manifest_world(manifest: Manifest, path: Path) -> WorldSource:
     """A world that has the tools of a manifest and answers none of them itself. Raises InputError."""
-    tools = [tool for server in manifest.servers.values() for tool in _tools(server)]
+    by_server = {name: _tools(server) for name, server in manifest.servers.items()}
+    tools = [tool for offered in by_server.values() for tool in offered]
     if not tools:
         raise InputError("the manifest has no tools", file=path)
     name = _REFUSED.sub("_", path.name.partition(".")[0]).replace("-", "_").lower()
@@ -73,6 +75,10 @@ def manifest_world(manifest: Manifest, path: Path) -> WorldSource:
         "schema": "",
         "manifest": str(path.resolve()),
         "tools": tools,
+        "server_errors": {
+            native_server(name): error_texts(manifest.servers[name], _schemas(offered))
+            for name, offered in by_server.items()
+        },
     }
     return cast(WorldSource, resolve("worlds", "service").load(Document(path, data, {})))  # pyright: ignore[reportFunctionMemberAccess]
 
@@ -108,6 +114,10 @@ def _tools(server: ServerManifest) -> list[JsonObject]:
             **({"output": tool["outputSchema"]} if _is_schema(tool.get("outputSchema")) else {}),
         }
     return list(found.values())
+
+
+def _schemas(tools: list[JsonObject]) -> dict[str, JsonObject]:
+    return {cast(JsonObject, tool["descriptor"])["name"]: tool["input"] for tool in tools}
 
 
 _SAID = frozenset({"description", "inputSchema", "outputSchema"})

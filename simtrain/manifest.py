@@ -16,6 +16,12 @@ FORMAT = "simtrain-manifest/1"
 
 MAX_BYTES = 512 * 1024 * 1024
 
+NO_TOOL = "simtrain_no_such_tool"
+NO_PROMPT = "simtrain_no_such_prompt"
+NO_RESOURCE = "simtrain://no-such-resource"
+NO_METHOD = "simtrain/no_such_method"
+"""What is asked for to see how a server words that it is not there."""
+
 
 @dataclass(frozen=True)
 class Exchange:

@@ -24,8 +24,9 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
+from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from simtrain.mcp_wire.front import INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Front, WireError
 from simtrain.types import JsonObject, JsonValue
@@ -107,6 +108,7 @@ class _Seam:
             raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
         if not modern and method not in _BEFORE_THE_HANDSHAKE and context.session.client_params is None:
             raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
+        _check_params(context)
         front = self._front_of(context)
         asked = _asked(context, modern=modern)
         if method == "logging/setLevel":
@@ -130,6 +132,20 @@ class _Seam:
 
     def _level(self, front: Front, asked: Asked) -> str:
         return self._levels.get(front, {}).get(asked.session or "", LEVELS[0])
+
+
+def _check_params(context: ServerRequestContext[Any, Any]) -> None:
+    """Whether the params of a method of the specification are what it says. Raises MCPError."""
+    # Those of a call are looked at by its front, which is quicker: most requests are calls.
+    if context.method == "tools/call" or context.method not in SPEC_CLIENT_METHODS:
+        return
+    try:
+        validate_client_request(context.method, context.protocol_version, context.params)
+    except KeyError:
+        # Not a method of this revision, which the front says in its server's words.
+        return
+    except ValidationError:
+        raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="") from None
 
 
 def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> Asked:

@@ -8,7 +8,9 @@ from typing import Protocol, cast
 
 from simtrain.courses import HANDSHAKE, MODERN, by_caller, captured_course
 from simtrain.environment import Environment
-from simtrain.errors import SimulatorFault
+from simtrain.error_profile import Mistakes
+from simtrain.errors import ModelFault, SimulatorFault
+from simtrain.free_play import native_server
 from simtrain.handler import ToolError
 from simtrain.manifest import LISTED, Exchange, ServerManifest
 from simtrain.mcp_wire.front import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
@@ -29,6 +31,7 @@ _CHANGES: dict[str, Changed] = {
     "notifications/resources/list_changed": "resources",
 }
 _ACKNOWLEDGED = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+_ANSWERED = frozenset({"resources/read", "prompts/get", "completion/complete"})
 _NEEDS = {"prompts": "prompts", "resources": "resources", "completion": "completions", "logging": "logging"}
 """What a method's first word needs among the capabilities."""
 
@@ -73,7 +76,8 @@ class EpisodeFront:
                 prompts=[offer for offer in world.prompts if server is None or offer.server in ("", server)],
             )
         )
-        self._profile: JsonObject = manifest.profile if manifest else {}
+        self._mistakes = Mistakes(manifest) if manifest else None
+        self._captured = native_server(manifest.name) if manifest else None
         self._tapes = _tapes(manifest) if manifest else {}
         self._conversations = Conversations()
         self._page_size = page_size
@@ -99,12 +103,14 @@ class EpisodeFront:
 
     async def _answer(self, asked: Asked, line: Line) -> JsonObject:
         method = asked.method
-        if method in ("initialize", "server/discover"):
+        if method == ("server/discover" if asked.modern else "initialize"):
             return self._surface.greeting(asked)
         if method == "tools/call":
             return await self._call(asked, line)
-        self._refuse_unsupported(asked)
-        if method in LISTED:
+        refused = self._refused(asked)
+        if refused is not None:
+            return outcome(refused)
+        if method in LISTED and self._surface.shows(asked):
             return self._list(asked)
         recorded = self._recorded(asked)
         if recorded is not None:
@@ -120,13 +126,20 @@ class EpisodeFront:
                 continue
         return None
 
-    def _refuse_unsupported(self, asked: Asked) -> None:
-        word = asked.method.partition("/")[0]
-        known = asked.method in LISTED or asked.method in _ACKNOWLEDGED or word in _NEEDS
-        if word in ("tools", "ping") and known:
-            return
-        if not known or _NEEDS[word] not in self._surface.capabilities(asked):
-            raise self._error("unknown_method", METHOD_NOT_FOUND, "Method not found", asked.method)
+    def _refused(self, asked: Asked) -> JsonObject | None:
+        """The response to a method that is not supported here; None for one that is."""
+        method, word = asked.method, asked.method.partition("/")[0]
+        unknown = self._mistake("unknown_method", asked, method)
+        if method not in LISTED and method not in _ACKNOWLEDGED and method not in _ANSWERED:
+            return unknown or _error(METHOD_NOT_FOUND, "Method not found", method)
+        if word in ("tools", "ping") or _NEEDS[word] in self._surface.capabilities(asked):
+            return None
+        # Servers tell a method that they do not offer from one that nobody knows; whether they name it is the same.
+        named = unknown is None or cast(JsonObject, unknown.get("error") or {}).get("data") == method
+        return _error(METHOD_NOT_FOUND, "Method not found", method if named else None)
+
+    def _mistake(self, kind: str, asked: Asked, name: str) -> JsonObject | None:
+        return self._mistakes.response(kind, name, modern=asked.modern) if self._mistakes else None
 
     def _unrecorded(self, asked: Asked) -> JsonObject:
         method, params = asked.method, asked.params
@@ -137,31 +150,31 @@ class EpisodeFront:
         if method == "resources/read":
             return self._resource(asked, str(params.get("uri")))
         if method == "prompts/get":
-            return self._prompt(str(params.get("name")), cast(JsonObject, params.get("arguments") or {}))
+            return self._prompt(asked, str(params.get("name")), cast(JsonObject, params.get("arguments") or {}))
         raise WireError(METHOD_NOT_FOUND, "Method not found", method)
 
     def _resource(self, asked: Asked, uri: str) -> JsonObject:
         found = self.held.environment.finished().final.read_resource(uri, server=self._server)
-        if found is None:
-            code = INVALID_PARAMS if asked.modern else -32002
-            raise self._error("missing_resource", code, f"Resource not found: {uri}", {"uri": uri})
-        return found
+        if found is not None:
+            return found
+        if self._surface.names("resources/list", "uri", uri, asked):
+            raise WireError(INTERNAL_ERROR, f"{uri} is not supported by this simulated server")
+        code = INVALID_PARAMS if asked.modern else -32002
+        made = _error(code, f"Resource not found: {uri}", {"uri": uri})
+        return outcome(self._mistake("missing_resource", asked, uri) or made)
 
-    def _prompt(self, name: str, arguments: JsonObject) -> JsonObject:
+    def _prompt(self, asked: Asked, name: str, arguments: JsonObject) -> JsonObject:
         try:
             found = self.held.environment.finished().final.fill_prompt(name, arguments, server=self._server)
         except ToolError as error:
             raise WireError(INVALID_PARAMS, str(error)) from None
-        if found is None:
-            raise WireError(INVALID_PARAMS, f"Unknown prompt: {name}")
-        return found
-
-    def _error(self, kind: str, code: int, message: str, data: JsonValue) -> WireError:
-        """An error in the captured server's own style: its code and, where it gave none, no data."""
-        captured = cast(JsonObject, cast(JsonObject, self._profile.get(kind) or {}).get("error") or {})
-        if not captured:
-            return WireError(code, message, data)
-        return WireError(cast(int, captured.get("code", code)), message, data if "data" in captured else None)
+        if found is not None:
+            return found
+        if self._surface.names("prompts/list", "name", name, asked):
+            raise WireError(INTERNAL_ERROR, f"{name} is not supported by this simulated server")
+        return outcome(
+            self._mistake("missing_prompt", asked, name) or _error(INVALID_PARAMS, f"Unknown prompt: {name}")
+        )
 
     def _list(self, asked: Asked) -> JsonObject:
         if self._page_size is None:
@@ -187,28 +200,24 @@ class EpisodeFront:
         tool = self._tools.native.get(name)
         caller.set(_caller(asked))
         try:
-            observation = await self.held.call(tool.name if tool else name, cast(JsonObject, arguments or {}))
+            observation = await self.held.call(self._native(name), cast(JsonObject, arguments or {}))
         except EpisodeOver as over:
             return {"content": [{"type": "text", "text": str(over)}], "isError": True}
-        except SimulatorFault as fault:
+        except (SimulatorFault, ModelFault) as fault:
             raise WireError(INTERNAL_ERROR, "Internal error", str(fault)) from None
-        if tool is None:
-            return self._unknown_tool(name, observation)
         response = call_response(observation)
-        if "result" in response:
+        if "result" in response and tool is not None:
             response = {"result": fitting(response["result"], tool)}
         if observation.wire is None:
             return response["result"]
         return await self._replay(asked, line, {**observation.wire, **response})
 
-    def _unknown_tool(self, name: str, observation: Observation) -> JsonObject:
-        """The error of a tool that is not there, through the channel that the captured server uses."""
-        captured = cast(JsonObject, self._profile.get("unknown_tool") or {})
-        if "error" in captured:
-            error = cast(JsonObject, captured["error"])
-            text = str(error.get("message", "")).replace(str(captured.get("tool", "\0")), name)
-            raise WireError(cast(int, error.get("code", INVALID_PARAMS)), text, error.get("data"))
-        return outcome(call_response(observation))
+    def _native(self, name: str) -> str:
+        """The name in the world of a tool on the wire, or of one that is not there: a captured server's, if this is one."""
+        tool = self._tools.native.get(name)
+        if tool is not None:
+            return tool.name
+        return name if self._captured is None else f"{self._captured}.{name}"
 
     async def _replay(self, asked: Asked, line: Line, wire: JsonObject) -> JsonObject:
         """A recorded reply with all that went before it: notifications, and questions to the client."""
@@ -224,6 +233,10 @@ class EpisodeFront:
             for question in self._conversations.questions(wire):
                 await line.ask(cast(str, question["method"]), cast(JsonObject, question.get("params") or {}))
         return outcome(wire)
+
+
+def _error(code: int, message: str, data: JsonValue = None) -> JsonObject:
+    return {"error": {"code": code, "message": message, **({} if data is None else {"data": data})}}
 
 
 def outcome(wire: JsonObject) -> JsonObject:

@@ -13,15 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simtrain.documents import read_document
 from simtrain.errors import InputError, nearest
-from simtrain.manifest import Exchange, Surface
+from simtrain.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, Surface
 from simtrain.mcp_wire.answers import Canned
 from simtrain.mcp_wire.frames import members
 from simtrain.types import JsonObject, JsonValue
-
-NO_TOOL = "simtrain_no_such_tool"
-NO_PROMPT = "simtrain_no_such_prompt"
-NO_RESOURCE = "simtrain://no-such-resource"
-NO_METHOD = "simtrain/no_such_method"
 
 _READS = re.compile(
     r"(?:^|[_\-./])(?:get|list|read|search|find|query|describe|show|fetch|view|lookup|count|status|convert|current)",

@@ -34,6 +34,14 @@ class Surface(ABC):
     def items(self, asked: Asked) -> list[JsonObject]:
         """All items of a list."""
 
+    def shows(self, asked: Asked) -> bool:
+        """Whether there is an answer to a list method; a captured server may have refused one."""
+        return True
+
+    def names(self, method: str, key: str, name: str, asked: Asked) -> bool:
+        """Whether a list names something, though it may not be answered here."""
+        return False
+
     def page(self, asked: Asked) -> JsonObject:
         """One page of a list. Raises WireError for a cursor that is none."""
         if asked.params.get("cursor") is not None:
@@ -114,6 +122,12 @@ class CapturedSurface(Surface):
             "serverInfo": meta.get(SERVER_INFO) or {"name": self._manifest.name, "version": ""},
             **instructions,
         }
+
+    def shows(self, asked: Asked) -> bool:
+        return asked.method in self._surface(asked).lists
+
+    def names(self, method: str, key: str, name: str, asked: Asked) -> bool:
+        return any(item.get(key) == name for item in self._surface(asked).items(method))
 
     def _pages(self, asked: Asked) -> Sequence[JsonObject]:
         return self._surface(asked).lists.get(asked.method) or ({LISTED[asked.method]: []},)

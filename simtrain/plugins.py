@@ -24,9 +24,14 @@ PLUGINS: dict[str, dict[str, str]] = {
         "truncated_output": "simtrain.perturbations.truncated_output:TruncatedOutput",
         "dropped_tool": "simtrain.perturbations.dropped_tool:DroppedTool",
         "schema_drift": "simtrain.perturbations.schema_drift:SchemaDrift",
+        "duplicate_delivery": "simtrain.perturbations.duplicate_delivery:DuplicateDelivery",
+        "false_success": "simtrain.perturbations.false_success:FalseSuccess",
+        "delayed_visibility": "simtrain.perturbations.delayed_visibility:DelayedVisibility",
+        "stale_read": "simtrain.perturbations.stale_read:StaleRead",
     },
     "paradigms": {
         "impersonation": "simtrain.paradigms.impersonation:Impersonation",
+        "perturbation": "simtrain.paradigms.perturbation:PairedPerturbation",
     },
     "graders": {
         "final_state": "simtrain.graders.final_state:FinalState",

@@ -1,0 +1,63 @@
+"""A write shows after some reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.types import Observation, Provenance
+
+_REPLICA = "replica"
+
+
+class DelayedVisibility(Perturbation):
+    """The reads of a service come from a copy that lags behind: a write lands at once and shows only after some reads.
+
+    Source: ReliabilityBench, AgentChaos (eventual consistency). An agent should look again a little later before it takes a
+    write for lost. While the copy lags, further writes do not show either; reads that they would not change do not count.
+    """
+
+    side: ClassVar[Side] = "state"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "after"
+    visible: ClassVar[bool] = False
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("wait", "verify")
+    needs_world: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
+
+    reads: int | None = Field(
+        default=None, ge=1, description="Reads that still show the old state; unset, 1 and up to 4 more by severity."
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Carry a write out, and from now on read from the state before it."""
+        world = call.world
+        if world is None or not call.request.tool.writes or call.snapshots.get(_REPLICA) is not None:
+            return await self.follow(call, proceed)
+        before = world.fork()
+        observation = await proceed(call.request)
+        if observation.is_error:
+            before.close()
+            return observation
+        call.snapshots.keep(_REPLICA, before)
+        call.memory["left"] = 1 + round(4 * self.severity) if self.reads is None else self.reads
+        return replace(observation, provenance=Provenance("delayed_visibility"))
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Answer reads from the copy as long as it lags."""
+        observation = await proceed(call.request)
+        replica = call.snapshots.get(_REPLICA)
+        if replica is None or call.request.tool.writes or not call.in_world:
+            return observation
+        replica.clock.moment = call.clock.moment
+        old = replica.answer(call.request)
+        if (old.text, old.is_error) == (observation.text, observation.is_error):
+            return observation
+        call.memory["left"] -= 1
+        if call.memory["left"] == 0:
+            call.snapshots.drop(_REPLICA)
+        return replace(old, provenance=Provenance("delayed_visibility"))

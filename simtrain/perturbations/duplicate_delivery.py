@@ -1,0 +1,32 @@
+"""One call, two effects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.types import Observation, Provenance
+
+
+class DuplicateDelivery(Perturbation):
+    """A write is delivered twice: its effect lands twice, the caller sees the first reply.
+
+    Source: ReliabilityBench, ToolMisuseBench, AgentChaos. An agent should look what is there before it reports success, and undo
+    what is too much. Reads pass, and so do writes whose repetition the service refuses.
+    """
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "after"
+    visible: ClassVar[bool] = False
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify",)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Carry a write out twice; a call that was refused is not repeated."""
+        first = await proceed(call.request)
+        if first.is_error or not call.request.tool.writes:
+            return first
+        second = await proceed(call.request)
+        return first if second.is_error else replace(first, provenance=Provenance("duplicate_delivery"))

@@ -1,0 +1,34 @@
+"""The reply says done, and nothing was done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.types import Observation, Provenance
+
+
+class FalseSuccess(Perturbation):
+    """A write is answered as if it had been carried out, in every detail; the state stays as it was.
+
+    Source: ToolMaze, ReliabilityBench, AgentDisruptBench. An agent should read the state again after a write that matters, and
+    repeat what is not there. Reads pass, and so do calls that are refused.
+    """
+
+    side: ClassVar[Side] = "state"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "before"
+    visible: ClassVar[bool] = False
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry")
+    needs_world: ClassVar[bool] = True
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Carry the write out, keep its reply and undo the rest."""
+        world = call.world
+        if world is None or not call.request.tool.writes:
+            return await proceed(call.request)
+        with world.savepoint():
+            observation = await proceed(call.request)
+        return observation if observation.is_error else replace(observation, provenance=Provenance("false_success"))

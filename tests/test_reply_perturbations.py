@@ -37,7 +37,7 @@ async def test_a_transient_error_leaves_no_trace_and_passes(tmp_path: Path) -> N
         tmp_path, {"use": "transient_error", "with": {"times": 2}}, PLACE, PLACE, LIST, PLACE
     )
     assert [step.observation.is_error for step in steps] == [True, True, True, False]
-    assert steps[0].observation.text.endswith(": the request was not processed.")
+    assert "The request was not processed." in steps[0].observation.text
     # What it would have been is in the event.
     assert json.loads(steps[0].events[0].clean.text)["amount"] == 1
     assert environment.steps[3].observation.provenance.source == "embedded"
@@ -46,7 +46,7 @@ async def test_a_transient_error_leaves_no_trace_and_passes(tmp_path: Path) -> N
 @pytest.mark.parametrize("status", [500, 502, 503])
 async def test_the_status_can_be_chosen(status: int, tmp_path: Path) -> None:
     steps, _ = await play(tmp_path, {"use": "transient_error", "with": {"status": status}}, LIST)
-    assert steps[0].observation.text.startswith(f"{status} ")
+    assert str(status) in steps[0].observation.text
 
 
 async def test_truncated_structured_content_still_fits_its_schema(tmp_path: Path) -> None:

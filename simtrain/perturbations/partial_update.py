@@ -9,7 +9,8 @@ from pydantic import Field
 from simtrain.errors import SimulatorFault
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
-from simtrain.types import Observation, Provenance
+from simtrain.surfaces import refusal
+from simtrain.types import Observation
 
 
 class PartialUpdate(Perturbation):
@@ -42,8 +43,4 @@ class PartialUpdate(Perturbation):
         whole = world.partial(call.request, min(max(landed, 1), total - 1))
         if whole.is_error:
             return whole
-        return Observation(
-            "Internal server error: the request was not completed.",
-            is_error=True,
-            provenance=Provenance("partial_update"),
-        )
+        return refusal(call, "internal", by="partial_update", detail="The request was not completed.")

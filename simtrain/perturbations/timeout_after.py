@@ -8,7 +8,8 @@ from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
-from simtrain.types import Observation, Provenance
+from simtrain.surfaces import refusal
+from simtrain.types import Observation
 
 
 class TimeoutAfter(Perturbation):
@@ -35,6 +36,4 @@ class TimeoutAfter(Perturbation):
             return observation
         waited = max(1.0, 60 * self.severity) if self.seconds is None else self.seconds
         call.clock.advance(waited)
-        return Observation(
-            f"Request timed out after {waited:g} seconds.", is_error=True, provenance=Provenance("timeout_after")
-        )
+        return refusal(call, "timeout", by="timeout_after", detail=f"No reply within {waited:g} seconds.")

@@ -8,9 +8,10 @@ from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
-from simtrain.types import Observation, Provenance
+from simtrain.surfaces import Kind, refusal
+from simtrain.types import Observation
 
-_REASONS = {500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable"}
+_KINDS: dict[int, Kind] = {500: "internal", 502: "bad_gateway", 503: "unavailable"}
 
 
 class TransientError(Perturbation):
@@ -24,7 +25,7 @@ class TransientError(Perturbation):
     effect: ClassVar[Effect] = "before"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry",)
 
-    status: Literal[500, 502, 503] | None = Field(default=None, description="HTTP status in the text; unset, drawn.")
+    status: Literal[500, 502, 503] | None = Field(default=None, description="HTTP status; unset, drawn.")
     times: int | None = Field(
         default=None,
         ge=1,
@@ -38,9 +39,5 @@ class TransientError(Perturbation):
         if self.times is not None and failed >= self.times:
             return await proceed(call.request)
         call.memory[tool] = failed + 1
-        status = self.status or call.rng.choose(tuple(_REASONS))
-        return Observation(
-            f"{status} {_REASONS[status]}: the request was not processed.",
-            is_error=True,
-            provenance=Provenance("transient_error"),
-        )
+        kind = _KINDS[self.status or call.rng.choose(tuple(_KINDS))]
+        return refusal(call, kind, by="transient_error", detail="The request was not processed.")

@@ -1,0 +1,67 @@
+"""A session ends midway."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.seeding import Stream
+from simtrain.surfaces import refusal
+from simtrain.types import Observation, Provenance, ToolSpec, encode
+
+REFRESH = "refresh_session"
+LASTS = 3600
+"""Seconds for which a renewed session is said to be good."""
+
+
+class AuthExpired(Perturbation):
+    """From the call on which it fires, a server refuses all its tools with 401, until the session is renewed.
+
+    Source: ToolMisuseBench, AgentDisruptBench. With `refresh` every server offers a tool that renews the session, from the beginning:
+    an agent should call it and then go on. Without, it should say that it cannot go on.
+    """
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "before"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("re-auth", "abstain")
+    follows: ClassVar[bool] = True
+
+    refresh: bool = Field(default=True, description="Offer a tool that renews the session.")
+    refresh_tool: str = Field(
+        default=REFRESH, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="What that tool is called, on every server."
+    )
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, and one for each server that renews the session."""
+        if not self.refresh:
+            return tools
+        names = {tool.name for tool in tools}
+        further = [self._renewing(server) for server in dict.fromkeys(tool.server for tool in tools)]
+        return (*tools, *(tool for tool in further if tool.name not in names))
+
+    def _renewing(self, server: str) -> ToolSpec:
+        name = f"{server}.{self.refresh_tool}" if server else self.refresh_tool
+        whose = f" of {server}" if server else ""
+        return ToolSpec(name, f"Renew the session{whose} after it has expired.", {"type": "object", "properties": {}})
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Let the session end, and refuse."""
+        call.memory[call.request.tool.server] = True
+        return self._refuse(call)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Refuse while the session is over."""
+        return self._refuse(call) if call.memory.get(call.request.tool.server) else await proceed(call.request)
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """Renew the session."""
+        call.memory[call.request.tool.server] = False
+        return Observation(encode({"status": "ok", "expires_in": LASTS}), provenance=Provenance("auth_expired"))
+
+    def _refuse(self, call: Call) -> Observation:
+        remedy = f"Renew the session with {self.refresh_tool}." if self.refresh else "Sign in again in the browser."
+        return refusal(call, "unauthorized", by="auth_expired", detail=remedy)

@@ -1,0 +1,47 @@
+"""A tool that works, and does not, by turns."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.surfaces import refusal
+from simtrain.types import Observation
+
+
+class Flapping(Perturbation):
+    """From the call on which it fires, a tool goes down and comes up by a schedule of its calls: `down` fail, `up` work, and so on.
+
+    Source: ReliabilityBench, agentbreak. An agent should try again, and not conclude from one success that the trouble is over.
+    """
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "before"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry",)
+    follows: ClassVar[bool] = True
+
+    down: int | None = Field(
+        default=None, ge=1, description="Calls of one tool that fail in a row; unset, 1 to 3 by severity."
+    )
+    up: int = Field(default=2, ge=1, description="Calls that then work.")
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """The next call of the schedule, which begins with the first."""
+        call.memory.setdefault(call.request.tool.name, 0)
+        return await self.follow(call, proceed)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """The next call of the schedule, where it has begun."""
+        tool = call.request.tool.name
+        if tool not in call.memory:
+            return await proceed(call.request)
+        down = 1 + round(2 * self.severity) if self.down is None else self.down
+        phase = call.memory[tool] % (down + self.up)
+        call.memory[tool] += 1
+        if phase >= down:
+            return await proceed(call.request)
+        return refusal(call, "unavailable", by="flapping", detail="The request was not processed.")

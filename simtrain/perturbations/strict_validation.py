@@ -1,0 +1,84 @@
+"""A server that wants more than its documentation says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.schemas import validator
+from simtrain.seeding import Stream
+from simtrain.surfaces import refusal
+from simtrain.types import JsonObject, Observation, ToolSpec
+
+
+class StrictValidation(Perturbation):
+    """From the call on which it fires, a server refuses the calls of a tool that lack an argument which the schema calls optional.
+
+    Source: AgentDisruptBench, ToolBench-X, ToolMisuseBench. The error names the argument and its form: an agent should fix the call.
+    `requires` is offered by every tool that has no argument of that name, and is kept from the tool itself.
+    """
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "before"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call",)
+    follows: ClassVar[bool] = True
+
+    requires: str = Field(
+        default="reason", pattern=r"^[A-Za-z_]\w*$", description="The argument that must not be missing."
+    )
+    argument: dict[str, Any] = Field(
+        default_factory=lambda: {
+            "type": "string",
+            "minLength": 3,
+            "description": "Why the call is made, for the audit log.",
+        },
+        description="Its JSON Schema.",
+    )
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, with one more argument that need not be given."""
+        return tuple(self._with_argument(tool) for tool in tools)
+
+    def _with_argument(self, tool: ToolSpec) -> ToolSpec:
+        properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+        if self.requires in properties:
+            return tool
+        # What is optional is not checked here: the server itself says what is wrong with it.
+        described = {name: value for name, value in self.argument.items() if name in ("type", "description")}
+        schema = {**tool.input_schema, "properties": {**properties, self.requires: described}}
+        return replace(tool, input_schema=schema)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Be strict from now on."""
+        call.memory[call.request.tool.name] = True
+        return await self.follow(call, proceed)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Keep the argument from the tool; where the server has become strict, refuse a call without it."""
+        arguments = dict(call.request.arguments)
+        missing = self.requires not in arguments
+        given = arguments.pop(self.requires, None) if self._added(call) else arguments.get(self.requires)
+        if call.memory.get(call.request.tool.name):
+            if missing:
+                return self._refuse(call, f"Missing required argument {self.requires!r}")
+            problem = next(iter(validator(self.argument).iter_errors(given)), None)
+            if problem is not None:
+                return self._refuse(call, f"{self.requires}: {problem.message}")
+        return await proceed(replace(call.request, arguments=arguments))
+
+    def _added(self, call: Call) -> bool:
+        """Whether the argument is none of the tool's own."""
+        return any(
+            tool.name == call.request.tool.name and self.requires not in (tool.input_schema.get("properties") or {})
+            for tool in call.given
+        )
+
+    def _refuse(self, call: Call, problem: str) -> Observation:
+        described = self.argument.get("description", "")
+        return refusal(call, "validation", by="strict_validation", detail=f"{problem}. {described}".strip())

@@ -1,0 +1,16 @@
+"""The shipped pools of surface texts: one YAML file for each perturbation whose words are not computed."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from simtrain.documents import read_document
+from simtrain.types import JsonValue
+
+
+@cache
+def pool(name: str) -> MappingProxyType[str, JsonValue]:
+    """The texts of a pool by their keys. Placeholders in braces are filled in with `str.format`."""
+    return MappingProxyType(read_document(Path(__file__).with_name(f"{name}.yaml")).data)

@@ -1,0 +1,59 @@
+"""An instruction stands in the description of a tool."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from simtrain.attacks.carriers import Carrier, payload
+from simtrain.attacks.goal import GoalKnob, aims, shipped
+from simtrain.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.seeding import Stream
+from simtrain.tool_globs import matches
+from simtrain.types import ToolSpec
+
+
+class ToolPoisoning(Perturbation):
+    """The descriptions of some tools tell the agent to do something else, for the whole episode; the tools work as ever.
+
+    Source: MSB, AgentDojo. An agent should take a description as that of a tool and ignore its orders. It acts on the list of
+    tools: its trigger plays no part. Goals that need a look at the world cannot be planted here; where none can be reached with
+    the tools on offer, nothing changes.
+    """
+
+    side: ClassVar[Side] = "manifest"
+    layer: ClassVar[Layer] = "P"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+
+    tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over the tools to choose among.")
+    count: int | None = Field(
+        default=None,
+        ge=1,
+        description="Descriptions that are poisoned; unset, more the higher the severity, at most 4.",
+    )
+    goal: GoalKnob | None = Field(
+        default=None, description="What the attack is after: the name of a shipped goal, or a goal; unset, drawn."
+    )
+    carrier: Carrier = Field(
+        default="plain", description="How it is dressed: plain, markdown, comment, encoded, language."
+    )
+    placement: Literal["start", "end"] = Field(default="end", description="Where in the description it stands.")
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, some of them poisoned."""
+        globs = self.tools if isinstance(self.tools, str) else tuple(self.tools)
+        found = aims(shipped() if self.goal is None else (self.goal,), tools, None)
+        if not found:
+            return tools
+        order = rng.choose(found)
+        count = 1 + int(3 * self.severity) if self.count is None else self.count
+        chosen = {tool.name for tool in rng.sample([tool for tool in tools if matches(tool.name, globs)], count)}
+        words = payload(order, self.carrier, severity=self.severity, rng=rng)
+        return tuple(self._poisoned(tool, words) if tool.name in chosen else tool for tool in tools)
+
+    def _poisoned(self, tool: ToolSpec, words: str) -> ToolSpec:
+        parts = (words, tool.description) if self.placement == "start" else (tool.description, words)
+        return replace(tool, description="\n\n".join(part for part in parts if part))

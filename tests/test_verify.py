@@ -23,7 +23,7 @@ from simtrain.serving.verify.comparison import difference
 from simtrain.serving.verify.draw import Draw, NothingToDraw, Past, occurs
 from simtrain.serving.verify.findings import Findings, Thresholds
 from simtrain.serving.verify.pairing import Pairing
-from simtrain.serving.verify.plan import SEQUENCE, UNKNOWN_TOOL, deal
+from simtrain.serving.verify.plan import SEQUENCE, UNKNOWN_TOOL, Generator, deal
 from simtrain.serving.verify.playing import Options, play, verify
 from simtrain.serving.verify.report import facts, write
 from simtrain.serving.verify.stand_in import stand_in
@@ -362,3 +362,27 @@ async def test_nothing_of_a_reply_becomes_markup(tmp_path: Path) -> None:
     page = (tmp_path / "r.html").read_text()
     assert "&lt;script&gt;alert(1)" in page
     assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        {},
+        {"type": "object"},
+        {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+        {"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#/properties/a"}]}}, "required": ["a"]},
+        {"type": "object", "properties": {"a": {"type": "string", "minLength": 10**9}}, "required": ["a"]},
+        {"type": "object", "properties": {"a": {"type": "array", "minItems": 10**9}}, "required": ["a"]},
+        {
+            "type": "object",
+            "properties": {"a": {"type": ["string", "null"], "enum": []}, "b": True},
+            "required": ["a", "b"],
+        },
+    ],
+)
+def test_any_schema_yields_calls_of_every_kind(described: JsonObject) -> None:
+    generator = Generator(Subject(), {"t": described})
+    past = Past({})
+    made = [generator.call("t", past, Stream(seed)) for seed in range(60)]
+    assert {call.kind for call in made} == {"valid", "edge", "invalid"}
+    assert all(len(str(call.arguments)) < 200_000 for call in made)

@@ -11,14 +11,14 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
-from typing import Protocol
+from typing import Protocol, cast
 
 from simtrain.errors import InputError, SimulatorFault
 from simtrain.mcp_wire.client import Client, connect
 from simtrain.mcp_wire.eras import HANDSHAKE
 from simtrain.mcp_wire.targets import StdioTarget, Target, parse_target
 from simtrain.serving.verify.subject import Subject
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 from simtrain.world import World
 
 STEADY = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
@@ -99,7 +99,9 @@ class LiveBench:
     async def tools(self) -> list[JsonObject]:
         """The raw descriptors of the server's tools. Raises SimulatorFault."""
         assert self._client is not None
-        return [tool for page in await self._client.list("tools/list") for tool in page.get("tools", [])]
+        pages = await self._client.list("tools/list")
+        listed = [cast("list[JsonValue]", page["tools"]) for page in pages if isinstance(page.get("tools"), list)]
+        return [cast(JsonObject, tool) for tools in listed for tool in tools if isinstance(tool, dict)]
 
     async def call(self, tool: str, arguments: JsonObject) -> Answered:
         """One tools/call. After a server was lost, the rest of its sequence is lost with it."""
@@ -117,7 +119,7 @@ class LiveBench:
             return Answered(self._unanswered(), begun, time())
         ended = time()
         self._lately.append(ended - begun)
-        return Answered(exchange.response, begun, ended)
+        return Answered(_readable(exchange.response), begun, ended)
 
     async def _within_a_second(self) -> None:
         """Wait where the second would probably change during the call: nobody could say which of the two the server has seen."""
@@ -144,6 +146,16 @@ class LiveBench:
             else:
                 path.unlink()
         self._subject.lay_out(self._world, self.root)
+
+
+def _readable(response: JsonObject) -> JsonObject:
+    """The response; an error of ours in the place of one that is neither a CallToolResult nor an error."""
+    result, error = response.get("result"), response.get("error")
+    if isinstance(result, dict) and isinstance(cast(JsonObject, result).get("content", []), list):
+        return {"result": result}
+    if isinstance(error, dict):
+        return {"error": error}
+    return {"error": {"code": UNANSWERED, "message": "the answer is neither a tool result nor an error"}}
 
 
 def _target(command: str, subject: Subject, root: Path) -> Target:

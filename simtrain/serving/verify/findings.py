@@ -62,16 +62,12 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Findings:
-    """All outcomes, a tuple for each sequence.
-
-    `offered` are the tools of both sides, `settled` those whose replies were put in order first.
-    """
+    """All outcomes, a tuple for each sequence; `offered` are the tools of both sides."""
 
     name: str
     seed: int
     offered: tuple[str, ...]
     sequences: tuple[tuple[Outcome, ...], ...]
-    settled: tuple[str, ...] = ()
 
     @property
     def outcomes(self) -> Iterable[Outcome]:

@@ -10,8 +10,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 from simtrain.errors import InputError
+from simtrain.schemas import validator
 from simtrain.seeding import Stream, derive
 from simtrain.serving.verify.bench import Answered, Bench, LiveBench
 from simtrain.serving.verify.comparison import difference
@@ -21,7 +23,7 @@ from simtrain.serving.verify.pairing import Pairing
 from simtrain.serving.verify.plan import Generator, deal
 from simtrain.serving.verify.stand_in import OpenStandIn, StandIn
 from simtrain.serving.verify.subject import Call, Subject
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,21 @@ async def offered_schemas(bench: LiveBench, stand_in: StandIn) -> dict[str, Json
     finally:
         await bench.close()
     own = await stand_in.schemas()
-    offered: dict[str, JsonObject] = {tool["name"]: tool.get("inputSchema", {}) for tool in tools}
+    offered = {tool["name"]: _schema(tool.get("inputSchema")) for tool in tools if isinstance(tool.get("name"), str)}
     if not offered:
         raise InputError("the server offers no tools", remedy="verification compares replies to tool calls")
     return {**offered, **{name: schema for name, schema in own.items() if name not in offered}}
+
+
+def _schema(value: JsonValue) -> JsonObject:
+    """An input schema from which calls can be made; one that is none describes no argument."""
+    if not isinstance(value, dict):
+        return {}
+    try:
+        validator(cast(JsonObject, value))
+    except ValueError:
+        return {}
+    return cast(JsonObject, value)
 
 
 async def play(
@@ -113,7 +126,7 @@ async def play(
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
     played = tuple(outcomes[number] for number in sorted(outcomes))
-    return Findings(stand_in.name, options.seed, tuple(schemas), played, subject.settled)
+    return Findings(stand_in.name, options.seed, tuple(schemas), played)
 
 
 class _Sequence:
@@ -145,9 +158,18 @@ class _Sequence:
         real: JsonObject = self._pairing.from_real(answered.response)
         accepted = not self._subject.failed(real)
         if accepted:
-            self._subject.learn(self._past, call, real["result"])
+            self._learn(call, real["result"])
         on_call()
         return Outcome(call, accepted, real, own, problem)
+
+    def _learn(self, call: Call, result: JsonObject) -> None:
+        try:
+            self._subject.learn(self._past, call, result)
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise InputError(
+                f"the server answers {call.tool} unlike the one that the stand-in stands for: {type(error).__name__}: {error}",
+                remedy="name the server that the stand-in stands for",
+            ) from None
 
     async def _compared(self, call: Call, answered: Answered) -> tuple[JsonObject, str | None]:
         """The stand-in's response and where it differs.
@@ -163,8 +185,7 @@ class _Sequence:
             return await self._asked(self._own, self._pairing, call, answered, answered.begun)
         own, problem = await self._asked(self._own, self._pairing, call, answered, answered.begun)
         later, later_problem = await self._asked(spare, pairing, call, answered, answered.ended)
-        real = self._pairing.unpaired(self._settled(call.tool, answered.response))
-        if (problem is None, own == real) >= (later_problem is None, later == real):
+        if _rank(own, problem, answered, pairing) >= _rank(later, later_problem, answered, pairing):
             await spare.close()
             return own, problem
         await self.close()
@@ -175,15 +196,16 @@ class _Sequence:
         self, own: OpenStandIn, pairing: Pairing, call: Call, answered: Answered, moment: float
     ) -> tuple[JsonObject, str | None]:
         response = await own.call(call.tool, call.arguments, moment=moment)
-        real = self._settled(call.tool, answered.response)
-        return response, difference(real, self._settled(call.tool, response), pairing)
-
-    def _settled(self, tool: str, response: JsonObject) -> JsonObject:
-        if tool not in self._subject.settled or "result" not in response:
-            return response
-        return {"result": self._subject.settle(tool, response["result"])}
+        return response, difference(answered.response, response, pairing)
 
     async def close(self) -> None:
         """Free a copy of the stand-in that has taken the first one's place."""
         if self._own is not self._first:
             await self._own.close()
+
+
+def _rank(own: JsonObject, problem: str | None, answered: Answered, pairing: Pairing) -> int:
+    """How well a response agrees: 0 not at all, 1 by pairing, 2 letter for letter."""
+    if problem is not None:
+        return 0
+    return 2 if difference(pairing.unpaired(answered.response), own, Pairing({}, {})) is None else 1

@@ -24,7 +24,6 @@ def facts(findings: Findings, thresholds: Thresholds) -> JsonObject:
         "total": findings.total.facts(),
         "shares": shares,
         "shortfalls": [name for name, least in DEMANDED.items() if shares[name] < least],
-        "settled": list(findings.settled),
         "thresholds": {"overall": thresholds.overall, "per_tool": thresholds.per_tool},
         "problems": findings.below(thresholds),
         "tools": {tool: figures.facts() for tool, figures in findings.tools().items()},

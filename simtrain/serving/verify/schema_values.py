@@ -11,6 +11,7 @@ from simtrain.types import JsonObject, JsonValue
 T = TypeVar("T", str, int)
 
 MAX_DEPTH = 6
+LONGEST = 10_000
 WRONG: Mapping[str, tuple[JsonValue, ...]] = {
     "string": (7, ["a"], None, True),
     "integer": ("many", 1.5, None, [1]),
@@ -73,7 +74,7 @@ class _Values:
         return self._object(self._root, 0, optional)
 
     def _value(self, schema: JsonValue, name: str, depth: int) -> JsonValue:
-        if not isinstance(schema, dict):
+        if not isinstance(schema, dict) or depth > 2 * MAX_DEPTH:
             return self._draw.word()
         described = self._resolved(cast(JsonObject, schema))
         if "const" in described:
@@ -139,7 +140,7 @@ class _Values:
         if known is not None:
             return known
         text = self._draw.odd_text() if self._odd else self._draw.words(most=3)
-        return text.ljust(int(schema.get("minLength", 0)), "x")[: int(schema.get("maxLength", 10_000))]
+        return text.ljust(min(int(schema.get("minLength", 0)), LONGEST), "x")[: int(schema.get("maxLength", LONGEST))]
 
     def _known(self, name: str, kind: type[T]) -> T | None:
         """A value of this type that replies or the initial state had under the argument's name, or as an id where it asks for one."""

@@ -106,13 +106,6 @@ class Subject:
         """Whether a response, {"result": ...} or {"error": ...}, refuses the call."""
         return "error" in response or bool(response["result"].get("isError", False))
 
-    def settle(self, tool: str, result: JsonObject) -> JsonObject:
-        """A CallToolResult with what the real server leaves unordered put in order; applied to both sides, reported by `settled`."""
-        return result
-
-    settled: ClassVar[tuple[str, ...]] = ()
-    """The tools for which `settle` does anything."""
-
     def makers(self) -> tuple[Maker, ...]:
         """The marked makers, in the order in which they are written."""
         found: list[Maker] = []

@@ -31,9 +31,9 @@ def _content(reply: JsonObject) -> JsonValue:
     """The structured content of a reply, or its text read as JSON; None where neither is there."""
     if "structuredContent" in reply:
         return reply["structuredContent"]
-    for block in reply.get("content", []):
+    for block in cast(list[JsonValue], reply.get("content", [])):
         try:
-            return orjson.loads(block.get("text", ""))
+            return orjson.loads(str(cast(JsonObject, block).get("text")) if isinstance(block, dict) else "")
         except orjson.JSONDecodeError:
             continue
     return None

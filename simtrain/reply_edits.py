@@ -100,9 +100,10 @@ def retold(
 
 def respoken(text: str, words: Mapping[str, str]) -> str:
     """Text with some words replaced where they stand alone; a word of a number is not part of a longer number."""
-    for old, new in words.items():
-        text = re.sub(rf"(?<![\w.,]){re.escape(old)}(?![\w]|[.,]\d)", lambda _, new=new: new, text)
-    return text
+    if not words:
+        return text
+    either = "|".join(re.escape(old) for old in sorted(words, key=len, reverse=True))
+    return re.sub(rf"(?<![\w.,])(?:{either})(?![\w]|[.,]\d)", lambda found: words[found[0]], text)
 
 
 def _parsed(text: str) -> JsonValue:

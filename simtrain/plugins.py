@@ -37,6 +37,12 @@ PLUGINS: dict[str, dict[str, str]] = {
         "stale_read": "simtrain.perturbations.stale_read:StaleRead",
         "prompt_injection": "simtrain.perturbations.prompt_injection:PromptInjection",
         "tool_poisoning": "simtrain.perturbations.tool_poisoning:ToolPoisoning",
+        "value_corruption": "simtrain.perturbations.value_corruption:ValueCorruption",
+        "source_conflict": "simtrain.perturbations.source_conflict:SourceConflict",
+        "wrong_entity": "simtrain.perturbations.wrong_entity:WrongEntity",
+        "partial_results": "simtrain.perturbations.partial_results:PartialResults",
+        "premature_finish_trap": "simtrain.perturbations.premature_finish_trap:PrematureFinishTrap",
+        "partial_batch_failure": "simtrain.perturbations.partial_batch_failure:PartialBatchFailure",
     },
     "paradigms": {
         "impersonation": "simtrain.paradigms.impersonation:Impersonation",

@@ -5,7 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+from bakery import WORLD
 from perturbing import Asked, play
+
+from simtrain.clock import Clock
+from simtrain.perturbation import Call
+from simtrain.perturbations.partial_results import PartialResults
+from simtrain.perturbations.value_corruption import ValueCorruption
+from simtrain.request import Request
+from simtrain.seeding import Stream
+from simtrain.types import Observation, ToolSpec
 
 LIST: Asked = ("cakes.list", {})
 PLACE: Asked = ("orders.place", {"cake_id": "K001", "amount": 1})
@@ -79,4 +89,160 @@ async def test_a_stale_read_tells_what_the_same_call_was_told_before(tmp_path: P
 
 async def test_a_read_of_what_has_not_changed_is_never_stale(tmp_path: Path) -> None:
     played = await play(tmp_path, {"use": "stale_read"}, LIST, LIST, ("orders.list", {"cake_id": "K002"}))
+    assert played.bent == [False, False, False]
+
+
+async def a_cake(folder: Path) -> dict[str, Any]:
+    """The first cake of the list, as the tools tell it."""
+    return (await play(folder, None, LIST)).contents[0]["cakes"][0]
+
+
+def get(cake: dict[str, Any]) -> Asked:
+    return ("cakes.get", {"name": cake["name"]})
+
+
+def differing(clean: Any, seen: Any) -> dict[str, tuple[Any, Any]]:
+    return {name: (clean[name], seen[name]) for name in clean if clean[name] != seen[name]}
+
+
+@pytest.mark.parametrize(("severity", "share"), [(0, 0.1), (0.5, 0.175), (1, 0.25)])
+async def test_a_corrupted_value_is_one_number_that_is_as_far_off_as_severity_says(
+    severity: float, share: float, tmp_path: Path
+) -> None:
+    cake = await a_cake(tmp_path)
+    perturbation = {"use": "value_corruption", "with": {"severity": severity, "fields": ["price"]}, "when": {"nth": 1}}
+    played = await play(tmp_path, perturbation, get(cake), get(cake))
+    ((right, wrong),) = differing(cake, played.contents[0]).values()
+    assert abs(wrong - right) / right == pytest.approx(share, abs=0.01) and round(wrong, 2) == wrong
+    assert played.contents[1] == cake and (played.bent, played.changes) == ([True, False], {})
+
+
+async def test_ids_dates_and_errors_are_never_corrupted(tmp_path: Path) -> None:
+    calls = [ORDERS, ("cakes.get", {"name": "none"})]
+    played = await play(tmp_path, {"use": "value_corruption", "with": {"fields": ["id", "placed_at"]}}, *calls)
+    assert played.bent == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Paid 1,200.00 on 2031-03-03 at 10:15", {"Paid 1,320.00 on 2031-03-03 at 10:15", "Paid 1,080.00 on 2031-03-03 at 10:15"}),
+        ("Invoice INV-2210 of 2031", {"Invoice INV-2210 of 2031"}),
+        ('{"total": 40, "id": 7}', {'{"total": 44, "id": 7}', '{"total": 36, "id": 7}'}),
+        ("no number", {"no number"}),
+    ],
+)  # fmt: skip
+async def test_a_number_in_text_is_corrupted_where_there_is_no_structured_content(text: str, wrong: set[str]) -> None:
+    async def proceed(request: Request) -> Observation:
+        return Observation(text)
+
+    for seed in range(6):
+        call = Call(Request(ToolSpec("t", "", {}), {}, 0, 0), Stream(seed), Clock(start=0, per_step=0), {}, None)
+        assert (await ValueCorruption(off=0.1).apply(call, proceed)).text in wrong
+
+
+async def test_prose_and_structured_content_are_corrupted_alike() -> None:
+    async def proceed(request: Request) -> Observation:
+        return Observation("The cake costs 40.00 (id 7).", {"price": 40.0, "id": 7})
+
+    call = Call(Request(ToolSpec("t", "", {}), {}, 0, 0), Stream(1), Clock(start=0, per_step=0), {}, None)
+    seen = await ValueCorruption(off=0.1).apply(call, proceed)
+    assert seen.structured and seen.text == f"The cake costs {seen.structured['price']:.2f} (id 7)."
+    assert seen.structured["price"] in (36.0, 44.0)
+
+
+async def test_one_source_contradicts_the_other_and_sticks_to_it(tmp_path: Path) -> None:
+    cake = await a_cake(tmp_path)
+    perturbation = {"use": "source_conflict", "with": {"fields": ["price"]}, "when": {"tools": "cakes.get", "nth": 1}}
+    played = await play(tmp_path, perturbation, get(cake), LIST, get(cake))
+    ((right, wrong),) = differing(cake, played.contents[0]).values()
+    assert 0.1 <= abs(wrong - right) / right <= 0.25
+    assert played.contents[0] == played.contents[2] and played.contents[1]["cakes"][0] == cake
+    assert (played.bent, played.changes) == ([True, False, True], {})
+
+
+async def test_a_fact_that_no_other_tool_tells_has_no_second_source(tmp_path: Path) -> None:
+    played = await play(tmp_path, {"use": "source_conflict", "with": {"fields": ["total"]}}, LIST, ORDERS)
+    assert played.bent == [False, False]
+
+
+async def test_a_wrong_entity_is_a_real_one_of_the_same_kind(tmp_path: Path) -> None:
+    cake = await a_cake(tmp_path)
+    played = await play(tmp_path, {"use": "wrong_entity", "when": {"nth": 1}}, get(cake), get(cake), PLACE)
+    wrong = played.contents[0]
+    assert wrong["id"] != cake["id"] and played.contents[1] == cake and played.bent == [True, False, False]
+    clean = await play(tmp_path, None, get(wrong))
+    assert clean.contents[0] == wrong
+
+
+async def test_what_names_no_record_and_what_writes_meets_no_wrong_entity(tmp_path: Path) -> None:
+    played = await play(tmp_path, {"use": "wrong_entity"}, LIST, PLACE, ("cakes.get", {"name": "none"}))
+    clean = await play(tmp_path, None, LIST, PLACE, ("cakes.get", {"name": "none"}))
+    assert (played.bent, played.seen) == ([False] * 3, clean.seen)
+
+
+async def test_partial_results_lack_other_items_each_time(tmp_path: Path) -> None:
+    clean = (await play(tmp_path, None, LIST)).contents[0]
+    played = await play(
+        tmp_path, {"use": "partial_results", "with": {"keep": 0.75}}, LIST, LIST, get(clean["cakes"][0])
+    )
+    first, second = (content["cakes"] for content in played.contents[:2])
+    assert len(first) == len(second) == 6 and first != second
+    assert sorted({cake["id"] for cake in first + second}) == sorted(cake["id"] for cake in clean["cakes"])
+    assert played.contents[0]["next_cursor"] == clean["next_cursor"] and played.bent == [True, True, False]
+
+
+async def test_the_harder_the_fewer_results(tmp_path: Path) -> None:
+    counts: list[int] = []
+    for severity in (0, 0.4, 1):
+        played = await play(tmp_path, {"use": "partial_results", "with": {"severity": severity}}, LIST)
+        counts.append(len(played.contents[0]["cakes"]))
+    assert counts == [8, 6, 4]
+
+
+async def test_a_prose_listing_lacks_lines() -> None:
+    async def proceed(request: Request) -> Observation:
+        return Observation("a\nb\nc\nd")
+
+    for name, lines in (("list_files", 2), ("read_file", 4)):
+        call = Call(Request(ToolSpec(name, "", {}), {}, 0, 0), Stream(0), Clock(start=0, per_step=0), {}, None)
+        assert len((await PartialResults(keep=0.5).apply(call, proceed)).text.splitlines()) == lines
+
+
+async def test_a_premature_end_looks_complete_and_short_lists_are(tmp_path: Path) -> None:
+    clean = await play(tmp_path, None, LIST)
+    played = await play(tmp_path, {"use": "premature_finish_trap", "with": {"keep": 3}}, LIST, LIST, ORDERS)
+    assert played.contents[0] == {"cakes": clean.contents[0]["cakes"][:3], "next_cursor": None} == played.contents[1]
+    assert clean.contents[0]["next_cursor"] is not None and played.bent == [True, True, False]
+
+
+BATCH = (
+    WORLD
+    + """\
+  - name: orders.place_many
+    description: Order one of each of several cakes.
+    input: {cakes: {type: array, items: {type: string}}}
+    write:
+      - insert into orders select 'X' || value, value, 1, :now from json_each(:cakes)
+    read: {orders: "select id from orders where id like 'X%' order by id"}
+"""
+)
+
+
+async def test_some_items_of_a_batch_land_and_the_others_can_be_repeated(tmp_path: Path) -> None:
+    many: Asked = ("orders.place_many", {"cakes": ["K001", "K002", "K003", "K004"]})
+    perturbation = {"use": "partial_batch_failure", "with": {"share": 0.5}, "when": {"nth": 1}}
+    played = await play(tmp_path, perturbation, many, world_text=BATCH)
+    text = played.seen[0].text
+    failed = [cake for cake in many[1]["cakes"] if f"] {cake}: 503" in text]
+    assert played.seen[0].is_error and text.startswith("2 of 4 cakes failed") and len(failed) == 2
+    assert added(played.changes, "orders") == 2
+    mended = await play(tmp_path, perturbation, many, ("orders.place_many", {"cakes": failed}), world_text=BATCH)
+    clean = await play(tmp_path, None, many, world_text=BATCH)
+    assert mended.contents[1] == clean.contents[0]
+
+
+async def test_a_call_without_a_batch_does_not_fail(tmp_path: Path) -> None:
+    one: Asked = ("orders.place_many", {"cakes": ["K001"]})
+    played = await play(tmp_path, {"use": "partial_batch_failure"}, PLACE, one, LIST, world_text=BATCH)
     assert played.bent == [False, False, False]

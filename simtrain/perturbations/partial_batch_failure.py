@@ -1,0 +1,60 @@
+"""Some items of a batch fail, the others land."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.comparing import shown
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Probability, Recovery, Side
+from simtrain.request import Answer, Request
+from simtrain.schemas import validator
+from simtrain.types import JsonValue, Observation, Provenance
+
+
+class PartialBatchFailure(Perturbation):
+    """A call with a list of things to do does some of them and fails for the others; the error says for which.
+
+    Source: ToolMisuseBench, ReliabilityBench. An agent should repeat the call for the failed ones only. Calls without a list of
+    two or more items pass, and so do those that are refused without the failed items.
+    """
+
+    side: ClassVar[Side] = "state"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "after"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry")
+
+    share: Probability | None = Field(
+        default=None, description="Share of the items that fail, at least one and never all; unset, half the severity."
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Carry the call out for the rest of its list, and say which items failed."""
+        name = _batch(call.request)
+        if name is None:
+            return await proceed(call.request)
+        items = cast("list[JsonValue]", call.request.arguments[name])
+        share = self.severity / 2 if self.share is None else self.share
+        count = min(max(round(share * len(items)), 1), len(items) - 1)
+        failed = sorted(call.rng.sample(range(len(items)), count))
+        rest = [item for index, item in enumerate(items) if index not in failed]
+        arguments = {**call.request.arguments, name: rest}
+        if not validator(call.request.tool.input_schema).is_valid(arguments):
+            return await proceed(call.request)
+        observation = await proceed(replace(call.request, arguments=arguments))
+        if observation.is_error:
+            return observation
+        lines = [f"{count} of {len(items)} {name} failed, the others were processed:"]
+        lines += [f"- {name}[{index}] {shown(items[index])}: 503 Service Unavailable" for index in failed]
+        text = "\n".join((*lines, "", observation.text))
+        return Observation(text, is_error=True, provenance=Provenance("partial_batch_failure"))
+
+
+def _batch(request: Request) -> str | None:
+    """The first argument that is a list of two or more items."""
+    for name, value in request.arguments.items():
+        if isinstance(value, list) and len(cast("list[JsonValue]", value)) > 1:
+            return name
+    return None

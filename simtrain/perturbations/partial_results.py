@@ -1,0 +1,69 @@
+"""A subset of the results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, TypeVar, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.raw_replies import reworded
+from simtrain.reply_edits import at, content_of, main_list, put, retold
+from simtrain.request import Answer
+from simtrain.tool_words import tool_words
+from simtrain.types import JsonValue, Observation, Provenance, canonical
+
+T = TypeVar("T")
+
+LISTING = 4
+"""Lines from which on the prose reply of a tool that lists or searches is taken for a list."""
+
+
+class PartialResults(Perturbation):
+    """A list lacks some of its items, as if a part of the storage did not answer: other ones each time that it is asked for.
+
+    Source: ToolBench-X, AgentDisruptBench. An agent should compare what it got with counts, ask again and join the replies, or ask
+    for single items. Counts and cursors beside the list stay as they are; lists of one item pass.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "after"
+    visible: ClassVar[bool] = False
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry", "cross-check")
+
+    keep: float | None = Field(
+        default=None, ge=0.5, lt=1, description="Share of the items that arrive; unset, 1 less half the severity."
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and leave out every so many items of its reply."""
+        observation = await proceed(call.request)
+        share = 1 - self.severity / 2 if self.keep is None else self.keep
+        if observation.is_error or share == 1:
+            return observation
+        parts = round(1 / (1 - share))
+        content = content_of(observation)
+        if content is None:
+            return self._fewer_lines(call, observation, parts)
+        place = main_list(content)
+        items = [] if place is None else cast("list[JsonValue]", at(content, place))
+        if place is None or len(items) < 2:
+            return observation
+        fewer = put(content, place, self._fewer(call, items, parts))
+        return retold(observation, fewer, tool=call.request.tool, source="partial_results") or observation
+
+    def _fewer_lines(self, call: Call, observation: Observation, parts: int) -> Observation:
+        lines = observation.text.splitlines()
+        if len(lines) < LISTING or tool_words(call.request.tool.name).intent not in ("list", "search"):
+            return observation
+        text = "\n".join(self._fewer(call, lines, parts))
+        return replace(reworded(observation, text, None), provenance=Provenance("partial_results"))
+
+    def _fewer(self, call: Call, items: list[T], parts: int) -> list[T]:
+        """All items but those of one part; the next time that the same is asked for it is the next part."""
+        key = canonical([call.request.tool.name, call.request.arguments]).decode()
+        absent = call.memory.get(key, call.rng.integer(0, min(parts, len(items)) - 1))
+        call.memory[key] = (absent + 1) % parts
+        return [item for index, item in enumerate(items) if index % parts != absent]

@@ -1,0 +1,68 @@
+"""Partial evidence that looks complete."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.comparing import is_number
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.reply_edits import at, content_of, fits, main_list, put, retold
+from simtrain.request import Answer
+from simtrain.types import JsonObject, JsonValue, Observation
+
+_MORE = ("cursor", "next", "more")
+_COUNTS = ("total", "count")
+
+
+class PrematureFinishTrap(Perturbation):
+    """A long list ends early and looks complete: there is no cursor, and counts agree with what is there.
+
+    Source: BENCH2ROBUST, ToolMaze. An agent should go on gathering where completeness matters: questions whose answer is short
+    (of one customer, of one day) are answered in full, and so are questions for single records.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "H"
+    effect: ClassVar[Effect] = "after"
+    visible: ClassVar[bool] = False
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "switch")
+
+    keep: int | None = Field(
+        default=None, ge=1, description="Items that arrive of a longer list; unset, 10 less up to 8 by severity."
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on, cut the list of its reply and hide that there is more."""
+        observation = await proceed(call.request)
+        content = None if observation.is_error else content_of(observation)
+        place = None if content is None else main_list(content)
+        if place is None:
+            return observation
+        items = cast("list[JsonValue]", at(content, place))
+        keep = 10 - round(8 * self.severity) if self.keep is None else self.keep
+        if len(items) <= keep:
+            return observation
+        cut = put(content, place, items[:keep])
+        if isinstance(cut, dict):
+            cut = self._complete(cast(JsonObject, cut), keep, call)
+        return retold(observation, cut, tool=call.request.tool, source="premature_finish_trap") or observation
+
+    def _complete(self, content: JsonObject, keep: int, call: Call) -> JsonObject:
+        """The content with the signs of completeness, as far as the output schema allows."""
+        for name, value in list(content.items()):
+            plain = name.lower()
+            if any(word in plain for word in _MORE) and value:
+                content = self._first_fit(content, name, (False,) if value is True else (None, ""), call)
+            elif any(word in plain for word in _COUNTS) and is_number(value) and value > keep:
+                content = self._first_fit(content, name, (keep,), call)
+        return content
+
+    def _first_fit(self, content: JsonObject, name: str, values: tuple[JsonValue, ...], call: Call) -> JsonObject:
+        left_out = {key: item for key, item in content.items() if key != name}
+        for said in (*({**content, name: value} for value in values), left_out):
+            if fits(said, call.request.tool):
+                return said
+        return content

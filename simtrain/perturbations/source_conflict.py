@@ -1,0 +1,99 @@
+"""Two tools disagree about a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.figures import figures_in, off, spoken
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.reply_edits import Path, at, content_of, put, retold
+from simtrain.request import Answer
+from simtrain.types import JsonObject, JsonValue, Observation
+
+
+class SourceConflict(Perturbation):
+    """One tool tells another value (a number or a date) than the other tools do, of all things of a kind, and sticks to it.
+
+    Source: ToolMaze, BENCH2ROBUST, ZeroSearch. An agent should ask a second tool where much depends on it, decide by reason, and
+    say that the sources disagree. The field is one that another tool tells too; where there is none the reply passes.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "after"
+    visible: ClassVar[bool] = False
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "ask")
+    follows: ClassVar[bool] = True
+
+    off: float | None = Field(
+        default=None,
+        ge=0.1,
+        le=0.25,
+        description="Share by which they differ; unset, 0.1 and up to 0.15 more by severity.",
+    )
+    fields: list[str] = Field(
+        default=["*"], min_length=1, description="Globs over the names of fields that may be hit."
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """From now on this tool tells something else, if no other tool does so already."""
+        observation = await proceed(call.request)
+        if "tool" not in call.memory and not observation.is_error:
+            content = content_of(observation)
+            told = {_name(path) for path in figures_in(content, fields=tuple(self.fields), dates=True)}
+            shared = sorted(told & self._told_elsewhere(call))
+            if shared:
+                share = (0.1 + 0.15 * self.severity if self.off is None else self.off) * call.rng.choose((1, -1))
+                call.memory.update(tool=call.request.tool.name, field=call.rng.choose(shared), share=share)
+        return self._bent(call, observation)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Note what other tools tell; the one that fired sticks to what it says."""
+        observation = await proceed(call.request)
+        if call.memory.get("tool") is None and not observation.is_error:
+            names = sorted({_name(path) for path in figures_in(content_of(observation), dates=True)})
+            call.memory.setdefault("seen", {})[call.request.tool.name] = names
+        return self._bent(call, observation)
+
+    def _told_elsewhere(self, call: Call) -> set[str]:
+        """The fields that other tools promise in their output schemas, or have told."""
+        name = call.request.tool.name
+        seen = cast("dict[str, list[str]]", call.memory.get("seen", {}))
+        promised = {field for tool in call.tools if tool.name != name for field in _declared(tool.output_schema)}
+        return promised | {field for tool, fields in seen.items() if tool != name for field in fields}
+
+    def _bent(self, call: Call, observation: Observation) -> Observation:
+        if call.memory.get("tool") != call.request.tool.name or observation.is_error:
+            return observation
+        content: JsonValue = content_of(observation)
+        bent, words = content, dict[str, str]()
+        for path in figures_in(content, fields=(str(call.memory["field"]),), dates=True):
+            right = at(content, path)
+            wrong = off(right, call.memory["share"])
+            if wrong is not None:
+                bent = put(bent, path, wrong)
+                words.update(zip(spoken(right), spoken(wrong), strict=False))
+        if not words:
+            return observation
+        return retold(observation, bent, tool=call.request.tool, source="source_conflict", words=words) or observation
+
+
+def _name(path: Path) -> str:
+    return next((part for part in reversed(path) if isinstance(part, str)), "")
+
+
+def _declared(schema: JsonValue) -> Iterator[str]:
+    """The names of all properties that a schema declares, at any depth."""
+    if isinstance(schema, list):
+        for item in cast("list[JsonValue]", schema):
+            yield from _declared(item)
+    elif isinstance(schema, dict):
+        held = cast(JsonObject, schema)
+        if isinstance(held.get("properties"), dict):
+            yield from cast(JsonObject, held["properties"])
+        for item in held.values():
+            yield from _declared(item)

@@ -1,0 +1,83 @@
+"""A plausible wrong number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.figures import figures_in, figures_in_text, off, spoken
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.raw_replies import reworded
+from simtrain.reply_edits import at, content_of, put, respoken, retold
+from simtrain.request import Answer
+from simtrain.types import JsonValue, Observation, Provenance, ToolSpec
+
+
+class ValueCorruption(Perturbation):
+    """One number of a reply is 10 to 25 % off, in the structured content and in the text: never an id, a date or a page.
+
+    Source: ToolMaze, ToolBench-X, BENCH2ROBUST. An agent should look up elsewhere a number that much depends on; the same call
+    made again tells the truth where this does not fire again. Replies without such a number pass, and so do errors.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "after"
+    visible: ClassVar[bool] = False
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+
+    off: float | None = Field(
+        default=None,
+        ge=0.1,
+        le=0.25,
+        description="Share by which it is off; unset, 0.1 and up to 0.15 more by severity.",
+    )
+    fields: list[str] = Field(
+        default=["*"], min_length=1, description="Globs over the names of fields that may be hit."
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and change one number of its reply."""
+        observation = await proceed(call.request)
+        if observation.is_error:
+            return observation
+        share = (0.1 + 0.15 * self.severity if self.off is None else self.off) * call.rng.choose((1, -1))
+        content = content_of(observation)
+        if content is None:
+            return _misspoken(observation, call.rng.shuffled(figures_in_text(observation.text)), share)
+        for path in call.rng.shuffled(list(figures_in(content, fields=tuple(self.fields)))):
+            wrong = _misstated(observation, content, path, share, call.request.tool)
+            if wrong is not None:
+                return wrong
+        return observation
+
+
+def _misstated(
+    observation: Observation, content: JsonValue, path: tuple[str | int, ...], share: float, tool: ToolSpec
+) -> Observation | None:
+    """The reply with a figure off by a share, or by as much the other way where that does not fit; None where neither does."""
+    right = at(content, path)
+    for wrong in (off(right, share), off(right, -share)):
+        if wrong is not None:
+            words = dict(zip(spoken(right), spoken(wrong), strict=False))
+            said = retold(observation, put(content, path, wrong), tool=tool, source="value_corruption", words=words)
+            if said is not None:
+                return said
+    return None
+
+
+def _misspoken(observation: Observation, tokens: list[str], share: float) -> Observation:
+    """A prose reply with one of its numbers off by a share."""
+    for token in tokens:
+        plain = token.replace(",", "")
+        right = float(plain) if "." in plain else int(plain)
+        wrong = off(right, share)
+        if wrong is None:
+            continue
+        decimals = len(plain.partition(".")[2])
+        written = f"{wrong:,.{decimals}f}" if "," in token else f"{wrong:.{decimals}f}"
+        text = respoken(observation.text, {token: written})
+        return replace(reworded(observation, text, observation.content), provenance=Provenance("value_corruption"))
+    return observation

@@ -1,0 +1,43 @@
+"""A plausible wrong record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.rows import named_row
+from simtrain.types import Observation, Provenance
+
+MOST_TRIED = 5
+
+
+class WrongEntity(Perturbation):
+    """A read of one record is answered with another record of the same kind, the most alike first: a namesake, a neighbour.
+
+    Source: ToolMaze, COVERT, AgentDisruptBench. An agent should compare the reply with what it asked for, and look once more or
+    another way. Writes pass, and so do reads that name no record.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "H"
+    effect: ClassVar[Effect] = "after"
+    visible: ClassVar[bool] = False
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "retry")
+    needs_world: ClassVar[bool] = True
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Ask for another record than the caller did."""
+        observation = await proceed(call.request)
+        if observation.is_error or call.world is None or call.request.tool.writes:
+            return observation
+        found = named_row(call.world, call.request.arguments)
+        if found is None:
+            return observation
+        name, home = found
+        for other in home.others(call.world, call.rng)[:MOST_TRIED]:
+            wrong = await proceed(replace(call.request, arguments={**call.request.arguments, name: other}))
+            if not wrong.is_error and wrong.text != observation.text:
+                return replace(wrong, provenance=Provenance("wrong_entity"))
+        return observation

@@ -1,0 +1,75 @@
+"""Lines of play: an episode as far as it was played, what was called, heard and believed in it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+
+from simtrain.agent.plan import Planned
+from simtrain.proxy import Proxy
+from simtrain.solving.evidence import Evidence
+from simtrain.solving.truth import outcome
+from simtrain.types import Action, Observation
+
+
+class OutOfBounds(Exception):
+    """The search has made all the calls that it may make, or a line all that its episode allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of play. `believed` are the replies that the plan was given, `doubts` why some of them may not be right."""
+
+    environment: Proxy
+    calls: tuple[Planned, ...] = ()
+    believed: tuple[Observation, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
+    doubts: frozenset[str] = frozenset()
+
+    @property
+    def last(self) -> Observation:
+        """The latest reply."""
+        return self.environment.steps[-1].observation
+
+    @property
+    def outcome(self) -> bytes:
+        """What this line has changed in the world, moments aside."""
+        return outcome(self.environment.state.changes())
+
+    def believing(self, observation: Observation, *doubts: str) -> Line:
+        """The line with one more reply given to the plan."""
+        return replace(self, believed=(*self.believed, observation), doubts=self.doubts | set(doubts))
+
+
+@dataclass(slots=True)
+class Playing:
+    """Plays calls on copies of episodes, and counts them.
+
+    `most` bounds the whole search, `longest` one line. `quiet` are the labels of perturbations that no reply gives away.
+    """
+
+    most: int
+    longest: int
+    quiet: frozenset[str]
+    made: int = 0
+
+    def silent(self, line: Line) -> bool:
+        """Whether the latest reply was bent, and does not show it."""
+        bent = {event.label for event in line.environment.steps[-1].events}
+        return not line.last.is_error and (not bent or not bent.isdisjoint(self.quiet))
+
+    async def play(self, line: Line, planned: Planned, scope: AsyncExitStack) -> Line:
+        """The line with one call more, in an environment that `scope` closes. Raises OutOfBounds."""
+        if self.made >= self.most or len(line.calls) >= self.longest:
+            raise OutOfBounds
+        self.made += 1
+        environment = await line.environment.fork()
+        scope.push_async_exit(environment)
+        environment.begin_turn()
+        told = await environment.step(Action(f"call_{len(line.calls) + 1}", planned.tool, planned.arguments))
+        return replace(
+            line,
+            environment=environment,
+            calls=(*line.calls, planned),
+            evidence=line.evidence.with_reply(planned, told),
+        )

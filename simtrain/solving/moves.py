@@ -1,0 +1,95 @@
+"""What can be called in the place of a call, or beside it: stand-ins, reads, and arguments filled from what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from simtrain.agent.plan import NEXT_CURSOR, Planned
+from simtrain.agent.recovery import mend
+from simtrain.scenario import Episode
+from simtrain.types import JsonObject, JsonValue, ToolSpec
+from simtrain.world import World
+
+MOST_PAGES = 40
+
+
+def added_tools(offered: tuple[ToolSpec, ...], world: World) -> tuple[ToolSpec, ...]:
+    """The tools that the world does not have: a perturbation offers them."""
+    own = {tool.name for tool in world.tools}
+    return tuple(tool for tool in offered if tool.name not in own)
+
+
+def stand_ins(planned: Planned, offered: tuple[ToolSpec, ...], episode: Episode, world: World) -> Iterator[Planned]:
+    """The same call of other tools: those that the scenario names as equivalent, then those that a perturbation offers."""
+    original = next((tool for tool in world.tools if tool.name == planned.tool), None)
+    if original is None:
+        return
+    by_name = {tool.name: tool for tool in offered}
+    for name in episode.scenario.spec.equivalents.get(planned.tool, []):
+        if name in by_name:
+            yield Planned(name, mend(planned.arguments, by_name[name].input_schema))
+    added = added_tools(offered, world)
+    for tool in sorted(
+        added, key=lambda tool: (tool.description != original.description, tool.server != original.server)
+    ):
+        if tool.writes is original.writes:
+            yield translated(planned, original, tool)
+
+
+def translated(planned: Planned, original: ToolSpec, other: ToolSpec) -> Planned:
+    """A call in the terms of another tool: parameters of the same name, else those in the same place of the schema."""
+    theirs, ours = _properties(other), _properties(original)
+    if set(planned.arguments) <= set(theirs):
+        return Planned(other.name, planned.arguments)
+    if len(theirs) != len(ours):
+        return Planned(other.name, mend(planned.arguments, other.input_schema))
+    names = dict(zip(ours, theirs, strict=True))
+    return Planned(other.name, {names.get(name, name): value for name, value in planned.arguments.items()})
+
+
+def next_page(planned: Planned, content: JsonObject | None) -> Planned | None:
+    """The call for the next page, where a reply names one."""
+    cursor: JsonValue = (content or {}).get(NEXT_CURSOR)
+    return None if cursor is None else Planned(planned.tool, {**planned.arguments, "cursor": cursor})
+
+
+def reads(planned: Planned, offered: tuple[ToolSpec, ...], known: JsonObject, wanted: frozenset[str]) -> list[Planned]:
+    """Reads that may tell the wanted fields, whose required arguments are known, the likeliest first."""
+    server = planned.tool.partition(".")[0]
+    found: list[tuple[int, Planned]] = []
+    for tool in offered:
+        arguments = None if tool.writes else filled(tool, planned, known)
+        if arguments is None or Planned(tool.name, arguments) == planned:
+            continue
+        shared = len(set(_named(tool.output_schema)) & wanted) + len(arguments.keys() & planned.arguments.keys())
+        found.append((-(2 * shared + (tool.server == server)), Planned(tool.name, arguments)))
+    found.sort(key=lambda item: (item[0], item[1].tool))
+    return [read for _, read in found]
+
+
+def filled(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue]) -> JsonObject | None:
+    """Arguments for a tool: those of the call that it shares, and the other required ones as last heard of; None if one is unknown."""
+    arguments: JsonObject = {name: planned.arguments[name] for name in _properties(tool) if name in planned.arguments}
+    for name in cast(list[str], tool.input_schema.get("required", [])):
+        if name not in arguments:
+            if name not in known:
+                return None
+            arguments[name] = known[name]
+    return arguments
+
+
+def _properties(tool: ToolSpec) -> list[str]:
+    return list(cast(JsonObject, tool.input_schema.get("properties", {})))
+
+
+def _named(schema: JsonValue) -> Iterator[str]:
+    """The names of all properties in a schema, nested ones included."""
+    if isinstance(schema, dict):
+        for name, part in cast(JsonObject, schema).items():
+            if name == "properties" and isinstance(part, dict):
+                yield from cast(JsonObject, part)
+            yield from _named(part)
+    elif isinstance(schema, list):
+        for part in cast(list[JsonValue], schema):
+            yield from _named(part)

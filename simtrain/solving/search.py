@@ -1,0 +1,155 @@
+"""The search for a way through one perturbed episode: the plan, each call got across, and the grade at its end."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from simtrain.agent.choosing import build_agent
+from simtrain.agent.plan import Planned, Walk
+from simtrain.assembly import paradigm_of
+from simtrain.errors import InputError, SimulatorFault
+from simtrain.proxy import Proxy
+from simtrain.rollouts import rollout
+from simtrain.scenario import Episode
+from simtrain.solving.crossing import REFUSED, UNSEEN, WITHHELD, Crossing
+from simtrain.solving.lines import Line, OutOfBounds, Playing
+from simtrain.solving.trace import Trace, retrace
+from simtrain.summary import SUCCESS
+from simtrain.trajectory import Trajectory
+from simtrain.types import Message, Observation
+
+Label: TypeAlias = Literal["proved", "unsolvable", "unproven", "unnoticeable"]
+
+MOST_CALLS = 600
+"""Calls that one search may make."""
+
+_BOUND, _WRONG, _CRASH = "bound", "wrong", "crash"
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What was found out about one episode under perturbations.
+
+    `proved`: the trace earned full reward in a fresh episode. `unsolvable`: every path is blocked, and that can be seen, so that to
+    abstain is right. `unnoticeable`: what is wrong shows nowhere. `unproven`: neither was found. `fired` are the labels that
+    bent the task, a tool or a reply; nothing of the task is perturbed without one. `calls` counts those that the search made.
+    """
+
+    label: Label
+    trace: Trace | None
+    fired: tuple[str, ...]
+    reason: str = ""
+    calls: int = 0
+
+
+async def solve(episode: Episode, *, most_calls: int = MOST_CALLS) -> Solution:
+    """Search for a way to full reward. Raises InputError for an episode that has no plan or cannot be forked."""
+    plan = episode.scenario.spec.reference
+    if plan is None:
+        raise InputError(f"{episode.scenario.name} has no `reference` plan to search along")
+    if any(use.use != "embedded" for use in episode.scenario.spec.world_models):
+        raise InputError(
+            f"{episode.scenario.name} is not answered by `embedded` alone, so that nothing can be proved of it"
+        )
+    straight = await rollout(episode, build_agent("oracle"), name="oracle")
+    fired = _fired(straight)
+    if _succeeds(straight):
+        return Solution("proved", _trace(straight), fired)
+    return await _Search(episode, fired, most_calls).solution()
+
+
+class _Search:
+    def __init__(self, episode: Episode, fired: tuple[str, ...], most_calls: int) -> None:
+        limits = episode.scenario.spec.limits
+        quiet = frozenset(armed.label for armed in episode.scenario.perturbations if not armed.perturbation.visible)
+        self.episode = episode
+        self.fired = fired
+        self.playing = Playing(most_calls, min(limits.calls, limits.turns - 1), quiet)
+        self.obstacles: set[str] = set()
+        self.reason = ""
+
+    async def solution(self) -> Solution:
+        """The proof, or the label of its lack."""
+        async with paradigm_of(self.episode.scenario).open(self.episode) as environment:
+            scenario = self.episode.scenario
+            clean = scenario.prompt.render(self.episode.case)
+            asked = environment.asks(clean)
+            line = Line(cast(Proxy, environment))
+            line = Line(line.environment, evidence=line.evidence.with_reply(Planned("", {}), Observation(asked)))
+            try:
+                trace = await self._go(line)
+            except OutOfBounds:
+                self.obstacles.add(_BOUND)
+                trace = None
+            except SimulatorFault as fault:
+                self.obstacles.add(_CRASH)
+                self.reason, trace = str(fault), None
+        if trace is not None:
+            return Solution("proved", trace, self.fired, calls=self.playing.made)
+        return Solution(
+            self._label(), None, self.fired, self.reason or ", ".join(sorted(self.obstacles)), self.playing.made
+        )
+
+    def _label(self) -> Label:
+        if self.obstacles <= {REFUSED, WITHHELD}:
+            return "unsolvable"
+        return "unnoticeable" if self.obstacles <= {REFUSED, WITHHELD, UNSEEN} else "unproven"
+
+    async def _go(self, line: Line) -> Trace | None:
+        """The proof that goes on from a line; None where there is none."""
+        move = self._next(line)
+        if move is None:
+            self.obstacles |= line.doubts or {_WRONG}
+            return None
+        if isinstance(move, Message):
+            return await self._judge(line, move)
+        async with aclosing(Crossing(self.episode, self.playing, line, move).ways()) as ways:
+            async for way in ways:
+                found = await self._go(way)
+                if found is not None:
+                    return found
+        return None
+
+    def _next(self, line: Line) -> Planned | Message | None:
+        """What the plan does next, given the replies; None where it cannot go on."""
+        scenario = self.episode.scenario
+        stated = {name: value for name, value in self.episode.case.items() if name in scenario.stated}
+        assert scenario.spec.reference is not None
+        walking = Walk(scenario.spec.reference, stated).run()
+        try:
+            move = next(walking)
+            for observation in line.believed:
+                move = walking.send(observation)
+            return move
+        except StopIteration as finished:
+            return cast(Message, finished.value)
+        except InputError:
+            return None
+
+    async def _judge(self, line: Line, message: Message) -> Trace | None:
+        """The line as a proof, if it earns full reward in a fresh episode."""
+        trace = Trace(line.calls, message.answer, message.abstain)
+        played = await retrace(self.episode, trace)
+        if _succeeds(played):
+            return trace
+        self.obstacles |= line.doubts or {_WRONG}
+        lost = [reward.grader for reward in played.rewards if reward.value is None or reward.value < SUCCESS]
+        self.reason = self.reason or f"{', '.join(sorted(line.doubts)) or 'graded below 1'}: {', '.join(lost)}"
+        return None
+
+
+def _succeeds(trajectory: Trajectory) -> bool:
+    return trajectory.reward is not None and trajectory.reward >= SUCCESS
+
+
+def _trace(trajectory: Trajectory) -> Trace:
+    calls = tuple(Planned(step.action.tool, step.action.arguments) for step in trajectory.steps)
+    return Trace(calls, trajectory.answer, trajectory.stop.reason == "abstained")
+
+
+def _fired(trajectory: Trajectory) -> tuple[str, ...]:
+    """The labels of all that bent the episode, in the order in which they are armed."""
+    events = {event.label for step in trajectory.steps for event in step.events}
+    return tuple(label for label in trajectory.perturbations if label in events or label in trajectory.bent)

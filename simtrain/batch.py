@@ -27,6 +27,7 @@ from simtrain.store import (
     part_writer,
     read_facts,
     read_rows,
+    spent,
 )
 from simtrain.summary import summarise
 from simtrain.types import JsonObject
@@ -93,8 +94,8 @@ def run(
         missing = array("L", (place for place, episode in enumerate(episodes) if episode.key not in finished))
         del finished
         on_planned(len(missing))
-        counter = _Counter(on_played)
         stopper = Stopper()
+        counter = _Counter(on_played, stopper, None if options.max_cost is None else options.max_cost - spent(out))
         if options.workers == 1:
             chosen = (episodes[place] for place in missing)
             with stop_on_signals(stopper, at_last=_end_at_once):
@@ -150,15 +151,27 @@ async def _check(scenarios: Sequence[Scenario], agent: Agent) -> None:
 
 
 class _Counter:
-    def __init__(self, onward: Callable[[Played], None]) -> None:
+    """Counts what is played, and asks the stopper once what is left of a budget is spent."""
+
+    def __init__(self, onward: Callable[[Played], None], stopper: Stopper, budget: float | None) -> None:
         self.played = 0
         self.failed = 0
         self._onward = onward
+        self._stopper = stopper
+        self._left = budget
+        self._watch()
 
     def __call__(self, played: Played) -> None:
         self.played += 1
         self.failed += not played.kept
+        if self._left is not None:
+            self._left -= played.cost
+            self._watch()
         self._onward(played)
+
+    def _watch(self) -> None:
+        if self._left is not None and self._left <= 0 and not self._stopper.asked:
+            self._stopper.ask()
 
 
 async def _play_here(

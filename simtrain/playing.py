@@ -28,18 +28,25 @@ GRACE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a progress display learns of one finished rollout. `kept` is false for one that is played again on resume."""
+    """What a progress display learns of one finished rollout. `kept` is false for one that is played again on resume.
+
+    `cost` is what its models cost, in US dollars.
+    """
 
     scenario: str
     reward: float | None
     stop: str
     steps: int
     kept: bool
+    cost: float = 0.0
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is played. `episodes` is the total over all families; None plays every case once. `via` names a transport."""
+    """How a run is played. `episodes` is the total over all families; None plays every case once. `via` names a transport.
+
+    Once all that is in the run folder has cost `max_cost` US dollars, no further episode is begun.
+    """
 
     agent: str
     knobs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
@@ -50,6 +57,7 @@ class RunOptions:
     workers: int = 1
     sync_every: int = 0
     via: str | None = None
+    max_cost: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("attempts", "concurrency", "workers"):
@@ -155,7 +163,14 @@ async def _play(
             lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
             (failures if lost else kept).write(line)
             on_played(
-                Played(trajectory.scenario, trajectory.reward, trajectory.stop.reason, len(trajectory.steps), not lost)
+                Played(
+                    trajectory.scenario,
+                    trajectory.reward,
+                    trajectory.stop.reason,
+                    len(trajectory.steps),
+                    not lost,
+                    trajectory.cost,
+                )
             )
 
     loop = asyncio.get_running_loop()

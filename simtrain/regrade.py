@@ -49,6 +49,8 @@ def _scenarios(path: Path) -> dict[str, Scenario]:
     found: dict[str, Scenario] = {}
     for entry in facts.get("scenarios", []):
         name, file = str(entry["name"]), Path(str(facts.get("folder", "")), str(entry["file"]))
+        if name in found:
+            continue
         source = file if file.is_file() else _by_name(name, path)
         found[name] = load_scenario_file(source, name)
     return found

@@ -131,6 +131,7 @@ def record(
         stop=stop,
         changes=dict(world.changes),
         impossible=scenario.spec.impossible,
+        arm=scenario.arm.name if scenario.arm else "",
         perturbations=tuple(armed.label for armed in scenario.perturbations),
         bent=environment.bent,
         usage=journal.usage,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import cast
 
@@ -43,6 +44,7 @@ def run_facts(scenarios: Sequence[Scenario], options: RunOptions, agent: JsonObj
                 "digest": scenario.digest,
                 "file": str(scenario.document.path),
                 "world": {"name": scenario.source.name, "digest": scenario.source.digest},
+                **({"arm": asdict(scenario.arm)} if scenario.arm else {}),
             }
             for scenario in scenarios
         ],
@@ -96,4 +98,8 @@ def _agent(facts: JsonObject) -> dict[str, JsonValue]:
 
 
 def _digests(facts: JsonObject) -> dict[str, str]:
-    return {str(entry["name"]): str(entry["digest"]) for entry in cast(list[JsonObject], facts["scenarios"])}
+    return {_called(entry): str(entry["digest"]) for entry in cast(list[JsonObject], facts["scenarios"])}
+
+
+def _called(entry: JsonObject) -> str:
+    return f"{entry['name']} in arm {entry['arm']['name']}" if "arm" in entry else str(entry["name"])

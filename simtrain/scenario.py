@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
+from simtrain.arm import Arm
 from simtrain.documents import Document
 from simtrain.grader import Grader
 from simtrain.journal import Limits
 from simtrain.perturbation import Perturbation, When
 from simtrain.reference import Plan
 from simtrain.templates import Text
-from simtrain.types import JsonValue
+from simtrain.types import JsonValue, canonical
 from simtrain.world import Variant, WorldSource
 from simtrain.world_model import WorldModel
 
@@ -171,7 +173,10 @@ class Grading:
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A scenario loaded and checked: every name resolved, every plug-in built once."""
+    """A scenario loaded and checked: every name resolved, every plug-in built once.
+
+    In a paired comparison it is one `arm`, and `unarmed` the scenario that all arms come from.
+    """
 
     name: str
     spec: ScenarioSpec
@@ -182,11 +187,18 @@ class Scenario:
     answering: tuple[Answering, ...]
     perturbations: tuple[Armed, ...]
     grading: tuple[Grading, ...]
+    arm: Arm | None = None
+    unarmed: Scenario | None = None
 
     @property
     def stated(self) -> frozenset[str]:
         """The case parameters that the prompt states."""
         return self.prompt.names
+
+    def under(self, arm: Arm, *, perturbations: tuple[Armed, ...], made_of: JsonValue = None) -> Scenario:
+        """The scenario in one arm, with these perturbations; `made_of` is what files say of them, for its digest."""
+        digest = blake2b(canonical([self.digest, asdict(arm), made_of]), digest_size=16).hexdigest()
+        return replace(self, digest=digest, perturbations=perturbations, arm=arm, unarmed=self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -164,6 +164,11 @@ def finished_keys(path: Path) -> set[Key]:
     }
 
 
+def spent(path: Path) -> float:
+    """What the finished trajectories of a run folder cost, in US dollars. Raises InputError for a line that cannot be read."""
+    return sum(trajectory.cost for trajectory in read_run(path))
+
+
 def read_rows(path: Path) -> Iterator[JsonObject]:
     """The trajectories as plain JSON objects, for who needs a few fields only. Raises InputError for a line that cannot be read."""
     for part in part_files(path):

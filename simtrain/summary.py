@@ -76,12 +76,19 @@ def _share(part: float, whole: int) -> float | None:
 
 
 def summarise(rows: Iterable[JsonObject]) -> JsonObject:
-    """The figures of all trajectories together and by scenario, as summary.json holds them."""
-    total, by_scenario = Tally(), dict[str, Tally]()
+    """The figures of all trajectories together, by scenario and (where it was compared in arms) by arm, as summary.json holds them."""
+    total, by_scenario, by_arm = Tally(), dict[str, Tally](), dict[str, Tally]()
     for row in rows:
-        for tally in (total, by_scenario.setdefault(str(row["scenario"]), Tally())):
-            _count(tally, row)
-    return {"total": total.facts(), "scenarios": {name: tally.facts() for name, tally in sorted(by_scenario.items())}}
+        _count(total, row)
+        _count(by_scenario.setdefault(str(row["scenario"]), Tally()), row)
+        if row.get("arm"):
+            _count(by_arm.setdefault(str(row["arm"]), Tally()), row)
+    found: JsonObject = {"total": total.facts(), "scenarios": _facts(by_scenario)}
+    return {**found, "arms": _facts(by_arm)} if by_arm else found
+
+
+def _facts(tallies: dict[str, Tally]) -> JsonObject:
+    return {name: tally.facts() for name, tally in sorted(tallies.items())}
 
 
 def _count(tally: Tally, row: JsonObject) -> None:

@@ -94,8 +94,8 @@ class WorldFacts:
 class Trajectory:
     """The record of one episode; one line of a run folder.
 
-    `perturbations` were armed, `bent` changed the task or the tools before the first turn. `reward` is None while ungraded,
-    when a grader failed and when the simulator is to blame. All wall-clock facts are under `timing`: without it the line is the
+    `arm` names the arm of a paired comparison. `perturbations` were armed, `bent` changed the task or the tools before the first
+    turn. `reward` is None while ungraded, when a grader failed and when the simulator is to blame. All wall-clock facts are under `timing`: without it the line is the
     same for the same scenario, seed and version.
     """
 
@@ -116,6 +116,7 @@ class Trajectory:
     stop: Stop
     changes: dict[str, tuple[Change, ...]] = field(default_factory=dict[str, tuple[Change, ...]])
     impossible: bool = False
+    arm: str = ""
     perturbations: tuple[str, ...] = ()
     bent: tuple[str, ...] = ()
     reward: float | None = None
@@ -129,6 +130,14 @@ class Trajectory:
     def steps(self) -> list[Step]:
         """All steps, in order."""
         return [step for turn in self.turns for step in turn.steps]
+
+    @property
+    def cost(self) -> float:
+        """What the models of agent and world cost, in US dollars, where prices are known."""
+        answers = (step.observation.provenance for step in self.steps)
+        return (self.usage.cost if self.usage else 0.0) + sum(
+            answer.usage.cost for answer in answers if answer is not None and answer.usage is not None
+        )
 
     @property
     def key(self) -> tuple[str, str, int, int]:

@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -22,6 +23,8 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from simtrain.agent.choosing import build_agent
+from simtrain.arm import Arm
+from simtrain.arms import armed
 from simtrain.assembly import load_scenario_file
 from simtrain.dealing import deal
 from simtrain.errors import InputError, RunFault, SimtrainError
@@ -54,7 +57,7 @@ def _inherited(descriptor: _Descriptor) -> _Lock:
 
 @dataclass(frozen=True)
 class _Job:
-    files: list[tuple[str, str, str]]
+    files: list[tuple[str, str, str, Arm | None]]
     options: RunOptions
     out: str
     worker: int
@@ -89,7 +92,7 @@ class Crew:
     """The worker processes of one run."""
 
     def __init__(self, scenarios: Sequence[Scenario], options: RunOptions, folder: RunFolder) -> None:
-        self._files = [(str(item.document.path.resolve()), item.name, item.digest) for item in scenarios]
+        self._files = [(str(item.document.path.resolve()), item.name, item.digest, item.arm) for item in scenarios]
         self._options = options
         self._folder = folder
         self._workers: list[_Worker] = []
@@ -200,7 +203,8 @@ def _end_with_the_run() -> None:
 
 
 async def _work(job: _Job, reports: Connection, orders: Connection) -> None:
-    scenarios = [_load(*entry) for entry in job.files]
+    load = cache(load_scenario_file)
+    scenarios = [_load(load(Path(file), name), digest, arm) for file, name, digest, arm in job.files]
     options = job.options
     dealt = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
     agent = build_agent(options.agent, options.knobs)
@@ -237,8 +241,8 @@ async def _work(job: _Job, reports: Connection, orders: Connection) -> None:
         failures.close()
 
 
-def _load(file: str, name: str, digest: str) -> Scenario:
-    scenario = load_scenario_file(Path(file), name)
+def _load(unarmed: Scenario, digest: str, arm: Arm | None) -> Scenario:
+    scenario = armed(unarmed, arm) if arm else unarmed
     if scenario.digest != digest:
-        raise InputError("the scenario (or its world or a pack) was changed while the run began", file=file)
+        raise unarmed.document.error((), "the scenario (or its world or a pack) was changed while the run began")
     return scenario

@@ -34,7 +34,7 @@ class Impersonation(Paradigm):
 
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
         """The proxy over a fresh state of the episode's world."""
-        toolbox, routes, domain = _offer(episode.scenario, episode.variant)
+        toolbox, routes, domain = _offer(episode.scenario.unarmed or episode.scenario, episode.variant)
         return Proxy(
             episode,
             world or episode.scenario.source.build(episode.variant),

@@ -1,0 +1,31 @@
+"""The arm of a paired comparison: the same episodes of a scenario, with these perturbations and no others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CLEAN = "clean"
+PRIMED = "primed"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One side of a paired comparison.
+
+    `packs` are the perturbation packs of the whole comparison, which settle under which labels its perturbations are known;
+    none stands for the scenario's own perturbations. `labels` are those that are armed here. `severity` holds where knobs leave
+    it open; None leaves it to the pack. `cases` is how many cases of each scenario are drawn; None for as many as it has.
+    `primed` gives a language world model the state of the world beforehand.
+    """
+
+    name: str
+    packs: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    severity: float | None = None
+    cases: int | None = None
+    primed: bool = False
+
+    @property
+    def control(self) -> bool:
+        """Whether nothing goes wrong in it."""
+        return not self.labels

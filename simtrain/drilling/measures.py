@@ -1,0 +1,183 @@
+"""The measures of one arm: how often it ends right, what that lost against the clean twins, and how the agent took the faults."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from simtrain.drilling.outcome import LOOKED_AT, REACTIONS, Case, Outcome, Pairing, Reaction
+from simtrain.drilling.statistics import Estimate, bootstrap, mcnemar, pass_all, pass_at
+from simtrain.summary import wilson
+from simtrain.types import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """`part` of `whole`, with the 95 % interval of Wilson's score; the figures are None where there is no whole."""
+
+    part: int
+    whole: int
+
+    @property
+    def value(self) -> float | None:
+        """The share itself."""
+        return self.part / self.whole if self.whole else None
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of its interval."""
+        return wilson(self.part, self.whole)[0]
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of its interval."""
+        return wilson(self.part, self.whole)[1]
+
+    def facts(self) -> JsonObject:
+        """The share as JSON."""
+        return {"part": self.part, "whole": self.whole, "share": self.value, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """Pairs compared: the mean difference in success with its interval, how many pairs turned out worse and better, McNemar's p."""
+
+    difference: Estimate
+    worse: int
+    better: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What a drill measures of an arm, or of several together.
+
+    `versus` and the extra calls and tokens compare with the clean twins; the extras over pairs in which a fault fired and both
+    ended right, so that they are the price of recovering. `aftermath` counts, for each of the steps after a fault, what it was.
+    """
+
+    episodes: int
+    success: Share
+    at_least_once: Mapping[int, float]
+    every_time: Mapping[int, float]
+    versus: Versus | None
+    fired: Share
+    recovery: Share
+    extra_calls: Estimate | None
+    extra_tokens: Estimate | None
+    runaway: Share
+    false_success: Share
+    duplicate_writes: Share
+    abstention: Share
+    needless_abstention: Share
+    calls: float
+    tokens: float
+    cost: float
+    firings: int
+    aftermath: tuple[Mapping[Reaction, int], ...]
+
+    def facts(self) -> JsonObject:
+        """The measures as JSON."""
+        return {
+            "episodes": self.episodes,
+            "success": self.success.facts(),
+            "pass@k": {str(k): value for k, value in self.at_least_once.items()},
+            "pass^k": {str(k): value for k, value in self.every_time.items()},
+            "versus_clean": asdict(self.versus) if self.versus else None,
+            "fired": self.fired.facts(),
+            "firings": self.firings,
+            "recovery": self.recovery.facts(),
+            "extra_calls": asdict(self.extra_calls) if self.extra_calls else None,
+            "extra_tokens": asdict(self.extra_tokens) if self.extra_tokens else None,
+            "runaway": self.runaway.facts(),
+            "false_success": self.false_success.facts(),
+            "duplicate_writes": self.duplicate_writes.facts(),
+            "honest_abstention": self.abstention.facts(),
+            "needless_abstention": self.needless_abstention.facts(),
+            "mean_calls": self.calls,
+            "mean_tokens": self.tokens,
+            "cost": self.cost,
+            "aftermath": [dict(counts) for counts in self.aftermath],
+        }
+
+
+def measure(outcomes: Sequence[Outcome], *, twins: Mapping[Pairing, Outcome], name: str) -> Measures:
+    """The measures of some outcomes; `twins` are those of the clean arm, `name` seeds the bootstrap."""
+    graded = [outcome for outcome in outcomes if outcome.right is not None]
+    fired = [outcome for outcome in graded if outcome.fired]
+    count = len(outcomes)
+    at_least_once, every_time = _passes(graded)
+    recovered = [
+        (outcome, twin)
+        for outcome in fired
+        if outcome.right and (twin := twins.get(outcome.pairing)) is not None and twin.right
+    ]
+    abstaining = [outcome for outcome in outcomes if outcome.abstaining]
+    solvable = [outcome for outcome in outcomes if not outcome.abstaining]
+    return Measures(
+        episodes=count,
+        success=_share(graded, lambda outcome: outcome.right is True),
+        at_least_once=at_least_once,
+        every_time=every_time,
+        versus=versus(graded, twins, name=name),
+        fired=_share(outcomes, lambda outcome: bool(outcome.fired)),
+        recovery=_share(fired, lambda outcome: outcome.right is True),
+        extra_calls=_extra(recovered, lambda outcome: outcome.calls, name=f"{name} calls"),
+        extra_tokens=_extra(recovered, lambda outcome: outcome.tokens, name=f"{name} tokens"),
+        runaway=_share(outcomes, lambda outcome: outcome.runaway),
+        false_success=_share(graded, lambda outcome: outcome.false_success),
+        duplicate_writes=_share(outcomes, lambda outcome: outcome.duplicates > 0),
+        abstention=_share(abstaining, lambda outcome: outcome.stop == "abstained"),
+        needless_abstention=_share(solvable, lambda outcome: outcome.stop == "abstained"),
+        calls=sum(outcome.calls for outcome in outcomes) / count if count else 0.0,
+        tokens=sum(outcome.tokens for outcome in outcomes) / count if count else 0.0,
+        cost=sum(outcome.cost for outcome in outcomes),
+        firings=sum(len(outcome.aftermath) for outcome in outcomes),
+        aftermath=tuple(_reactions(outcomes, place) for place in range(LOOKED_AT)),
+    )
+
+
+def versus(outcomes: Iterable[Outcome], twins: Mapping[Pairing, Outcome], *, name: str) -> Versus | None:
+    """Outcomes against their twins; None where no graded pair is found. The attempts at one case are one cluster."""
+    clusters: dict[Case, list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        twin = twins.get(outcome.pairing)
+        if twin is not None and twin.right is not None and outcome.right is not None:
+            clusters[outcome.case].append(float(outcome.right) - float(twin.right))
+    difference = bootstrap(list(clusters.values()), name=name)
+    if difference is None:
+        return None
+    signs = Counter(value for values in clusters.values() for value in values)
+    return Versus(difference, signs[-1.0], signs[1.0], mcnemar(signs[-1.0], signs[1.0]))
+
+
+def _share(outcomes: Sequence[Outcome], holds: Callable[[Outcome], bool]) -> Share:
+    return Share(sum(holds(outcome) for outcome in outcomes), len(outcomes))
+
+
+def _passes(graded: Sequence[Outcome]) -> tuple[dict[int, float], dict[int, float]]:
+    """pass@k and pass^k over the cases, for every k that all of them were tried often enough for."""
+    cases: dict[Case, list[bool]] = defaultdict(list)
+    for outcome in graded:
+        cases[outcome.case].append(outcome.right is True)
+    tries = [(len(found), sum(found)) for found in cases.values()]
+    most = min((tried for tried, _ in tries), default=0)
+    return (
+        {k: sum(pass_at(k, tried=n, passed=c) for n, c in tries) / len(tries) for k in range(1, most + 1)},
+        {k: sum(pass_all(k, tried=n, passed=c) for n, c in tries) / len(tries) for k in range(1, most + 1)},
+    )
+
+
+def _extra(pairs: Sequence[tuple[Outcome, Outcome]], of: Callable[[Outcome], int], *, name: str) -> Estimate | None:
+    clusters: dict[Case, list[float]] = defaultdict(list)
+    for outcome, twin in pairs:
+        clusters[outcome.case].append(of(outcome) - of(twin))
+    return bootstrap(list(clusters.values()), name=name)
+
+
+def _reactions(outcomes: Sequence[Outcome], place: int) -> dict[Reaction, int]:
+    counts = Counter(
+        after.reactions[place] for outcome in outcomes for after in outcome.aftermath if len(after.reactions) > place
+    )
+    return {reaction: counts[reaction] for reaction in REACTIONS if counts[reaction]}

@@ -1,0 +1,156 @@
+"""What a drill reads of one trajectory: how it ended, which faults fired, what the agent did after them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias, cast
+
+from simtrain.perturbation import Perturbation
+from simtrain.registry import resolve
+from simtrain.summary import SUCCESS
+from simtrain.trajectory import Step, Trajectory
+from simtrain.types import canonical
+
+LOOKED_AT = 3
+"""Steps after a fault that are looked at."""
+
+Reaction: TypeAlias = Literal[
+    "same call again", "same tool, other arguments", "read something else", "wrote something else", "answered",
+    "abstained", "was stopped",
+]  # fmt: skip
+REACTIONS: tuple[Reaction, ...] = (
+    "same call again", "same tool, other arguments", "read something else", "wrote something else", "answered",
+    "abstained", "was stopped",
+)  # fmt: skip
+
+Case: TypeAlias = tuple[str, str]
+"""Scenario and episode: what the attempts at it have in common."""
+Pairing: TypeAlias = tuple[str, str, int, int]
+"""Scenario, episode, seed, attempt: what the arms of a drill share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """What the agent did in the steps after one fault; fewer than three where the episode ended before."""
+
+    label: str
+    reactions: tuple[Reaction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One trajectory as a drill sees it.
+
+    `right` says that it ended as it should: in success, or in abstention where the task cannot be done (`abstaining`); None
+    where it could not be graded. `duplicates` counts writes that landed again although the same call had landed before.
+    """
+
+    pairing: Pairing
+    arm: str
+    right: bool | None
+    abstaining: bool
+    stop: str
+    calls: int
+    tokens: int
+    cost: float
+    armed: tuple[str, ...]
+    fired: frozenset[str]
+    duplicates: int
+    aftermath: tuple[Aftermath, ...]
+
+    @property
+    def case(self) -> Case:
+        """Scenario and episode."""
+        return self.pairing[:2]
+
+    @property
+    def runaway(self) -> bool:
+        """Whether a limit had to end it."""
+        return self.stop in ("max_turns", "budget", "wall_time")
+
+    @property
+    def false_success(self) -> bool:
+        """Whether the agent handed in an answer as if all were done, and the graders say that it is not."""
+        return self.stop == "answered" and self.right is False
+
+
+def outcome_of(trajectory: Trajectory, *, unsolvable: bool = False) -> Outcome:
+    """What a drill reads of a trajectory; of an `unsolvable` pair, abstention is the right end.
+
+    Raises InputError for a perturbation that is not installed.
+    """
+    steps = trajectory.steps
+    reward = trajectory.reward
+    stop = trajectory.stop.reason
+    right = None if reward is None else reward >= SUCCESS
+    usage = trajectory.usage
+    return Outcome(
+        (trajectory.scenario, trajectory.episode, trajectory.seed, trajectory.attempt),
+        trajectory.arm,
+        stop == "abstained" if unsolvable else right,
+        unsolvable or trajectory.impossible,
+        stop,
+        len(steps),
+        usage.tokens if usage else 0,
+        trajectory.cost,
+        trajectory.perturbations,
+        frozenset((*trajectory.bent, *(event.label for step in steps for event in step.events))),
+        _duplicates(trajectory),
+        tuple(Aftermath(event.label, _reactions(trajectory, step.index)) for step in steps for event in step.events),
+    )
+
+
+def _duplicates(trajectory: Trajectory) -> int:
+    writing = {tool.name for tool in trajectory.tools if tool.writes}
+    landed = Counter(
+        (step.action.tool, canonical(step.action.arguments))
+        for step in trajectory.steps
+        if step.action.tool in writing and _landed(step)
+    )
+    return sum(times - 1 for times in landed.values())
+
+
+def _landed(step: Step) -> bool:
+    """Whether a call reached its tool and was carried out, whatever the agent was told."""
+    if not step.events:
+        return not step.observation.is_error
+    if any(_effect(event.use) == "before" for event in step.events):
+        return False
+    # The innermost perturbation is recorded first, and met the reply of the tool itself.
+    clean = step.events[0].clean
+    return clean is not None and not clean.is_error
+
+
+@cache
+def _effect(use: str) -> str:
+    return cast(type[Perturbation], resolve("perturbations", use)).effect
+
+
+def _reactions(trajectory: Trajectory, index: int) -> tuple[Reaction, ...]:
+    steps = trajectory.steps
+    writing = {tool.name for tool in trajectory.tools if tool.writes}
+    faulted = steps[index]
+    after = steps[index + 1 : index + 1 + LOOKED_AT]
+    reactions: list[Reaction] = [_reaction(faulted, step, writes=step.action.tool in writing) for step in after]
+    return tuple(reactions) if len(reactions) == LOOKED_AT else (*reactions, _ending(trajectory))
+
+
+def _reaction(faulted: Step, step: Step, *, writes: bool) -> Reaction:
+    if step.action.tool != faulted.action.tool:
+        return "wrote something else" if writes else "read something else"
+    same = step.action.arguments == faulted.action.arguments
+    return "same call again" if same else "same tool, other arguments"
+
+
+def _ending(trajectory: Trajectory) -> Reaction:
+    if trajectory.stop.reason == "answered":
+        return "answered"
+    return "abstained" if trajectory.stop.reason == "abstained" else "was stopped"
+
+
+def paired(outcomes: Sequence[Outcome]) -> dict[Pairing, Outcome]:
+    """Outcomes of one arm by what they share with their twins."""
+    return {outcome.pairing: outcome for outcome in outcomes}

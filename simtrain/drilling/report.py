@@ -1,0 +1,196 @@
+"""The report of a drill: every arm of one or two runs measured, what never fired, and how two runs compare."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from simtrain.arm import CLEAN, PRIMED
+from simtrain.drilling.measures import Measures, Versus, measure, versus
+from simtrain.drilling.outcome import Outcome, outcome_of, paired
+from simtrain.drilling.solvability import Solvability, read_labels
+from simtrain.drilling.statistics import holm
+from simtrain.errors import InputError
+from simtrain.store import read_facts, read_run
+from simtrain.types import JsonObject
+
+FORMAT = "simtrain-drill/1"
+
+
+@dataclass(frozen=True)
+class ArmReport:
+    """One arm: its measures, McNemar's p adjusted for the number of arms (Holm), its pairs by solvability, what never fired in it."""
+
+    name: str
+    measures: Measures
+    p_adjusted: float | None
+    labelled: Mapping[str, int]
+    unfired: tuple[str, ...]
+
+    @property
+    def control(self) -> bool:
+        """Whether nothing goes wrong in it."""
+        return self.name in (CLEAN, PRIMED)
+
+    @property
+    def what(self) -> str:
+        """What goes wrong in it, without how hard."""
+        return self.name.partition("@")[0]
+
+    @property
+    def severity(self) -> float | None:
+        """How hard it hits, where the drill set it."""
+        at = self.name.partition("@")[2]
+        return float(at) if at else None
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """One agent's drill. `perturbed` measures all arms but the controls together."""
+
+    path: Path
+    agent: str
+    seed: int
+    arms: tuple[ArmReport, ...]
+    perturbed: Measures | None
+    outcomes: Mapping[str, Sequence[Outcome]]
+
+    def arm(self, name: str) -> ArmReport | None:
+        """The arm of that name."""
+        return next((arm for arm in self.arms if arm.name == name), None)
+
+    @property
+    def clean(self) -> Measures:
+        """The measures of the clean arm, which every drill has."""
+        return next(arm.measures for arm in self.arms if arm.name == CLEAN)
+
+    @property
+    def unfired(self) -> list[str]:
+        """One line for each planned fault that never fired."""
+        return [f"{arm.name}: {line}" for arm in self.arms for line in arm.unfired]
+
+    def facts(self) -> JsonObject:
+        """The report as JSON."""
+        return {
+            "run": str(self.path),
+            "agent": self.agent,
+            "seed": self.seed,
+            "perturbed": self.perturbed.facts() if self.perturbed else None,
+            "unfired": self.unfired,
+            "arms": [
+                {
+                    "arm": arm.name,
+                    "severity": arm.severity,
+                    **arm.measures.facts(),
+                    "p_adjusted": arm.p_adjusted,
+                    "solvability": dict(arm.labelled),
+                    "unfired": list(arm.unfired),
+                }
+                for arm in self.arms
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """The whole: one run, or two with their paired comparison by arm (the second against the first)."""
+
+    runs: tuple[RunReport, ...]
+    compared: Mapping[str, Versus]
+
+    def facts(self) -> JsonObject:
+        """The report as JSON."""
+        found: JsonObject = {"format": FORMAT, "runs": [run.facts() for run in self.runs]}
+        if not self.compared:
+            return found
+        return {**found, "compared": {name: asdict(versus) for name, versus in self.compared.items()}}
+
+
+def report_on(*paths: Path) -> Report:
+    """The report on one drill, or on two that are compared.
+
+    Raises InputError for a run that is no drill, and for runs that share no pair.
+    """
+    runs = tuple(_report(path) for path in paths)
+    if len(runs) == 1:
+        return Report(runs, {})
+    first, second = runs
+    compared = {
+        name: found
+        for name, outcomes in second.outcomes.items()
+        if (found := versus(outcomes, paired(first.outcomes.get(name, ())), name=f"compared {name}")) is not None
+    }
+    if not compared:
+        raise InputError(
+            f"{second.path} shares no case, arm and seed with {first.path}",
+            remedy="drill both agents with the same scenarios, packs and seed",
+        )
+    return Report(runs, compared)
+
+
+def _report(path: Path) -> RunReport:
+    facts, labels = read_facts(path), read_labels(path)
+    outcomes: dict[str, list[Outcome]] = defaultdict(list)
+    for trajectory in read_run(path):
+        if not trajectory.arm:
+            raise InputError("the run has no arms", remedy="name a folder that `simtrain drill` has written", file=path)
+        label = labels.get((trajectory.scenario, trajectory.arm, trajectory.episode))
+        outcomes[trajectory.arm].append(outcome_of(trajectory, unsolvable=label is Solvability.unsolvable))
+    if CLEAN not in outcomes:
+        raise InputError("the run holds no clean episode to compare with", remedy="--resume plays on", file=path)
+    # Lines stand in the order in which episodes ended, which must not show in a report.
+    for found in outcomes.values():
+        found.sort(key=lambda outcome: outcome.pairing)
+    order = sorted(outcomes, key=lambda name: _place(name, facts))
+    twins = paired(outcomes[CLEAN])
+    measured = {name: measure(outcomes[name], twins=twins, name=name) for name in order}
+    adjusted = holm(
+        {name: found.versus.p for name, found in measured.items() if name not in (CLEAN, PRIMED) and found.versus}
+    )
+    arms = tuple(
+        ArmReport(
+            name,
+            measured[name],
+            adjusted.get(name),
+            _labelled(outcomes[name], labels),
+            unfired(name, outcomes[name]),
+        )
+        for name in order
+    )
+    bent = [outcome for name in order if name not in (CLEAN, PRIMED) for outcome in outcomes[name]]
+    whole = measure(bent, twins=twins, name="all") if bent else None
+    return RunReport(path, str(facts["agent"]["name"]), int(facts["seed"]), arms, whole, dict(outcomes))
+
+
+def _place(name: str, facts: JsonObject) -> tuple[int, str]:
+    """Arms in the order of the plan, controls first."""
+    planned = list(dict.fromkeys(entry["arm"]["name"] for entry in facts["scenarios"] if "arm" in entry))
+    if name in (CLEAN, PRIMED):
+        return (-1, name)
+    return (planned.index(name) if name in planned else len(planned), name)
+
+
+def _labelled(outcomes: Sequence[Outcome], labels: Mapping[tuple[str, str, str], Solvability]) -> dict[str, int]:
+    pairs = {(outcome.pairing[0], outcome.arm, outcome.pairing[1]) for outcome in outcomes}
+    found = [labels[pair].value for pair in sorted(pairs) if pair in labels]
+    return {label.value: found.count(label.value) for label in Solvability if label.value in found}
+
+
+def unfired(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """What was planned in an arm and never happened: a perturbation that fired nowhere, a scenario in which none did.
+
+    At severity 0 a perturbation may be nothing at all, and counts as fired.
+    """
+    if name.endswith("@0"):
+        return ()
+    armed = dict.fromkeys(label for outcome in outcomes for label in outcome.armed)
+    fired = {label for outcome in outcomes for label in outcome.fired}
+    silent = [f"{label} never fired" for label in armed if label not in fired]
+    if silent and len(silent) == len(armed):
+        return tuple(silent)
+    by_scenario: dict[str, int] = defaultdict(int)
+    for outcome in outcomes:
+        by_scenario[outcome.pairing[0]] += len(outcome.fired) if outcome.armed else 1
+    return (*silent, *(f"nothing fired in {scenario}" for scenario, count in sorted(by_scenario.items()) if not count))

@@ -381,7 +381,7 @@ def test_a_prompt_without_end_is_refused_before_the_run(
         changed(text, ("Sell {{ name }}", prompt)).replace(" where id = :item", "").replace("as: number", "as: set")
     )
     line = said(capsys, *RUN)
-    assert "sell.yaml:3: prompt: the template" in line and says in line
+    assert "sell.yaml:3: prompt: a template" in line and says in line
     assert not (folder / "out").exists()
 
 

@@ -73,3 +73,16 @@ def types_of(schema: JsonObject) -> list[str]:
     """The types that a schema names."""
     named: JsonValue = schema.get("type", [])
     return [named] if isinstance(named, str) else list(cast("list[str]", named))
+
+
+def or_list(schema: JsonObject) -> JsonObject:
+    """A schema whose members that are records may also be lists of records."""
+    properties: JsonValue = schema.get("properties")
+    if not isinstance(properties, dict):
+        return schema
+    members = cast(dict[str, JsonObject], properties)
+    return {**schema, "properties": {name: _or_list_of(member) for name, member in members.items()}}
+
+
+def _or_list_of(member: JsonObject) -> JsonObject:
+    return {"anyOf": [member, {"type": "array", "items": member}]} if "object" in types_of(member) else member

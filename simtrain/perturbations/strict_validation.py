@@ -49,9 +49,7 @@ class StrictValidation(Perturbation):
         properties = cast(JsonObject, tool.input_schema.get("properties") or {})
         if self.requires in properties:
             return tool
-        # What is optional is not checked here: the server itself says what is wrong with it.
-        described = {name: value for name, value in self.argument.items() if name in ("type", "description")}
-        schema = {**tool.input_schema, "properties": {**properties, self.requires: described}}
+        schema = {**tool.input_schema, "properties": {**properties, self.requires: self._described()}}
         return replace(tool, input_schema=schema)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -72,12 +70,14 @@ class StrictValidation(Perturbation):
                 return self._refuse(call, f"{self.requires}: {problem.message}")
         return await proceed(replace(call.request, arguments=arguments))
 
+    def _described(self) -> JsonObject:
+        """The argument as the schema tells of it. What is optional is not checked there: the server itself says what is wrong with it."""
+        return {name: value for name, value in self.argument.items() if name in ("type", "description")}
+
     def _added(self, call: Call) -> bool:
         """Whether the argument is none of the tool's own."""
-        return any(
-            tool.name == call.request.tool.name and self.requires not in (tool.input_schema.get("properties") or {})
-            for tool in call.given
-        )
+        properties = cast(JsonObject, call.request.tool.input_schema.get("properties") or {})
+        return properties.get(self.requires) == self._described()
 
     def _refuse(self, call: Call, problem: str) -> Observation:
         described = self.argument.get("description", "")

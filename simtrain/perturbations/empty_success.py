@@ -1,0 +1,57 @@
+"""Success, with nothing in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.raw_replies import reworded
+from simtrain.reply_edits import content_of, retold
+from simtrain.request import Answer
+from simtrain.schema_edits import or_less, widened
+from simtrain.seeding import Stream
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+
+SOURCE = "empty_success"
+
+
+class EmptySuccess(Perturbation):
+    """The tool does its work, and its reply says nothing: lists and texts are empty, values are null, and no error is told of.
+
+    Source: ToolMaze, ToolBench-X, AgentDisruptBench. That nothing was found is not proved by that: an agent should ask again, or in
+    other words, before it believes it.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    visible: ClassVar[bool] = False
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry", "verify")
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, with output schemas that allow for less."""
+        return widened(tools, or_less)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and empty its reply; errors arrive as they are."""
+        observation = await proceed(call.request)
+        if observation.is_error:
+            return observation
+        content = content_of(observation)
+        if content is None:
+            return replace(reworded(observation, "", None), provenance=Provenance(SOURCE))
+        return retold(observation, _emptied(content), tool=call.request.tool, source=SOURCE) or observation
+
+
+def _emptied(content: JsonValue) -> JsonValue:
+    """The content without what it says: its own members are there and empty, further in is nothing, and it does not go on."""
+    if not isinstance(content, dict):
+        return []
+    return {name: None if "cursor" in name else _nothing(value) for name, value in cast(JsonObject, content).items()}
+
+
+def _nothing(value: JsonValue) -> JsonValue:
+    if isinstance(value, list | dict | str):
+        return type(cast(object, value))()
+    return None

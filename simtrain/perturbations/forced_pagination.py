@@ -1,0 +1,114 @@
+"""Lists come in small pages."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.reply_edits import at, content_of, main_list, put, retold
+from simtrain.request import Answer, Request
+from simtrain.seeding import Stream
+from simtrain.surfaces import refusal
+from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+
+SOURCE = "forced_pagination"
+
+CURSOR: JsonObject = {"type": "string", "description": "Where to go on: next_cursor of the page before."}
+NEXT_CURSOR: JsonObject = {"type": ["string", "null"]}
+
+
+class ForcedPagination(Perturbation):
+    """Tools that return whole lists return small pages, with a cursor to the next one.
+
+    Source: ToolMaze, AgentDisruptBench. An agent should follow the cursor before it concludes. Tools that have a cursor of their own,
+    and those that write, are left alone.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("page",)
+    follows: ClassVar[bool] = True
+
+    page_size: int | None = Field(default=None, ge=1, description="Entries of a page; unset, 10 to 1 by severity.")
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, with a cursor where they have none and return lists."""
+        return tuple(_paged(tool) if _returns_list(tool) else tool for tool in tools)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and cut a page out of the list; errors, and replies without a list, arrive as they are."""
+        if not _is_paged(call.request.tool):
+            return await proceed(call.request)
+        cursor = call.request.arguments.get("cursor")
+        start = 0 if cursor is None else _unsealed(cursor)
+        if start is None:
+            return refusal(call, "validation", by=SOURCE, detail="Invalid cursor.")
+        observation = await proceed(_without_cursor(call.request))
+        content = content_of(observation)
+        place = main_list(content)
+        if observation.is_error or place is None:
+            return observation
+        size = max(1, round(10 * (1 - self.severity))) if self.page_size is None else self.page_size
+        items = cast("list[JsonValue]", at(content, place))
+        if start == 0 and len(items) <= size:
+            return observation
+        page = put(content, place, items[start : start + size])
+        if place == ():
+            page = {"items": page}
+        page["next_cursor"] = _sealed(start + size) if start + size < len(items) else None
+        return retold(observation, page, tool=call.request.tool, source=SOURCE) or observation
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """A further page of a list that was begun."""
+        if call.request.arguments.get("cursor") is not None:
+            return await self.apply(call, proceed)
+        return await proceed(_without_cursor(call.request))
+
+
+def _returns_list(tool: ToolSpec) -> bool:
+    properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+    if tool.writes or any("cursor" in name or "page" in name or name == "offset" for name in properties):
+        return False
+    if tool.output_schema is None:
+        return True
+    members = cast("dict[str, JsonObject]", tool.output_schema.get("properties") or {})
+    return any(member.get("type") == "array" for member in members.values())
+
+
+def _paged(tool: ToolSpec) -> ToolSpec:
+    properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+    taken = {**tool.input_schema, "properties": {**properties, "cursor": CURSOR}}
+    given = tool.output_schema
+    if given is not None:
+        members = cast(JsonObject, given.get("properties") or {})
+        given = {**given, "properties": {**members, "next_cursor": NEXT_CURSOR}}
+    return replace(tool, input_schema=taken, output_schema=given)
+
+
+def _is_paged(tool: ToolSpec) -> bool:
+    return cast(JsonObject, tool.input_schema.get("properties") or {}).get("cursor") == CURSOR
+
+
+def _without_cursor(request: Request) -> Request:
+    if "cursor" not in request.arguments or not _is_paged(request.tool):
+        return request
+    return replace(request, arguments={name: value for name, value in request.arguments.items() if name != "cursor"})
+
+
+def _sealed(start: int) -> str:
+    return urlsafe_b64encode(f"after:{start}".encode()).decode().rstrip("=")
+
+
+def _unsealed(cursor: JsonValue) -> int | None:
+    """Where a page begins; None for what is no cursor of ours."""
+    try:
+        written = urlsafe_b64decode(f"{cursor}{'=' * (-len(str(cursor)) % 4)}").decode()
+    except ValueError:
+        return None
+    word, _, number = written.partition(":")
+    return int(number) if word == "after" and number.isascii() and number.isdigit() else None

@@ -1,0 +1,68 @@
+"""A payload that cannot be parsed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import ClassVar, Literal, TypeAlias
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.raw_replies import reworded
+from simtrain.reply_edits import content_of
+from simtrain.request import Answer
+from simtrain.seeding import Stream
+from simtrain.types import JsonValue, Observation, Provenance, ToolSpec
+
+Form: TypeAlias = Literal["unquoted", "unclosed", "page", "bytes"]
+
+_READABLE: tuple[Form, ...] = ("unquoted", "unclosed")
+_UNREADABLE: tuple[Form, ...] = ("page", "bytes")
+_PAGE = (
+    "<!DOCTYPE html>\n<html><head><title>Just a moment...</title></head><body>"
+    "<noscript>Enable JavaScript and cookies to continue</noscript></body></html>"
+)
+
+
+class MalformedOutput(Perturbation):
+    """The tool does its work, and its payload cannot be parsed: literals of another language, brackets that never close, a web page
+    in its place, or bytes in the wrong encoding.
+
+    Source: ToolMaze, ToolBench-X, mcp-chaos. An agent should read what can be read, else try once more and then take another tool.
+    Clients check structured content themselves and raise, so that no agent would see it: the tools promise none, and the text is bent.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry", "switch")
+
+    form: Form | None = Field(
+        default=None,
+        description="`unquoted` and `unclosed` can still be read, `page` and `bytes` cannot; unset, drawn: unreadable as often as severe.",
+    )
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, without output schemas."""
+        return tuple(replace(tool, output_schema=None) if tool.output_schema else tool for tool in tools)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and spoil its text; errors arrive as they are."""
+        observation = await proceed(call.request)
+        if observation.is_error:
+            return observation
+        form = self.form or call.rng.choose(_UNREADABLE if call.rng.random() < self.severity else _READABLE)
+        text = _spoiled(observation.text, content_of(observation), form)
+        return replace(reworded(observation, text, None), provenance=Provenance("malformed_output"))
+
+
+def _spoiled(text: str, content: JsonValue, form: Form) -> str:
+    """The text in a form that no JSON parser takes; prose has no brackets to lose, and is turned into bytes."""
+    if form == "page":
+        return _PAGE
+    if form == "bytes" or content is None:
+        return text.encode("utf-16-le").decode("latin-1").replace("\0", "\ufffd")
+    if form == "unquoted":
+        return repr(content)
+    return json.dumps(content, ensure_ascii=False).rstrip(']}" ')

@@ -1,0 +1,69 @@
+"""Fields of a reply are missing."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.reply_edits import content_of, leaves, retold
+from simtrain.request import Answer
+from simtrain.schema_edits import or_less, widened
+from simtrain.seeding import Stream
+from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+
+
+class MissingFields(Perturbation):
+    """Some fields do not arrive, in any record of the reply: they are left out, or null.
+
+    Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should get them from another tool or ask, and not make them up.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "retry", "ask")
+
+    fields: list[str] | None = Field(
+        default=None, min_length=1, description="Which; unset, drawn: a share of them as large as the severity."
+    )
+    left: Literal["out", "null"] | None = Field(default=None, description="Left `out`, or `null`; unset, drawn.")
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, with output schemas that allow for less."""
+        return widened(tools, or_less)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and thin out its reply; errors, and replies that are no JSON, arrive as they are."""
+        observation = await proceed(call.request)
+        content = content_of(observation)
+        if observation.is_error or content is None:
+            return observation
+        missing = frozenset(self._drawn(content, call.rng) if self.fields is None else self.fields)
+        left = self.left or call.rng.choose(("out", "null"))
+        thinned = _thinned(content, missing, null=left == "null")
+        if thinned == content:
+            return observation
+        return retold(observation, thinned, tool=call.request.tool, source="missing_fields") or observation
+
+    def _drawn(self, content: JsonValue, rng: Stream) -> list[str]:
+        """At least one of the fields, and not all."""
+        names = sorted({path[-1] for path, _ in leaves(content) if path and isinstance(path[-1], str)})
+        if len(names) < 2:
+            return []
+        return rng.sample(names, min(max(1, round(len(names) * self.severity)), len(names) - 1))
+
+
+def _thinned(value: JsonValue, missing: frozenset[str], *, null: bool) -> JsonValue:
+    if isinstance(value, list):
+        return [_thinned(item, missing, null=null) for item in cast("list[JsonValue]", value)]
+    if not isinstance(value, dict):
+        return value
+    thinned: JsonObject = {}
+    for name, item in cast(JsonObject, value).items():
+        if name not in missing:
+            thinned[name] = _thinned(item, missing, null=null)
+        elif null:
+            thinned[name] = None
+    return thinned

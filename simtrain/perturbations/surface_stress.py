@@ -1,0 +1,99 @@
+"""The right values, written in an unusual way."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import ClassVar, Literal, TypeAlias, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.reply_edits import content_of, retold
+from simtrain.request import Answer
+from simtrain.schema_edits import or_otherwise, widened
+from simtrain.seeding import Stream
+from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+
+Form: TypeAlias = Literal["numbers", "dates", "casing"]
+
+_FORMS: tuple[Form, ...] = ("numbers", "dates", "casing")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+
+class SurfaceStress(Perturbation):
+    """Every value is right and looks otherwise: 1,234.50 for 1234.5, 3 March 2031, 09:00 UTC for 2031-03-03T09:00:00Z, NAMES IN CAPITALS.
+
+    Source: RobustBench-TC, AgentNoiseBench. An agent should bring them to one form before it compares, adds or passes them on. Words
+    are only changed where there are several, so that identifiers stay what they are.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+
+    forms: list[Form] | None = Field(
+        default=None, min_length=1, description="What is written otherwise; unset, drawn: one, two or all by severity."
+    )
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, with output schemas that allow for text in the place of numbers."""
+        return widened(tools, or_otherwise)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and rewrite its reply; errors, and replies that are no JSON, arrive as they are."""
+        observation = await proceed(call.request)
+        content = content_of(observation)
+        if observation.is_error or content is None:
+            return observation
+        forms = call.rng.sample(_FORMS, 1 + round(2 * self.severity)) if self.forms is None else self.forms
+        rewritten = _rewritten(content, frozenset(forms))
+        if rewritten == content:
+            return observation
+        return retold(observation, rewritten, tool=call.request.tool, source="surface_stress") or observation
+
+
+def _rewritten(value: JsonValue, forms: frozenset[Form]) -> JsonValue:
+    if isinstance(value, dict):
+        members = cast(JsonObject, value).items()
+        # Where a list goes on is no value of the world.
+        return {name: item if "cursor" in name else _rewritten(item, forms) for name, item in members}
+    if isinstance(value, list):
+        return [_rewritten(item, forms) for item in cast("list[JsonValue]", value)]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int | float):
+        return _number(value) if "numbers" in forms else value
+    return _text(cast(str, value), forms)
+
+
+def _number(value: float) -> str:
+    """With separators, and at least two places where it is no integer."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    shortest = repr(value)
+    places = len(shortest.partition(".")[2]) if "e" not in shortest else 0
+    return f"{value:,.{max(2, places)}f}" if places else shortest
+
+
+def _text(value: str, forms: frozenset[Form]) -> str:
+    if _DATE.fullmatch(value):
+        return _date(value) if "dates" in forms else value
+    return value.upper() if "casing" in forms and " " in value.strip() else value
+
+
+def _date(value: str) -> str:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    day = f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+    if len(value) == len("2031-03-03"):
+        return day
+    seconds = f":{moment.second:02}" if moment.second or moment.microsecond else ""
+    zone = f" {moment.tzname()}" if moment.tzinfo else ""
+    return f"{day}, {moment.hour:02}:{moment.minute:02}{seconds}{zone}"

@@ -241,23 +241,26 @@ class Proxy:
 
         async def bent(request: Request) -> Observation:
             clean: list[Observation] = []
+            others: list[Observation] = []
 
             async def proceed(onward: Request) -> Observation:
                 reply = await inner(onward)
-                clean.append(reply)
+                (clean if onward is request else others).append(reply)
                 return reply
 
             call = self._call(place, request, matching)
             if not matching:
                 observation = await armed.perturbation.follow(call, proceed)
-                if clean and clean[0] == observation:
+                replies = (*clean, *others)
+                if observation in replies[:1]:
                     return observation
                 # One that follows and does not pass the call on leaves the world as it is.
-                without = clean[0] if clean else self._preview(request)
+                without = replies[0] if replies else self._preview(request)
             else:
                 preview = self._preview(request) if armed.perturbation.effect == "before" else None
                 observation = await armed.perturbation.apply(call, proceed)
-                without = clean[0] if clean else preview
+                # What a changed request was answered is the clean reply only where there is nothing better.
+                without = next((reply for reply in (*clean, preview, *others) if reply is not None), None)
             events.append(Event(armed.label, armed.use, armed.perturbation.layer, matching, without, observation))
             return observation
 

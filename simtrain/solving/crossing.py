@@ -12,7 +12,7 @@ from simtrain.request import Request
 from simtrain.scenario import Episode
 from simtrain.solving.evidence import Believed, same_reply
 from simtrain.solving.lines import Line, Playing
-from simtrain.solving.moves import MOST_PAGES, added_tools, filled, next_page, reads, stand_ins, translated
+from simtrain.solving.moves import MOST_PAGES, added_tools, completed, filled, next_page, reads, stand_ins, translated
 from simtrain.solving.truth import Truth, truth_of
 from simtrain.types import Observation, ToolSpec
 
@@ -62,6 +62,7 @@ class _Attempt:
         self.start = self.line = start
         self.told = Observation("", is_error=True)
         self.reply = truth.reply
+        self.right = truth.left
         self.world = start.environment.world
         self.offered = start.environment.tools
         self.unseen = False
@@ -86,7 +87,7 @@ class _Attempt:
     @property
     def landed(self) -> bool:
         """Whether the world is as the call should leave it."""
-        return self.line.outcome == self.truth.left
+        return self.line.outcome == self.right
 
     @property
     def settled(self) -> bool:
@@ -121,19 +122,23 @@ class _Attempt:
     @property
     def landed_write(self) -> bool:
         """Whether the call wrote and its effect is there: to repeat it would do it twice."""
-        return self.landed and self.truth.left != self.crossing.before
+        return self.landed and self.right != self.crossing.before
 
     async def _repeat(self, base: Line, planned: Planned) -> None:
         """Make the call once more; where that leaves the world neither as it was nor as it should be, it was not made."""
         fresh = truth_of(base.environment, self.planned)
-        reply = self.reply
+        reply, right = self.reply, self.right
         if fresh is not None:
-            reply = fresh.reply if fresh.reply.is_error is self.truth.reply.is_error else reply
+            # Ids and moments follow the time at which the call is made.
+            if fresh.reply.is_error is self.truth.reply.is_error:
+                reply = fresh.reply
+            if base.outcome == self.crossing.before:
+                right = fresh.left
             fresh.close()
         line = await self.playing.play(base, planned, self.scope)
-        if line.outcome not in (self.truth.left, base.outcome):
+        if line.outcome not in (right, base.outcome):
             return
-        self.line, self.told, self.reply = line, line.last, reply
+        self.line, self.told, self.reply, self.right = line, line.last, reply, right
 
     async def _mended(self) -> None:
         tool = self._tool(self.planned.tool)
@@ -143,6 +148,7 @@ class _Attempt:
         for other in (
             translated(self.planned, original, tool),
             Planned(tool.name, mend(self.planned.arguments, tool.input_schema)),
+            completed(self.planned, original, tool),
         ):
             if other != self.planned and self.told.is_error and not self.landed_write:
                 await self._repeat(self.line, other)
@@ -161,11 +167,11 @@ class _Attempt:
 
     @property
     def _damaged(self) -> bool:
-        return self.line.outcome not in (self.crossing.before, self.truth.left)
+        return self.line.outcome not in (self.crossing.before, self.right)
 
     def _better(self, line: Line, told: Observation) -> bool:
         """Whether a line has the world right, and knows more of the reply."""
-        if line.outcome != self.truth.left:
+        if line.outcome != self.right:
             return False
         gaps = line.evidence.believe(self.planned, self.reply, told).gaps
         return not self.landed or len(gaps) < len(self.belief.gaps)
@@ -194,7 +200,7 @@ class _Attempt:
             if arguments is None:
                 continue
             line = await self.playing.play(self.line, Planned(tool.name, arguments), self.scope)
-            if line.outcome == self.truth.left:
+            if line.outcome == self.right:
                 self.line = line
                 return
             if line.outcome == self.crossing.before:

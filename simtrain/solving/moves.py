@@ -48,6 +48,24 @@ def translated(planned: Planned, original: ToolSpec, other: ToolSpec) -> Planned
     return Planned(other.name, {names.get(name, name): value for name, value in planned.arguments.items()})
 
 
+def completed(planned: Planned, original: ToolSpec, offered: ToolSpec) -> Planned:
+    """The call with a value for every argument that the tool has beyond those of the world's own: one that its schema allows."""
+    own, schemas = set(_properties(original)), cast(JsonObject, offered.input_schema.get("properties", {}))
+    more = {name: _allowed(schema) for name, schema in schemas.items() if name not in own}
+    return Planned(planned.tool, {**planned.arguments, **more})
+
+
+_PLAIN: dict[str, JsonValue] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
+
+
+def _allowed(schema: JsonObject) -> JsonValue:
+    """Some value that a schema allows: the first that it names, else one of its type."""
+    named = [*schema.get("enum", []), *schema.get("examples", [])]
+    if "const" in schema or "default" in schema or named:
+        return schema.get("const", schema.get("default", named[0] if named else None))
+    return _PLAIN.get(str(schema.get("type")), "as asked")
+
+
 def next_page(planned: Planned, content: JsonObject | None) -> Planned | None:
     """The call for the next page, where a reply names one."""
     cursor: JsonValue = (content or {}).get(NEXT_CURSOR)

@@ -20,7 +20,7 @@ from simtrain.summary import SUCCESS
 from simtrain.trajectory import Trajectory
 from simtrain.types import Message, Observation
 
-Label: TypeAlias = Literal["proved", "unsolvable", "unproven", "unnoticeable"]
+Label: TypeAlias = Literal["proved", "unsolvable", "unproved", "unnoticeable"]
 
 MOST_CALLS = 600
 """Calls that one search may make."""
@@ -33,7 +33,7 @@ class Solution:
     """What was found out about one episode under perturbations.
 
     `proved`: the trace earned full reward in a fresh episode. `unsolvable`: every path is blocked, and that can be seen, so that to
-    abstain is right. `unnoticeable`: what is wrong shows nowhere. `unproven`: neither was found. `fired` are the labels that
+    abstain is right. `unnoticeable`: what is wrong shows nowhere. `unproved`: neither was found. `fired` are the labels that
     bent the task, a tool or a reply; nothing of the task is perturbed without one. `calls` counts those that the search made.
     """
 
@@ -95,7 +95,7 @@ class _Search:
     def _label(self) -> Label:
         if self.obstacles <= {REFUSED, WITHHELD}:
             return "unsolvable"
-        return "unnoticeable" if self.obstacles <= {REFUSED, WITHHELD, UNSEEN} else "unproven"
+        return "unnoticeable" if self.obstacles <= {REFUSED, WITHHELD, UNSEEN} else "unproved"
 
     async def _go(self, line: Line) -> Trace | None:
         """The proof that goes on from a line; None where there is none."""

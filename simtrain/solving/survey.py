@@ -6,19 +6,17 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from simtrain.assembly import arm_pack, load_scenario_file, paradigm_of
-from simtrain.catalog import find
-from simtrain.documents import read_document
-from simtrain.errors import InputError
-from simtrain.scenario import Armed, Episode, PackSpec, Scenario
+from simtrain.arm import Arm
+from simtrain.arms import armed, bundles
+from simtrain.assembly import load_scenario_file, paradigm_of
+from simtrain.scenario import Armed, Episode, Scenario
 from simtrain.seeding import Stream, derive
 from simtrain.solving.search import Label, Solution, solve
-from simtrain.types import JsonObject, canonical
+from simtrain.types import JsonObject
 
 CASES = 3
 """Cases of each family that are tried where nothing else is asked."""
@@ -27,7 +25,7 @@ TOGETHER = "(together)"
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class PackArm:
     """Perturbations that are armed together: one of a pack, or all of it. `recoverable`: an agent can do more than abstain."""
 
     pack: str
@@ -43,7 +41,6 @@ class Pair:
     family: str
     pack: str
     label: str
-    uses: tuple[str, ...]
     recoverable: bool
     episode: str
     solution: Solution
@@ -66,29 +63,22 @@ class Job:
     seed: int
 
 
-def arms_of(scenario: Scenario, packs: Sequence[str]) -> list[Arm]:
+def arms_of(scenario: Scenario, packs: Sequence[str]) -> list[PackArm]:
     """Every perturbation of the packs alone, and each pack as a whole, over a family. Raises InputError for packs that do not fit."""
-    found: list[Arm] = []
-    for name in packs:
-        document = read_document(find("perturbations", name))
-        pack, armed = document.parse(PackSpec), arm_pack(document)
-        alone = [Arm(pack.name, item.label, _armed(scenario, (item,)), _recoverable((item,))) for item in armed]
-        found.extend(alone)
-        if len(armed) > 1:
-            whole = load_scenario_file(scenario.document.path, scenario.name, packs=[name])
-            found.append(Arm(pack.name, TOGETHER, whole, all(arm.recoverable for arm in alone)))
+    found: list[PackArm] = []
+    for pack in packs:
+        load_scenario_file(scenario.document.path, scenario.name, packs=[pack])
+        (bundle,) = bundles(scenario, (pack,))
+        alone = {name: (item,) for name, item in bundle.armed.items()}
+        groups = alone | ({TOGETHER: tuple(bundle.armed.values())} if len(alone) > 1 else {})
+        for name, items in groups.items():
+            arm = Arm(f"{bundle.name}/{name}", (pack,), tuple(item.label for item in items))
+            found.append(PackArm(bundle.name, name, armed(scenario, arm), _recoverable(items)))
     return found
 
 
-def _armed(scenario: Scenario, armed: tuple[Armed, ...]) -> Scenario:
-    """The scenario with these perturbations in the place of its own."""
-    facts = [[item.label, item.use, item.when.model_dump(), item.perturbation.model_dump()] for item in armed]
-    digest = blake2b(canonical([scenario.digest, facts]), digest_size=16).hexdigest()
-    return replace(scenario, perturbations=armed, digest=digest)
-
-
-def _recoverable(armed: Iterable[Armed]) -> bool:
-    return all(set(item.perturbation.recoverable_by) - {"abstain"} or not item.perturbation.permanent for item in armed)
+def _recoverable(items: Iterable[Armed]) -> bool:
+    return all(set(item.perturbation.recoverable_by) - {"abstain"} for item in items)
 
 
 def survey(jobs: Sequence[Job], *, workers: int = 1, on_done: Callable[[], None] = lambda: None) -> list[Pair]:
@@ -113,7 +103,7 @@ async def _solve_all(job: Job) -> list[Pair]:
     return [await _pair(arm, episode) for arm in arms_of(scenario, job.packs) for episode in _episodes(arm, job)]
 
 
-def _episodes(arm: Arm, job: Job) -> Iterator[Episode]:
+def _episodes(arm: PackArm, job: Job) -> Iterator[Episode]:
     """The same cases under every arm."""
     episodes = list(paradigm_of(arm.scenario).episodes(arm.scenario, seed=job.seed, attempts=1))
     if job.cases is None:
@@ -122,11 +112,10 @@ def _episodes(arm: Arm, job: Job) -> Iterator[Episode]:
         yield from Stream(derive(job.seed, job.family, "survey")).sample(episodes, job.cases)
 
 
-async def _pair(arm: Arm, episode: Episode) -> Pair:
+async def _pair(arm: PackArm, episode: Episode) -> Pair:
     solution = await solve(episode)
     proof = solution.trace.facts(episode) if solution.trace is not None else None
-    uses = tuple(dict.fromkeys(item.use for item in arm.scenario.perturbations))
-    return Pair(arm.scenario.name, arm.pack, arm.label, uses, arm.recoverable, episode.id, solution, proof)
+    return Pair(arm.scenario.name, arm.pack, arm.label, arm.recoverable, episode.id, solution, proof)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +140,7 @@ class Row:
 
     def facts(self) -> JsonObject:
         """The row as JSON."""
-        labels: tuple[Label, ...] = ("proved", "unsolvable", "unproven", "unnoticeable")
+        labels: tuple[Label, ...] = ("proved", "unsolvable", "unproved", "unnoticeable")
         return {
             "pack": self.pack,
             "perturbation": self.label,
@@ -180,13 +169,3 @@ def proved_share(pairs: Sequence[Pair]) -> float | None:
     """The share that is proved of all pairs with a recoverable perturbation that fired, those of whole packs included."""
     counted = [pair.solution.label == "proved" for pair in pairs if pair.counts and pair.recoverable]
     return sum(counted) / len(counted) if counted else None
-
-
-def check_packs(names: Sequence[str]) -> None:
-    """Refuse packs that are not there or cannot be used. Raises InputError."""
-    for name in names:
-        path = find("perturbations", name)
-        try:
-            arm_pack(read_document(path))
-        except InputError as error:
-            raise error if error.file else InputError(error.problem, file=str(path), remedy=error.remedy) from None

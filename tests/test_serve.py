@@ -364,3 +364,18 @@ async def test_a_recording_is_a_stand_in_at_once(mode: str, tmp_path: Path) -> N
                 assert (await client.call_tool("list", {"cake_id": "K001"})).structured_content == after
                 missed = await client.call_tool("list", {"cake_id": "K002"})
                 assert missed.is_error and "not supported by this simulated server" in missed.content[0].text
+
+
+async def test_what_went_wrong_inside_is_told_to_whoever_serves_and_not_to_the_agent(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    more = "world_models: [{tools: '*', use: scripted, with: {answers: [{tool: cakes.list, text: '{}'}]}}]\n"
+    async with serving([bakery_scenario(tmp_path, more=more)]) as served:
+        episode = await served.open(name="lost")
+        async with Client(episode["url"]) as client:
+            with pytest.raises(MCPError, match="Internal error") as met:
+                await client.call_tool("cakes__get", {"name": "Linzer"})
+        assert met.value.error.data is None
+        facts = (await served.control.get("/episodes/lost")).json()
+        assert facts["stop"] == "failed" and "no scripted answer is left for cakes.get" in facts["detail"]
+    assert "no scripted answer is left for cakes.get" in caplog.text

@@ -99,6 +99,7 @@ class HeldEpisode:
             "system": self.briefing.system,
             "steps": len(self.environment.steps),
             "stop": None if stop is None else stop.reason,
+            "detail": None if stop is None else stop.detail,
             "idle": round(monotonic() - self.used, 3),
         }
 

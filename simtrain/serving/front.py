@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Protocol, cast
 
@@ -24,6 +25,8 @@ from simtrain.serving.surface import SERVER_INFO, CapturedSurface, MadeSurface, 
 from simtrain.serving.wire_tools import wire_tools
 from simtrain.tape import NotRecorded, Playback, Tape
 from simtrain.types import JsonObject, JsonValue, Observation
+
+_LOG = logging.getLogger(__name__)
 
 _CHANGES: dict[str, Changed] = {
     "notifications/tools/list_changed": "tools",
@@ -204,7 +207,9 @@ class EpisodeFront:
         except EpisodeOver as over:
             return {"content": [{"type": "text", "text": str(over)}], "isError": True}
         except (SimulatorFault, ModelFault) as fault:
-            raise WireError(INTERNAL_ERROR, "Internal error", str(fault)) from None
+            # Whoever serves must learn of it; what it says may tell of recordings and plans, which are nothing for an agent.
+            _LOG.error("%s: %s: %s", self.name, name, fault)
+            raise WireError(INTERNAL_ERROR, "Internal error") from None
         response = call_response(observation)
         if "result" in response and tool is not None:
             response = {"result": fitting(response["result"], tool)}

@@ -64,10 +64,15 @@ class _Seat:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.next_id = ""
+        self.fault: str | None = None
 
     async def call(self, tool: str, arguments: JsonObject) -> Observation:
-        """Make one call."""
-        return await self.environment.step(Action(self.next_id, tool, arguments))
+        """Make one call; why nobody could answer is kept, since the wire does not say it."""
+        try:
+            return await self.environment.step(Action(self.next_id, tool, arguments))
+        except SimulatorFault as fault:
+            self.fault = str(fault)
+            raise
 
 
 class _Through:
@@ -106,7 +111,7 @@ class _Through:
             self._seat.next_id = action.id
             reply = await self._client.call(self._names.get(action.tool, action.tool), action.arguments)
         if len(self._inner.steps) == before:
-            raise SimulatorFault(f"{action.tool}: {_reason(reply)}")
+            raise SimulatorFault(self._seat.fault or f"{action.tool}: {_reason(reply)}")
         step = self._inner.steps[-1]
         if reply is not None:
             step = replace(step, observation=_as_received(step.observation, reply))
@@ -164,4 +169,4 @@ def _as_received(sent: Observation, reply: JsonObject) -> Observation:
 
 def _reason(reply: JsonObject | None) -> str:
     error = cast(JsonObject, (reply or {}).get("error") or {})
-    return str(error.get("data") or error.get("message") or "nobody answered")
+    return str(error.get("message") or "nobody answered")

@@ -65,7 +65,7 @@ def _break_near(text: str, middle: int) -> int:
 
 
 def _in_field(observation: Observation, words: str, schema: JsonObject | None) -> Observation | None:
-    content = observation.content if observation.content is not None else _parsed(observation.text)
+    content = observation.content if observation.content is not None else json_object(observation.text)
     if content is None:
         return None
     check = validator(schema) if schema is not None and observation.content is not None else None
@@ -83,7 +83,7 @@ def _in_field(observation: Observation, words: str, schema: JsonObject | None) -
 
 def _retold(text: str, content: JsonObject, changed: JsonObject, before: str, after: str) -> str:
     """The text that goes with changed content: written anew where it is that content, else with the longer field in it."""
-    if _parsed(text) == content:
+    if json_object(text) == content:
         return json.dumps(changed, indent=2, ensure_ascii=False) if "\n" in text else encode(changed)
     return text.replace(before, after, 1) if before in text else f"{text}\n\n{after.removeprefix(before).strip()}"
 
@@ -113,7 +113,8 @@ def _with(value: JsonValue, path: tuple[str | int, ...], text: str) -> JsonValue
     return {name: _with(item, rest, text) if name == first else item for name, item in members}
 
 
-def _parsed(text: str) -> JsonObject | None:
+def json_object(text: str) -> JsonObject | None:
+    """The JSON object that a text is; None for any other text."""
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):

@@ -14,7 +14,8 @@ from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, S
 from simtrain.perturbations.placing import placed
 from simtrain.perturbations.writer import Writer, Written, a_text
 from simtrain.request import Answer
-from simtrain.types import JsonObject, Observation, Provenance
+from simtrain.surfaces import refusal
+from simtrain.types import JsonObject, Observation
 
 Placement: TypeAlias = Literal["start", "middle", "end", "field", "error"]
 PLACEMENTS: tuple[Placement, ...] = ("start", "middle", "end", "field", "error")
@@ -82,8 +83,7 @@ class PromptInjection(Perturbation):
         if observation.is_error or tool.writes or call.memory.get("failed"):
             return placed(observation, words, "end", schema=tool.output_schema)
         call.memory["failed"] = True
-        text = f"503 Service Unavailable: the request was not processed, try again later.\n\n{words}"
-        return Observation(text, is_error=True, provenance=Provenance("prompt_injection"))
+        return refusal(call, "unavailable", by="prompt_injection", detail=words)
 
     async def _written(self, order: Instruction, observation: Observation) -> Written[str]:
         assert self.writer is not None

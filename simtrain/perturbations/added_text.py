@@ -1,0 +1,91 @@
+"""What the perturbations share that leave a reply as it is and add words to it."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from dataclasses import replace
+from math import ceil
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Side
+from simtrain.perturbations.placing import Position, placed
+from simtrain.perturbations.writer import Writer, Written, a_text
+from simtrain.request import Answer
+from simtrain.tool_words import tool_words
+from simtrain.types import JsonObject, Observation
+
+_DIGIT = re.compile(r"\d")
+MOST = 4
+
+
+class AddedText(Perturbation):
+    """The true reply with words added to it, from a pool of templates or by a chat model. Errors arrive as they are."""
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "M"
+    effect: ClassVar[Effect] = "after"
+    name: ClassVar[str]
+    task: ClassVar[str]
+    """What a model is asked for."""
+
+    placement: Position = Field(
+        default="end", description="Where the words stand: start, middle, end, or in a field that holds prose."
+    )
+    passages: int | None = Field(
+        default=None,
+        ge=1,
+        description=f"Passages that are added; unset, more the higher the severity: none at 0, {MOST} at 1.",
+    )
+    writer: Writer | None = Field(default=None, description="Chat model that writes the passages to fit the reply.")
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on and add the words to its reply. Raises SimulatorFault when the model that writes them fails."""
+        observation = await proceed(call.request)
+        count = ceil(MOST * self.severity) if self.passages is None else self.passages
+        if observation.is_error or not count:
+            return observation
+        written = await self._written(call, observation, count) if self.writer is not None else None
+        added = written.value if written is not None and written.value is not None else self.template(call, count)
+        bent = placed(observation, added, self.placement, schema=call.request.tool.output_schema)
+        return bent if written is None else replace(bent, provenance=written.provenance)
+
+    @abstractmethod
+    def template(self, call: Call, count: int) -> str:
+        """The words in their template form."""
+
+    def material(self, call: Call, count: int) -> JsonObject:
+        """What a model is told beside the reply."""
+        return {"passages": count}
+
+    def check(self, text: str, call: Call) -> None:
+        """Raises ValueError for words of a model that are not what this perturbation is about.
+
+        Words without figures: they cannot pass for a fact of the reply.
+        """
+        if _DIGIT.search(text):
+            raise ValueError("the text holds a figure")
+
+    async def _written(self, call: Call, observation: Observation, count: int) -> Written[str]:
+        assert self.writer is not None
+
+        def read(value: JsonObject) -> str:
+            text = a_text(value, longest=1200 * count)
+            self.check(text, call)
+            return text
+
+        material = {"tool": call.request.tool.name, "reply": observation.text[:3000], **self.material(call, count)}
+        return await self.writer.write(self.name, task=self.task, form='{"text": "..."}', material=material, read=read)
+
+
+def topic_of(call: Call) -> str:
+    """What a call is about, in a word or two: its longest textual argument without figures, else its server, or what its tool is named after."""
+    given = [value for value in _texts(call.request.arguments) if not _DIGIT.search(value) and 3 <= len(value) <= 40]
+    tool = call.request.tool
+    return max(given, key=len) if given else tool.server or tool_words(tool.name).noun.replace("_", " ") or "this"
+
+
+def _texts(arguments: JsonObject) -> list[str]:
+    return [value for value in arguments.values() if isinstance(value, str)]

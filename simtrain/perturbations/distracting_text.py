@@ -1,0 +1,26 @@
+"""The true reply, and things that have nothing to do with it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from simtrain.perturbation import Call, Recovery
+from simtrain.perturbations.added_text import AddedText
+from simtrain.perturbations.pools import pool
+
+
+class DistractingText(AddedText):
+    """Beside what was asked for the reply holds notices, advertising and small talk.
+
+    Source: AgentNoiseBench, RobustBench-TC. An agent should ignore it; nothing is wrong with the reply.
+    """
+
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    name: ClassVar[str] = "distracting_text"
+    task: ClassVar[str] = """\
+You write what clutters the replies of services: notices, advertising, small talk. Write as many short passages as `passages` says,
+in one text. They have nothing to do with the reply, ask for nothing and hold no figures."""
+
+    def template(self, call: Call, count: int) -> str:
+        """Passages from the pool, each once."""
+        return "\n".join(call.rng.sample(cast("list[str]", pool(self.name)["passages"]), count))

@@ -1,0 +1,64 @@
+"""Look-alike tools stand among the true ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.perturbations.pools import pool
+from simtrain.request import Answer
+from simtrain.seeding import Stream
+from simtrain.surfaces import Kind, refusal
+from simtrain.types import JsonObject, Observation, Provenance, ToolSpec
+
+
+class DistractorTools(Perturbation):
+    """Tools are added that look like true ones and are of no use: retired, an archive's, a test system's, out of reach.
+
+    Source: RoTBench, BENCH2ROBUST, MSB. An agent should choose by description; a wrong choice is answered as such a tool would
+    answer, changes nothing and costs a call. They are there for the whole episode: the trigger plays no part.
+    """
+
+    side: ClassVar[Side] = "manifest"
+    layer: ClassVar[Layer] = "P"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch",)
+
+    count: int | None = Field(
+        default=None, ge=1, description="Tools added; unset, the severity's share of the true ones."
+    )
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, each look-alike right before or after the one that it resembles."""
+        count = ceil(len(tools) * self.severity) if self.count is None else self.count
+        taken = {tool.name for tool in tools}
+        shown = list(tools)
+        for original in rng.sample(tools, count):
+            made = self._look_alike(original, rng)
+            if made.name not in taken:
+                shown.insert(shown.index(original) + rng.integer(0, 1), made)
+        return tuple(shown)
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """What such a tool answers: a refusal, or that it has nothing."""
+        kind = _kind_of(call.request.tool.name)
+        if kind["refuses"]:
+            return refusal(call, cast(Kind, kind["refuses"]), by="distractor_tools", detail=str(kind["reply"]))
+        return Observation(str(kind["reply"]), provenance=Provenance("distractor_tools"))
+
+    def _look_alike(self, original: ToolSpec, rng: Stream) -> ToolSpec:
+        kind = rng.choose(_kinds())
+        said = str(kind["description"]).format(description=original.description)
+        return replace(original, name=f"{original.name}{kind['suffix']}", description=said, output_schema=None)
+
+
+def _kinds() -> list[JsonObject]:
+    return cast("list[JsonObject]", pool("distractor_tools")["kinds"])
+
+
+def _kind_of(tool: str) -> JsonObject:
+    return next(kind for kind in _kinds() if tool.endswith(str(kind["suffix"])))

@@ -1,0 +1,30 @@
+"""An error that suggests the wrong cure."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from simtrain.perturbation import Call, Recovery
+from simtrain.perturbations.pools import pool
+from simtrain.perturbations.worded_refusal import WordedRefusal
+
+
+class MisleadingError(WordedRefusal):
+    """The service is down for a moment; its error blames an argument, or another tool, and says how to mend it, wrongly.
+
+    Source: ToolMaze, ToolMisuseBench. An agent should ignore the hint and make the same call again, a bounded number of times.
+    """
+
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry",)
+    name: ClassVar[str] = "misleading_error"
+    task: ClassVar[str] = """\
+You write the error messages of a service whose hints are wrong. Write one that says what `meaning` says, in your own words and to
+fit the call. It holds the text of `claim` as it stands."""
+
+    def template(self, call: Call) -> tuple[str, str]:
+        """A hint from the pool about an argument of the call; about the call itself where it has none."""
+        arguments = sorted(call.request.arguments)
+        kind = "about_arguments" if arguments else "about_calls"
+        hint = call.rng.choose(cast("list[str]", pool(self.name)[kind]))
+        claim = call.rng.choose(arguments) if arguments else call.request.tool.name
+        return hint.format(name=claim), claim

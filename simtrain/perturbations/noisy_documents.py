@@ -1,0 +1,29 @@
+"""Documents that are related and useless stand beside the true ones."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from simtrain.perturbation import Call, Recovery
+from simtrain.perturbations.added_text import AddedText, topic_of
+from simtrain.perturbations.pools import pool
+
+
+class NoisyDocuments(AddedText):
+    """The reply goes on with documents that speak of the same subject and answer nothing.
+
+    Source: AgentNoiseBench, ZeroSearch. An agent should filter them out and keep to the true reply.
+    """
+
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    name: ClassVar[str] = "noisy_documents"
+    task: ClassVar[str] = """\
+You write search results that are related and useless. Write as many short documents as `passages` says, each with a title, in one
+text. They speak of the same subject as the reply, answer nothing, contradict nothing and hold no figures."""
+
+    def template(self, call: Call, count: int) -> str:
+        """Documents from the pool about what the call is about."""
+        documents = call.rng.sample(cast("list[dict[str, str]]", pool(self.name)["documents"]), count)
+        topic = topic_of(call)
+        told = [f"{shown['title'].format(topic=topic)}\n{shown['body'].format(topic=topic)}" for shown in documents]
+        return "\n\n".join(["See also:", *told])

@@ -1,0 +1,140 @@
+"""JSON content written as CSV, XML, lines, a Markdown table, or prose: every key and every value stays to be read."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from io import StringIO
+from typing import Literal, TypeAlias, cast
+from xml.sax.saxutils import escape, quoteattr
+
+from simtrain.types import JsonObject, JsonValue, encode
+
+Notation: TypeAlias = Literal["csv", "xml", "lines", "markdown", "prose"]
+NOTATIONS: tuple[Notation, ...] = ("csv", "xml", "lines", "markdown", "prose")
+
+_TAG = re.compile(r"[A-Za-z_][\w.\-]*")
+
+
+def written_as(content: JsonObject, notation: Notation) -> str:
+    """The content in a notation."""
+    match notation:
+        case "csv":
+            return _tables(content, _csv_table)
+        case "markdown":
+            return _tables(content, _markdown_table)
+        case "xml":
+            return "\n".join(_xml("response", content, 0))
+        case "lines":
+            return "\n".join(_lines(content, 0))
+        case "prose":
+            return " ".join(_sentences("The reply", content))
+
+
+def _plain(value: JsonValue) -> str:
+    """A value in one cell."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else encode(value)
+
+
+def _rows(value: JsonValue) -> list[JsonObject] | None:
+    """The value where it is a list of objects, and so a table."""
+    if not isinstance(value, list) or not value:
+        return None
+    items = cast("list[JsonValue]", value)
+    return cast("list[JsonObject]", items) if all(isinstance(item, dict) for item in items) else None
+
+
+def _tables(content: JsonObject, table: Callable[[list[JsonObject]], str]) -> str:
+    """Every list of objects as a table under its key, what is left as a table of one row."""
+    listed = {name: rows for name, value in content.items() if (rows := _rows(value)) is not None}
+    single = {name: value for name, value in content.items() if name not in listed}
+    parts = [table([single])] if single else []
+    return "\n\n".join([*parts, *(f"{name}\n{table(rows)}" for name, rows in listed.items())])
+
+
+def _csv_table(rows: list[JsonObject]) -> str:
+    written = StringIO()
+    writer = csv.DictWriter(written, _columns(rows), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
+    return written.getvalue().rstrip("\n")
+
+
+def _markdown_table(rows: list[JsonObject]) -> str:
+    columns = _columns(rows)
+    cells = [columns, ["---"] * len(columns), *([_cell(row.get(name)) for name in columns] for row in rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def _cell(value: JsonValue) -> str:
+    return _plain(value).replace("|", r"\|").replace("\n", "<br>")
+
+
+def _columns(rows: list[JsonObject]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _xml(name: str, value: JsonValue, depth: int) -> list[str]:
+    indent = "  " * depth
+    tag = name if _TAG.fullmatch(name) else "entry"
+    head = tag if tag == name else f"{tag} name={quoteattr(name)}"
+    if isinstance(value, dict):
+        inner = [line for key, item in cast(JsonObject, value).items() for line in _xml(key, item, depth + 1)]
+        return [f"{indent}<{head}>", *inner, f"{indent}</{tag}>"]
+    if isinstance(value, list):
+        items = [line for item in cast("list[JsonValue]", value) for line in _xml("item", item, depth + 1)]
+        return [f"{indent}<{head}>", *items, f"{indent}</{tag}>"]
+    return [f"{indent}<{head}/>" if value is None else f"{indent}<{head}>{escape(_plain(value))}</{tag}>"]
+
+
+def _lines(value: JsonValue, depth: int) -> list[str]:
+    indent = "  " * depth
+    if isinstance(value, dict):
+        return [
+            line for key, item in cast(JsonObject, value).items() for line in _entry(f"{indent}{key}:", item, depth)
+        ]
+    if isinstance(value, list):
+        return [line for item in cast("list[JsonValue]", value) for line in _entry(f"{indent}-", item, depth)]
+    return [f"{indent}{_plain(value)}"]
+
+
+def _entry(head: str, value: JsonValue, depth: int) -> list[str]:
+    if isinstance(value, dict | list) and value:
+        return [head, *_lines(cast(JsonValue, value), depth + 1)]
+    return [f"{head} {_plain(value)}".rstrip()]
+
+
+def _sentences(subject: str, value: JsonObject) -> list[str]:
+    """A sentence about what is single, then some about each list and object inside."""
+    single = [f"{name} {_said(item)}" for name, item in value.items() if not isinstance(item, dict | list)]
+    told = [f"{subject} has {_joined(single)}."] if single else []
+    for name, item in value.items():
+        if isinstance(item, dict):
+            told += _sentences(f"Its {name}", cast(JsonObject, item))
+        elif isinstance(item, list):
+            told += _of_list(name, cast("list[JsonValue]", item))
+    return told
+
+
+def _of_list(name: str, items: list[JsonValue]) -> list[str]:
+    if not items:
+        return [f"There is nothing under {name}."]
+    told = [f"Under {name} there are {len(items)}."]
+    plain = [_said(item) for item in items if not isinstance(item, dict)]
+    if plain:
+        told.append(f"They are {_joined(plain)}.")
+    for number, item in enumerate(items, 1):
+        if isinstance(item, dict):
+            told += _sentences(f"Number {number} of {name}", cast(JsonObject, item))
+    return told
+
+
+def _said(value: JsonValue) -> str:
+    return "none" if value is None else f'"{value}"' if isinstance(value, str) else encode(value)
+
+
+def _joined(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,118 @@
+"""Tools are described in other words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from math import ceil
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.perturbations.pools import pool
+from simtrain.perturbations.writer import Writer, Written
+from simtrain.seeding import Stream
+from simtrain.types import JsonObject, ToolSpec, encode
+
+_KEPT = re.compile(r"`[^`]*`|\"[^\"]*\"|\S*[\d_@]\S*")
+"""What a paraphrase must leave as it is: what is quoted, names with underscores, figures."""
+
+_TASK = """\
+You reword the documentation of tools. The material maps names of tools to descriptions. Say the same in other words, nothing more and
+nothing less; whatever is quoted, is in backticks, holds a figure or an underscore stays as it is."""
+
+
+class ParaphrasedDocs(Perturbation):
+    """The descriptions of some tools, and of their arguments, say the same in other words, for the whole episode.
+
+    Source: RoTBench, RobustBench-TC. An agent should do nothing about it. It acts on the list of tools: its trigger plays no part.
+    A model words each description once; the episodes of a process share its wording, and the first one waits for it.
+    """
+
+    side: ClassVar[Side] = "manifest"
+    layer: ClassVar[Layer] = "M"
+    permanent: ClassVar[bool] = True
+    visible: ClassVar[bool] = False
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+
+    share: float | None = Field(default=None, ge=0, le=1, description="Share of the tools; unset, the severity.")
+    writer: Writer | None = Field(default=None, description="Chat model that words the descriptions.")
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, some described in other words. Raises SimulatorFault when the model that words them fails."""
+        count = ceil(len(tools) * (self.severity if self.share is None else self.share))
+        chosen = [tool for tool in rng.sample(tools, count) if tool.description]
+        worded = self._worded({tool.name: tool.description for tool in tools if tool in chosen})
+        made = {
+            tool.name: _with(tool, _reworded(tool.description, rng) if worded is None else worded[tool.name], rng)
+            for tool in chosen
+        }
+        return tuple(made.get(tool.name, tool) for tool in tools)
+
+    @cached_property
+    def _known(self) -> dict[str, Mapping[str, str] | None]:
+        return {}
+
+    def _worded(self, descriptions: dict[str, str]) -> Mapping[str, str] | None:
+        """The model's descriptions by tool; None where there is no model, or templates are to stand in for what it wrote."""
+        if self.writer is None or not descriptions:
+            return None
+        key = encode(descriptions)
+        if key not in self._known:
+            self._known[key] = self.writer.at_once(self._written(self.writer, descriptions)).value
+        return self._known[key]
+
+    async def _written(self, writer: Writer, descriptions: dict[str, str]) -> Written[dict[str, str]]:
+        def read(value: JsonObject) -> dict[str, str]:
+            if set(value) != set(descriptions):
+                raise ValueError("it does not have the same names")
+            for name, text in value.items():
+                if not isinstance(text, str) or not text.strip() or text == descriptions[name]:
+                    raise ValueError(f"{name} is not reworded")
+                for part in _KEPT.findall(descriptions[name]):
+                    if part.strip(".,;:()") not in text:
+                        raise ValueError(f"{name} lacks {part}")
+            return value
+
+        return await writer.write(
+            "paraphrased_docs", task=_TASK, form='{"name": "description", ...}', material=descriptions, read=read
+        )
+
+
+def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
+    """The tool with another description, and its arguments described in other words where words are known."""
+    properties = cast("dict[str, JsonObject]", tool.input_schema.get("properties", {}))
+    described = {
+        name: {**schema, "description": _replaced(schema["description"], rng)}
+        if isinstance(schema.get("description"), str)
+        else schema
+        for name, schema in properties.items()
+    }
+    schema = {**tool.input_schema, "properties": described} if described else tool.input_schema
+    return replace(tool, description=description, input_schema=schema)
+
+
+def _reworded(text: str, rng: Stream) -> str:
+    """The text with phrases of the pool replaced; where it has none of them, what it says is framed."""
+    found = _replaced(text, rng)
+    return (
+        rng.choose(cast("list[str]", pool("paraphrased_docs")["frames"])).format(text=text) if found == text else found
+    )
+
+
+def _replaced(text: str, rng: Stream) -> str:
+    parts: list[str] = []
+    end = 0
+    for kept in _KEPT.finditer(text):
+        parts += [_synonyms(text[end : kept.start()], rng), kept[0]]
+        end = kept.end()
+    return "".join([*parts, _synonyms(text[end:], rng)])
+
+
+def _synonyms(text: str, rng: Stream) -> str:
+    phrases = cast("dict[str, list[str]]", pool("paraphrased_docs")["phrases"])
+    found = re.compile("|".join(rf"\b{re.escape(phrase)}\b" for phrase in sorted(phrases, key=len, reverse=True)))
+    return found.sub(lambda match: rng.choose(phrases[match[0]]), text)

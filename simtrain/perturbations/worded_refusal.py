@@ -1,0 +1,67 @@
+"""What the perturbations share that refuse a call which would have worked, in words that lead astray."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Side
+from simtrain.perturbations.writer import Writer, Written, a_text
+from simtrain.request import Answer
+from simtrain.surfaces import refusal
+from simtrain.types import JsonObject, Observation
+
+
+class WordedRefusal(Perturbation):
+    """The call does not reach the tool and the error leads astray; the same call works later."""
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "M"
+    effect: ClassVar[Effect] = "before"
+    name: ClassVar[str]
+    task: ClassVar[str]
+    """What a model is asked for."""
+
+    times: int | None = Field(
+        default=None,
+        ge=1,
+        description="Refusals of one tool, after which it works; unset, 1 to 3, more the higher the severity.",
+    )
+    writer: Writer | None = Field(default=None, description="Chat model that words the error to fit the call.")
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Refuse without passing the call on, until the tool has refused often enough.
+
+        Raises SimulatorFault when the model that words it fails.
+        """
+        tool = call.request.tool.name
+        refused = call.memory.get(tool, 0)
+        if refused >= (1 + int(2 * self.severity) if self.times is None else self.times):
+            return await proceed(call.request)
+        call.memory[tool] = refused + 1
+        said, claim = self.template(call)
+        written = await self._written(call, said, claim) if self.writer is not None else None
+        if written is None:
+            return refusal(call, "unavailable", by=self.name, detail=said)
+        observation = refusal(call, "unavailable", by=self.name, detail=written.value or said)
+        return replace(observation, provenance=written.provenance)
+
+    @abstractmethod
+    def template(self, call: Call) -> tuple[str, str]:
+        """The words in their template form, and the claim that is in them, also where a model words it."""
+
+    async def _written(self, call: Call, said: str, claim: str) -> Written[str]:
+        assert self.writer is not None
+
+        def read(value: JsonObject) -> str:
+            text = a_text(value, longest=600)
+            if claim not in text:
+                raise ValueError(f"{claim!r} is not in the text")
+            return text
+
+        request = call.request
+        material = {"tool": request.tool.name, "arguments": request.arguments, "meaning": said, "claim": claim}
+        return await self.writer.write(self.name, task=self.task, form='{"text": "..."}', material=material, read=read)

@@ -71,6 +71,10 @@ PLUGINS: dict[str, dict[str, str]] = {
         "not_found": "simtrain.perturbations.not_found:NotFound",
         "resource_exhausted": "simtrain.perturbations.resource_exhausted:ResourceExhausted",
         "missing_dependency": "simtrain.perturbations.missing_dependency:MissingDependency",
+        "hidden_answer": "simtrain.perturbations.hidden_answer:HiddenAnswer",
+        "withheld_intermediate": "simtrain.perturbations.withheld_intermediate:WithheldIntermediate",
+        "risky_state": "simtrain.perturbations.risky_state:RiskyState",
+        "contrastive_state": "simtrain.perturbations.contrastive_state:ContrastiveState",
     },
     "paradigms": {
         "impersonation": "simtrain.paradigms.impersonation:Impersonation",

@@ -12,7 +12,7 @@ from typing import Self, cast
 
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
-from simtrain.perturbation import Call, Snapshots
+from simtrain.perturbation import Call, Perturbation, Snapshots
 from simtrain.request import Answer, NotAnswered, Request
 from simtrain.scenario import Answering, Armed, Episode
 from simtrain.seeding import Stream, derive
@@ -33,7 +33,7 @@ class Proxy:
     """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
 
     __slots__ = (
-        "_answering", "_answers", "_armed", "_domain", "_episode", "_given", "_memories", "_owners", "_patience", "_routes",
+        "_acting", "_answering", "_answers", "_armed", "_domain", "_episode", "_given", "_memories", "_owners", "_patience", "_routes",
         "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "bent", "state", "steps", "world",
     )  # fmt: skip
 
@@ -57,6 +57,12 @@ class Proxy:
         self._triggers = [
             Trigger(armed.when, seed=episode.seed, identity=self._identity(armed), progress=episode.progress)
             for armed in self._armed
+        ]
+        # Those that only bend the task or the tools have nothing to do with calls.
+        self._acting = [
+            (place, trigger)
+            for place, (armed, trigger) in enumerate(zip(self._armed, self._triggers, strict=True))
+            if armed.perturbation.follows or type(armed.perturbation).apply is not Perturbation.apply
         ]
         self._memories: list[dict[str, object]] = [{} for _ in self._armed]
         self._snapshots = [Snapshots() for _ in self._armed]
@@ -137,6 +143,7 @@ class Proxy:
         other._answers = []
         other._succeeded = set(self._succeeded)
         other._triggers = [trigger.fork() for trigger in self._triggers]
+        other._acting = [(place, other._triggers[place]) for place, _ in self._acting]
         other._memories = deepcopy(self._memories)
         other._snapshots = [snapshots.fork() for snapshots in self._snapshots]
         return await other.__aenter__()
@@ -223,7 +230,7 @@ class Proxy:
         try:
             found = [
                 (place, trigger.fires(request, succeeded=self._succeeded, world=self.state))
-                for place, trigger in enumerate(self._triggers)
+                for place, trigger in self._acting
             ]
         except InputError as error:
             raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None

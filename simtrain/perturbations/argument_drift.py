@@ -1,0 +1,77 @@
+"""Arguments of tools are called otherwise than the documentation says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.schemas import validator
+from simtrain.seeding import Stream
+from simtrain.surfaces import refusal
+from simtrain.types import JsonObject, Observation, ToolSpec
+
+
+class ArgumentDrift(Perturbation):
+    """The server has moved on: from the call on which it fires, a tool knows arguments by new names only, which its schema does not tell.
+
+    Source: ToolMaze, ToolMisuseBench, RobustBench-TC. The error names the new argument: an agent should fix the call.
+    """
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "before"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call",)
+    follows: ClassVar[bool] = True
+
+    rename: dict[str, str] = Field(min_length=1, description="Arguments by their old names, with their new ones.")
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, whose schemas name the old arguments, and demand neither them nor that there be no others."""
+        return tuple(self._loosened(tool) for tool in tools)
+
+    def _loosened(self, tool: ToolSpec) -> ToolSpec:
+        schema = tool.input_schema
+        if not self.rename.keys() & _properties(tool).keys():
+            return tool
+        open_schema = {name: value for name, value in schema.items() if name != "additionalProperties"}
+        if "required" in schema:
+            required = cast("list[str]", schema["required"])
+            open_schema["required"] = [name for name in required if name not in self.rename]
+        return replace(tool, input_schema=open_schema)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Know the new names only, from now on."""
+        call.memory[call.request.tool.name] = True
+        return await self.follow(call, proceed)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Check the arguments as the server does that the tool now belongs to, and pass them on under the names that the tool knows."""
+        tool = next((tool for tool in call.given if tool.name == call.request.tool.name), call.request.tool)
+        drifted = call.memory.get(tool.name, False)
+        names = {old: new for old, new in self.rename.items() if drifted and old in _properties(tool)}
+        arguments = call.request.arguments
+        for old, new in names.items():
+            if old in arguments:
+                return _refuse(call, f"Unknown argument {old!r}. Did you mean {new!r}?")
+        back = {new: old for old, new in names.items()}
+        known = {back.get(name, name): value for name, value in arguments.items()}
+        problem = next(iter(validator(tool.input_schema).iter_errors(known)), None)
+        if problem is None:
+            return await proceed(replace(call.request, arguments=known))
+        said = str(problem.message)
+        for old, new in names.items():
+            said = said.replace(f'"{old}"', f'"{new}"')
+        return _refuse(call, f"{said}.")
+
+
+def _properties(tool: ToolSpec) -> JsonObject:
+    return cast(JsonObject, tool.input_schema.get("properties") or {})
+
+
+def _refuse(call: Call, problem: str) -> Observation:
+    return refusal(call, "validation", by="argument_drift", detail=problem)

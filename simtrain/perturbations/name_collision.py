@@ -1,0 +1,70 @@
+"""Two tools of one name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.seeding import Stream
+from simtrain.surfaces import refusal
+from simtrain.tool_globs import matches
+from simtrain.types import Observation, ToolSpec
+
+OTHERS = {
+    "archive": "the archive, which holds closed records of past years only",
+    "staging": "the staging system, whose records are made up for tests",
+    "legacy": "the system that was replaced, which gets no new records",
+    "training": "the training system for new colleagues",
+}
+"""Second systems, by their names, with what their tools say of them."""
+
+
+class NameCollision(Perturbation):
+    """Tools have a namesake on another server, which the description tells apart: one works on the right records, one does not.
+
+    Source: MSB, RoTBench. An agent should read whose tool it calls, and take the other one when it chose wrongly. It acts on the list
+    of tools: its trigger plays no part. Names that are wholly alike are refused by clients and models, and cannot be offered.
+    """
+
+    side: ClassVar[Side] = "manifest"
+    layer: ClassVar[Layer] = "P"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch",)
+
+    tools: str | list[str] | None = Field(
+        default=None,
+        description="Glob, or list of globs, over the tools that get a namesake; unset, drawn: a share of them by severity.",
+    )
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, and before each that has one its namesake."""
+        other = rng.choose(tuple(OTHERS))
+        chosen = self._chosen([tool.name for tool in tools], rng)
+        taken = {tool.name for tool in tools}
+        found: list[ToolSpec] = []
+        for tool in tools:
+            twin = _twin(tool, other)
+            found += [twin, tool] if tool.name in chosen and twin.name not in taken else [tool]
+        return tuple(found)
+
+    def _chosen(self, names: list[str], rng: Stream) -> frozenset[str]:
+        if self.tools is None:
+            return frozenset(rng.sample(names, max(1, round(len(names) * self.severity))))
+        globs = self.tools if isinstance(self.tools, str) else tuple(self.tools)
+        return frozenset(name for name in names if matches(name, globs))
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """The other system has no such record."""
+        other = call.request.tool.server.rpartition("_")[2]
+        said = f"There is no such record in {OTHERS.get(other, other)}."
+        return refusal(call, "not_found", by="name_collision", detail=said)
+
+
+def _twin(tool: ToolSpec, other: str) -> ToolSpec:
+    server, _, plain = tool.name.rpartition(".")
+    name = f"{server}_{other}.{plain}" if server else f"{other}.{plain}"
+    return replace(tool, name=name, description=f"{tool.description} Works on {OTHERS[other]}.".strip())

@@ -54,7 +54,10 @@ def command(
         typer.Option("--control-file", help="Write URL and token of the control plane to this file, for you alone."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Run folder for the trajectories of closed episodes.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Run folder for the trajectories of closed episodes; with --stdio a new one each time."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of episodes that name none.")] = 0,
     case: Annotated[int, typer.Option("--case", min=0, help="Case of episodes that name none.")] = 0,
@@ -150,9 +153,11 @@ async def _on_stdio(scenarios: list[Scenario], options: StageOptions, server: st
     from contextlib import suppress
 
     from simtrain.mcp_wire.stdio_server import serve_stdio
-    from simtrain.serving.stage import open_stage
+    from simtrain.serving.stage import free_folder, open_stage
 
-    async with open_stage(scenarios, options, out=out) as stage:
+    # Clients start a server as often as they like, some of them twice to find out what it speaks.
+    folder = None if out is None else free_folder(out)
+    async with open_stage(scenarios, options, out=folder) as stage:
         held = await stage.open_default()
         serving = asyncio.create_task(serve_stdio(stage.fronts.of(held, server)))
         _on_signal(serving.cancel)

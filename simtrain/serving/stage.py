@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from simtrain.assembly import paradigm_of
@@ -16,7 +17,7 @@ from simtrain.run_file import run_facts
 from simtrain.scenario import Episode, Scenario
 from simtrain.serving.addresses import DEFAULT, Fronts
 from simtrain.serving.episodes import AGENT, Episodes, HeldEpisode
-from simtrain.store import SUMMARY_FILE, RunFolder, failures_writer, part_writer, read_rows
+from simtrain.store import RUN_FILE, SUMMARY_FILE, RunFolder, failures_writer, part_writer, read_rows
 from simtrain.summary import summarise
 from simtrain.trajectory import Trajectory, to_line
 
@@ -114,6 +115,12 @@ class Recorder:
         self._failures.close()
         write_whole(self._folder.path / SUMMARY_FILE, summarise(read_rows(self._folder.path)))
         self._folder.close()
+
+
+def free_folder(out: Path) -> Path:
+    """`out`, or the first of `out-2`, `out-3`, ... in which there is no run."""
+    candidates = (out if number == 1 else out.with_name(f"{out.name}-{number}") for number in count(1))
+    return next(path for path in candidates if not (path / RUN_FILE).exists())
 
 
 @asynccontextmanager

@@ -10,9 +10,11 @@ from bakery import WORLD
 from perturbing import Asked, play
 
 from simtrain.clock import Clock
+from simtrain.errors import SimulatorFault
 from simtrain.perturbation import Call
 from simtrain.perturbations.partial_results import PartialResults
 from simtrain.perturbations.value_corruption import ValueCorruption
+from simtrain.perturbations.withheld_intermediate import WithheldIntermediate
 from simtrain.request import Request
 from simtrain.seeding import Stream
 from simtrain.types import Observation, ToolSpec
@@ -246,3 +248,185 @@ async def test_a_call_without_a_batch_does_not_fail(tmp_path: Path) -> None:
     one: Asked = ("orders.place_many", {"cakes": ["K001"]})
     played = await play(tmp_path, {"use": "partial_batch_failure"}, PLACE, one, LIST, world_text=BATCH)
     assert played.bent == [False, False, False]
+
+
+async def test_a_denied_tool_stays_denied_and_the_others_work(tmp_path: Path) -> None:
+    perturbation = {"use": "permission_denied", "when": {"tools": "orders.place", "nth": 1}}
+    played = await play(tmp_path, perturbation, ORDERS, PLACE, PLACE, LIST)
+    assert [seen.is_error for seen in played.seen] == [False, True, True, False] and played.changes == {}
+    assert "orders:write" in played.seen[1].text and played.seen[1] == played.seen[2]
+    event = played.steps[2].events[0]
+    assert event.matching == 2 or event.matching == 0
+    assert event.clean and not event.clean.is_error
+
+
+async def test_a_denial_ends_when_the_right_response_was_seen(tmp_path: Path) -> None:
+    perturbation = {"use": "permission_denied", "when": {"tools": "orders.place", "nth": 1, "until": "cakes.get"}}
+    played = await play(tmp_path, perturbation, PLACE, PLACE, get(await a_cake(tmp_path)), PLACE)
+    assert [seen.is_error for seen in played.seen] == [True, True, False, False]
+
+
+async def test_an_impossible_task_stays_impossible_and_says_why(tmp_path: Path) -> None:
+    perturbation = {"use": "impossible_task", "with": {"reason": "Closed for good."}, "when": {"writes": True}}
+    played = await play(tmp_path, perturbation, LIST, PLACE, PLACE, ORDERS)
+    assert [seen.is_error for seen in played.seen] == [False, True, True, False] and played.changes == {}
+    assert all("Closed for good." in played.seen[index].text for index in (1, 2))
+    on_read = await play(
+        tmp_path, {"use": "impossible_task", "when": {"tools": "cakes.list"}}, PLACE, LIST, PLACE, ORDERS
+    )
+    assert [seen.is_error for seen in on_read.seen] == [False, True, True, False]
+
+
+async def test_what_leans_on_a_broken_tool_fails_too_until_it_is_mended(tmp_path: Path) -> None:
+    perturbation = {"use": "cascade", "with": {"calls": 2}, "when": {"tools": "cakes.list", "nth": 1}}
+    played = await play(tmp_path, perturbation, LIST, PLACE, LIST, PLACE, LIST)
+    assert [seen.is_error for seen in played.seen] == [True, True, True, False, False]
+    assert "cakes.list does not respond" in played.seen[1].text and added(played.changes, "orders") == 1
+    unrelated = await play(
+        tmp_path, {"use": "cascade", "when": {"tools": "orders.list", "nth": 1}}, ORDERS, LIST, PLACE
+    )
+    assert [seen.is_error for seen in unrelated.seen] == [True, False, True]
+    chosen = {"use": "cascade", "with": {"dependants": ["cakes.*"]}, "when": {"tools": "orders.list", "nth": 1}}
+    played = await play(tmp_path, chosen, ORDERS, LIST, PLACE)
+    assert [seen.is_error for seen in played.seen] == [True, True, False]
+
+
+async def test_the_harder_the_longer_a_cascade(tmp_path: Path) -> None:
+    counts: list[int] = []
+    for severity in (0, 0.5, 1):
+        perturbation = {"use": "cascade", "with": {"severity": severity}, "when": {"tools": "cakes.list", "nth": 1}}
+        counts.append(sum((await play(tmp_path, perturbation, *[LIST] * 8)).bent))
+    assert counts == [2, 4, 6]
+
+
+async def test_a_lost_id_is_not_found_until_a_list_shows_it(tmp_path: Path) -> None:
+    cake = await a_cake(tmp_path)
+    place: Asked = ("orders.place", {"cake_id": cake["id"], "amount": 1})
+    perturbation = {"use": "not_found", "when": {"tools": "orders.place", "nth": 1}}
+    played = await play(tmp_path, perturbation, place, place, LIST, place)
+    assert [seen.is_error for seen in played.seen] == [True, True, False, False]
+    assert played.seen[0].text == f"No cake {cake['id']}." == played.seen[1].text
+    clean = played.steps[0].events[0].clean
+    assert clean and not clean.is_error and added(played.changes, "orders") == 1
+
+
+async def test_a_renamed_id_is_found_under_its_new_name_and_the_state_keeps_the_old_one(tmp_path: Path) -> None:
+    cake = await a_cake(tmp_path)
+    place: Asked = ("orders.place", {"cake_id": cake["id"], "amount": 1})
+    perturbation = {"use": "not_found", "with": {"renamed": True}, "when": {"tools": "orders.place", "nth": 1}}
+    played = await play(tmp_path, perturbation, place, LIST)
+    new = played.contents[1]["cakes"][0]["id"]
+    assert new != cake["id"] and len(new) == len(cake["id"])
+    played = await play(tmp_path, perturbation, place, LIST, ("orders.place", {"cake_id": new, "amount": 1}), place)
+    assert [seen.is_error for seen in played.seen] == [True, False, False, True]
+    assert [change.after["cake_id"] for change in played.changes["orders"] if change.after] == [cake["id"]]
+
+
+async def test_a_call_that_names_no_record_is_found(tmp_path: Path) -> None:
+    played = await play(tmp_path, {"use": "not_found"}, LIST, ("cakes.get", {"name": "none"}))
+    assert played.bent == [False, False]
+
+
+CANCELLING = (
+    WORLD
+    + """\
+  - name: orders.cancel
+    description: Cancel an order.
+    input: {order_id: {type: string}}
+    write: ["delete from ledger where order_id = :order_id", "delete from orders where id = :order_id"]
+"""
+)
+
+
+async def test_full_storage_refuses_what_adds_until_something_was_deleted(tmp_path: Path) -> None:
+    (order, *_) = (await play(tmp_path, None, ("orders.list", {"cake_id": "K003"}))).contents[0]["orders"]
+    cancel: Asked = ("orders.cancel", {"order_id": order["id"]})
+    perturbation = {"use": "resource_exhausted", "with": {"free": 1}, "when": {"writes": True, "nth": 1}}
+    calls = (PLACE, ORDERS, PLACE, cancel, PLACE)
+    played = await play(tmp_path, perturbation, *calls, world_text=CANCELLING)
+    assert [seen.is_error for seen in played.seen] == [True, False, True, False, False]
+    clean = await play(tmp_path, None, ORDERS, world_text=CANCELLING)
+    assert played.contents[1] == clean.contents[0] and added(played.changes, "orders") == 1
+    harder = {"use": "resource_exhausted", "with": {"severity": 1}}
+    played = await play(tmp_path, harder, PLACE, cancel, PLACE, world_text=CANCELLING)
+    assert [seen.is_error for seen in played.seen] == [True, False, True]
+
+
+async def test_full_storage_lets_pass_what_adds_nothing_and_what_makes_room_otherwise(tmp_path: Path) -> None:
+    cancel: Asked = ("orders.cancel", {"order_id": "none"})
+    played = await play(tmp_path, {"use": "resource_exhausted"}, LIST, cancel, TOO_MANY, world_text=CANCELLING)
+    assert played.bent == [False] * 3
+    perturbation = {"use": "resource_exhausted", "with": {"free": 1, "frees": ["*.cancel"]}, "when": {"nth": 1}}
+    played = await play(tmp_path, perturbation, PLACE, cancel, PLACE, world_text=CANCELLING)
+    assert [seen.is_error for seen in played.seen] == [True, False, False]
+
+
+async def test_a_missing_module_is_missing_everywhere_until_it_is_installed(tmp_path: Path) -> None:
+    perturbation = {"use": "missing_dependency", "when": {"tools": "orders.place", "nth": 1}}
+    modules: Asked = ("modules.list", {})
+    install: Asked = ("modules.install", {"module": "orders-module"})
+    played = await play(tmp_path, perturbation, LIST, PLACE, ORDERS, modules, install, modules, ORDERS, PLACE)
+    assert [seen.is_error for seen in played.seen] == [False, True, True, False, False, False, False, False]
+    assert "'orders-module'" in played.seen[1].text
+    assert (played.seen[3].text, played.seen[5].text) == (
+        "cakes-module: installed\norders-module: not installed",
+        "cakes-module: installed\norders-module: installed",
+    )
+    assert added(played.changes, "orders") == 1
+    odd = await play(tmp_path, perturbation, install, ("modules.install", {"module": "x"}))
+    assert [seen.is_error for seen in odd.seen] == [False, True]
+
+
+async def test_a_search_that_hides_the_answer_names_what_can_be_opened(tmp_path: Path) -> None:
+    clean = await play(tmp_path, None, LIST)
+    first = clean.contents[0]["cakes"][0]
+    played = await play(tmp_path, {"use": "hidden_answer"}, LIST, get(first), ORDERS, PLACE)
+    bare = [{"id": cake["id"], "name": cake["name"]} for cake in clean.contents[0]["cakes"]]
+    assert played.contents[0] == {**clean.contents[0], "cakes": bare} and played.contents[1] == first
+    assert played.bent == [True, False, False, False]
+    kept = await play(tmp_path, {"use": "hidden_answer", "with": {"keep": ["pr*"]}}, LIST)
+    assert kept.contents[0]["cakes"][0].keys() == {"id", "name", "price"}
+
+
+async def test_a_withheld_result_is_told_by_another_tool(tmp_path: Path) -> None:
+    perturbation = {"use": "withheld_intermediate", "when": {"tools": "orders.place", "nth": 1}}
+    played = await play(tmp_path, perturbation, PLACE, ORDERS, PLACE, TOO_MANY)
+    clean = await play(tmp_path, None, PLACE, ORDERS)
+    assert played.contents[0] == dict.fromkeys(clean.contents[0]) == played.contents[2]
+    assert played.contents[1] == clean.contents[1] and added(played.changes, "orders") == 2
+    assert played.bent == [True, False, True, False] and played.seen[3].text == "Only few left."
+
+
+async def test_a_prose_result_is_withheld_whole() -> None:
+    async def proceed(request: Request) -> Observation:
+        return Observation("Order O1 was placed.", {"id": "O1", "lines": [1]})
+
+    call = Call(Request(ToolSpec("t", "", {}), {}, 0, 0), Stream(0), Clock(start=0, per_step=0), {}, None)
+    seen = await WithheldIntermediate().apply(call, proceed)
+    assert "O1" not in seen.text and seen.content == {"id": None, "lines": []}
+
+
+async def test_the_state_turns_risky_just_before_the_call(tmp_path: Path) -> None:
+    sql = ["update cakes set stock = 0 where id = :cake_id"]
+    perturbation = {"use": "risky_state", "with": {"sql": sql}, "when": {"tools": "orders.place"}}
+    played = await play(tmp_path, perturbation, LIST, PLACE, ("orders.place", {"cake_id": "K002", "amount": 1}))
+    assert [seen.is_error for seen in played.seen] == [False, True, False] and played.bent == [False, True, False]
+    assert played.steps[0].observation.content == (await play(tmp_path, None, LIST)).contents[0]
+    clean = played.steps[1].events[0].clean
+    assert clean and not clean.is_error
+    (sold_out, _) = played.changes["cakes"]
+    assert sold_out.after and sold_out.after["stock"] == 0
+
+
+async def test_the_first_call_meets_the_contrasting_state(tmp_path: Path) -> None:
+    sql = ["update cakes set price = 1"]
+    perturbation = {"use": "contrastive_state", "with": {"sql": sql}, "when": {"nth": 3}}
+    played = await play(tmp_path, perturbation, LIST, LIST)
+    assert {cake["price"] for content in played.contents for cake in content["cakes"]} == {1}
+    assert played.bent == [True, False]
+
+
+@pytest.mark.parametrize("use", ["risky_state", "contrastive_state"])
+async def test_sql_of_the_author_that_fails_is_no_fault_of_the_agent(use: str, tmp_path: Path) -> None:
+    with pytest.raises(SimulatorFault, match=f"{use}: the SQL fails: no such table"):
+        await play(tmp_path, {"use": use, "with": {"sql": ["delete from nothing"]}}, LIST)

@@ -1,0 +1,61 @@
+"""One failure makes dependants fail."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.surfaces import refusal
+from simtrain.tool_globs import matches
+from simtrain.tool_words import tool_words
+from simtrain.types import JsonObject, Observation, ToolSpec
+
+
+class Cascade(Perturbation):
+    """A tool breaks down, and for some calls everything that leans on it breaks down too, naming it as the cause; then all works again.
+
+    Source: ReliabilityBench, AgentDisruptBench. An agent should do meanwhile what does not depend on it, and come back. A tool leans
+    on the broken one if it is of the same server, of the same noun, or takes an id of that noun.
+    """
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "before"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "wait", "retry")
+    follows: ClassVar[bool] = True
+
+    calls: int | None = Field(
+        default=None, ge=1, description="Further calls that fail; unset, 1 and up to 4 more by severity."
+    )
+    dependants: list[str] | None = Field(
+        default=None, description="Globs over the tools that fail with it; unset, those that lean on it."
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Break the tool, unless another one is broken at this time."""
+        if call.memory.get("left"):
+            return await self.follow(call, proceed)
+        left = 1 + round(4 * self.severity) if self.calls is None else self.calls
+        call.memory.update(broken=call.request.tool.name, left=left)
+        return refusal(call, "internal", by="cascade")
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Refuse the broken tool and its dependants for as many calls as are left."""
+        if not call.memory.get("left") or not self._leans(call.request.tool, call.memory):
+            return await proceed(call.request)
+        call.memory["left"] -= 1
+        detail = f"{call.memory['broken']} does not respond."
+        return refusal(call, "bad_gateway", by="cascade", detail=detail)
+
+    def _leans(self, tool: ToolSpec, memory: JsonObject) -> bool:
+        broken = str(memory["broken"])
+        if self.dependants is not None:
+            return tool.name == broken or matches(tool.name, tuple(self.dependants))
+        server, noun = broken.rpartition(".")[0], tool_words(broken).noun
+        if (server and server == tool.name.rpartition(".")[0]) or tool.name == broken:
+            return True
+        taken = tool.input_schema.get("properties", {})
+        return bool(noun) and (tool_words(tool.name).noun == noun or any(noun in name.lower() for name in taken))

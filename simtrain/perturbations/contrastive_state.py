@@ -1,0 +1,45 @@
+"""The same actions meet another state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbations.risky_state import change
+from simtrain.request import Answer
+from simtrain.types import Observation, Provenance
+
+
+class ContrastiveState(Perturbation):
+    """Before the first call of the episode the world is made different from that of its twin: the same action finds something else.
+
+    Source: Qwen-AgentWorld (contrastive states). An agent should act on what it sees, and not on what it has seen in other
+    episodes. It is the form that tool calls give to the same action on another screen. `sql` says what is different, and the rubric
+    must allow for it; the trigger plays no part.
+    """
+
+    side: ClassVar[Side] = "state"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "before"
+    visible: ClassVar[bool] = False
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "abstain")
+    needs_world: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
+
+    sql: list[str] = Field(min_length=1, description="Writing statements, carried out once, before the first call.")
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Make the world different, if this is the first call."""
+        return await self.follow(call, proceed)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Make the world different, if this is the first call. Raises SimulatorFault for SQL that fails."""
+        if call.world is None or call.memory:
+            return await proceed(call.request)
+        call.memory["rows"] = change(call.world, self.sql, {}, by="contrastive_state")
+        # A copy of the request: what it is answered now is not the clean reply.
+        return replace(await proceed(replace(call.request)), provenance=Provenance("contrastive_state"))

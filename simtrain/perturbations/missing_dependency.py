@@ -1,0 +1,99 @@
+"""Something that a tool needs is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.seeding import Stream
+from simtrain.tool_words import tool_words
+from simtrain.types import Observation, Provenance, ToolSpec
+
+_NAMES = (("modules.list", "modules.install"), ("extensions.list", "extensions.install"))
+_PLAIN_NAMES = (("list_modules", "install_module"), ("list_extensions", "install_extension"))
+_BY = Provenance("missing_dependency")
+
+
+class MissingDependency(Perturbation):
+    """The tools of a server need a module that is not installed: they say so, and only so, until it is.
+
+    Source: AgentDisruptBench, ToolMaze. An agent should install what is named, and go on. This is the form that tool calls give to
+    a command that fails for want of a package: two tools are added, to see the modules and to install one, and they agree with
+    what the other tools say.
+    """
+
+    side: ClassVar[Side] = "state"
+    layer: ClassVar[Layer] = "H"
+    effect: ClassVar[Effect] = "before"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "retry")
+    follows: ClassVar[bool] = True
+
+    module: str | None = Field(
+        default=None,
+        min_length=1,
+        description="What is missing; unset, named after the server or what the tool is about.",
+    )
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, and two more for modules."""
+        listing, installing = _names(tools)
+        return (
+            *tools,
+            ToolSpec(listing, "The modules that the tools need, and whether they are installed.", _schema()),
+            ToolSpec(installing, "Install a module.", _schema("module"), None, True),
+        )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Miss the module of a tool that was never installed."""
+        module = self._module(call.request.tool)
+        if _given(call):
+            call.memory.setdefault(module, False)
+        return await self.follow(call, proceed)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Refuse every tool whose module is missing."""
+        module = self._module(call.request.tool)
+        if call.memory.get(module, True) or not _given(call):
+            return await proceed(call.request)
+        text = f"The module '{module}' is required by {call.request.tool.name} and is not installed."
+        return Observation(text, is_error=True, provenance=_BY)
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """Answer the two tools for modules."""
+        listing, _ = _names(call.given)
+        modules = dict.fromkeys((self._module(tool) for tool in call.given), "installed")
+        modules |= {name: "installed" if done else "not installed" for name, done in call.memory.items()}
+        if call.request.tool.name == listing:
+            lines = [f"{name}: {state}" for name, state in modules.items()]
+            return Observation("\n".join(lines), provenance=_BY)
+        wanted = str(call.request.arguments["module"])
+        if wanted not in modules:
+            return Observation(f"There is no module '{wanted}'.", is_error=True, provenance=_BY)
+        if modules[wanted] == "installed":
+            return Observation(f"The module '{wanted}' is already installed.", provenance=_BY)
+        call.memory[wanted] = True
+        return Observation(f"The module '{wanted}' was installed.", provenance=_BY)
+
+    def _module(self, tool: ToolSpec) -> str:
+        return self.module or f"{tool.server or tool_words(tool.name).noun or tool.name}-module"
+
+
+def _given(call: Call) -> bool:
+    """Whether the called tool is none of those for modules."""
+    return any(tool.name == call.request.tool.name for tool in call.given)
+
+
+def _names(tools: Iterable[ToolSpec]) -> tuple[str, str]:
+    """What the tools for modules are called: in the manner of the others, and as none of them is."""
+    taken = {tool.name for tool in tools}
+    pairs = _NAMES if any("." in name for name in taken) else _PLAIN_NAMES
+    return next((pair for pair in pairs if not taken & set(pair)), ("runtime_modules.list", "runtime_modules.install"))
+
+
+def _schema(*texts: str) -> dict[str, object]:
+    properties = {name: {"type": "string"} for name in texts}
+    return {"type": "object", "properties": properties, "required": list(texts), "additionalProperties": False}

@@ -1,0 +1,109 @@
+"""An id is gone or renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.raw_replies import reworded
+from simtrain.reply_edits import leaves, put, respoken
+from simtrain.request import Answer
+from simtrain.rows import Home, named_row
+from simtrain.seeding import Stream
+from simtrain.surfaces import refusal
+from simtrain.types import JsonObject, Observation, Provenance
+from simtrain.world import WorldState
+
+MOST_TRIED = 50
+
+
+class NotFound(Perturbation):
+    """An id that was good is not found any more, and the service says so in its own words, until a list or a search shows its record.
+
+    Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should search for the thing again by what else it knows of it, and go
+    on with what it finds. Calls that name no record by a textual id pass. With `renamed` the record bears another id from then on:
+    the gold is that of the clean task, so choose it where the id is no part of the answer.
+    """
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "before"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "retry")
+    needs_world: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
+
+    renamed: bool = Field(default=False, description="Whether the record is found again under another id.")
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Lose the record that the call names."""
+        found = None if call.world is None or not call.in_world else named_row(call.world, call.request.arguments)
+        if call.world is not None and found is not None and isinstance(found[1].value, str):
+            home = found[1]
+            other = _unused(call.world, home, call.rng)
+            if other is not None:
+                call.memory.setdefault(home.value, other)
+        return await self.follow(call, proceed)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Know nothing of what is lost, and show again what is found."""
+        lost = cast("dict[str, str]", call.memory)
+        arguments = call.request.arguments
+        for _, value in leaves(arguments):
+            if isinstance(value, str) and value in lost and call.in_world:
+                return self._missing(call, value)
+        if self.renamed and lost:
+            old = {other: name for name, other in lost.items()}
+            request = replace(call.request, arguments=cast(JsonObject, _respelt(arguments, old)))
+            return _retold(await proceed(request), lost)
+        observation = await proceed(call.request)
+        if not observation.is_error:
+            for name in [name for name in lost if respoken(observation.text, {name: ""}) != observation.text]:
+                del call.memory[name]
+        return observation
+
+    def _missing(self, call: Call, name: str) -> Observation:
+        """What the service says of an id that does not exist, with this one in its place."""
+        other = str(call.memory[name])
+        world = cast(WorldState, call.world)
+        arguments = cast(JsonObject, _respelt(call.request.arguments, {name: other}))
+        with world.savepoint():
+            observation = world.answer(replace(call.request, arguments=arguments))
+        if not observation.is_error and call.request.tool.writes:
+            return refusal(call, "not_found", by="not_found", detail=f"There is no {name}.")
+        return replace(_retold(observation, {other: name}), provenance=Provenance("not_found"))
+
+
+def _unused(world: WorldState, home: Home, rng: Stream) -> str | None:
+    """An id of the same form that no row has."""
+    value = str(home.value)
+    digits = [index for index, sign in enumerate(value) if sign.isdigit()][-6:]
+    places = digits or [index for index, sign in enumerate(value) if sign.isalpha()][-3:]
+    for _ in range(MOST_TRIED if places else 0):
+        signs = list(value)
+        for index in places:
+            signs[index] = rng.choose("0123456789" if digits else "bcdfghjkmnpqrstvwxz")
+        candidate = "".join(signs)
+        if candidate != value and Home(home.table, home.column, candidate).row(world) is None:
+            return candidate
+    return None
+
+
+def _respelt(value: object, names: Mapping[str, str]) -> object:
+    """A JSON value in which texts that are a name are another one."""
+    for path, leaf in list(leaves(value)):
+        if isinstance(leaf, str) and leaf in names:
+            value = put(value, path, names[leaf])
+    return value
+
+
+def _retold(observation: Observation, names: Mapping[str, str]) -> Observation:
+    """The reply with other names, in its text and in its structured content."""
+    text = respoken(observation.text, names)
+    if text == observation.text:
+        return observation
+    structured = cast("JsonObject | None", _respelt(observation.content, names)) if observation.content else None
+    return replace(observation, text=text) if observation.json else reworded(observation, text, structured)

@@ -1,0 +1,72 @@
+"""The storage is full."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.surfaces import refusal
+from simtrain.tool_globs import matches
+from simtrain.types import Observation
+from simtrain.world import WorldState
+
+
+class ResourceExhausted(Perturbation):
+    """The storage is full: every call that would add a row is refused, from the first one on which this fires, until rows were deleted.
+
+    Source: AgentDisruptBench, ReliabilityBench. An agent should make room where the task allows it, and say so, or say that there is
+    none. Nothing of a refused call lands, so that reads agree; calls that add nothing pass.
+    """
+
+    side: ClassVar[Side] = "state"
+    layer: ClassVar[Layer] = "H"
+    effect: ClassVar[Effect] = "before"
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry", "abstain")
+    needs_world: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
+
+    free: int | None = Field(
+        default=None, ge=1, description="Rows to delete before there is room again; unset, 1 to 3 by severity."
+    )
+    frees: list[str] = Field(
+        default_factory=list, description="Globs over tools whose success makes room too, as much as one row."
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Be full, if the call would add something."""
+        if not call.memory.get("missing") and self._growth(call) > 0:
+            call.memory["missing"] = 1 + int(2 * self.severity) if self.free is None else self.free
+        return await self.follow(call, proceed)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Refuse what adds rows as long as there is no room, and count what is deleted."""
+        if not call.memory.get("missing") or not call.request.tool.writes:
+            return await proceed(call.request)
+        growth = self._growth(call)
+        if growth > 0:
+            return refusal(call, "storage_full", by="resource_exhausted", detail="Delete something first.")
+        observation = await proceed(call.request)
+        if not observation.is_error:
+            freed = -growth or int(matches(call.request.tool.name, tuple(self.frees)))
+            call.memory["missing"] = max(call.memory["missing"] - freed, 0)
+        return observation
+
+    def _growth(self, call: Call) -> int:
+        """The rows that a call would add, less those that it would delete; 0 for a call that is refused anyway."""
+        world = call.world
+        if world is None or not call.in_world or not call.request.tool.writes:
+            return 0
+        before = _rows_more(world)
+        with world.savepoint():
+            refused = world.answer(call.request).is_error
+            after = _rows_more(world)
+        return 0 if refused else after - before
+
+
+def _rows_more(world: WorldState) -> int:
+    """By how many rows the world has grown in this episode."""
+    rows = [change for changes in world.changes().values() for change in changes]
+    return sum(change.before is None for change in rows) - sum(change.after is None for change in rows)

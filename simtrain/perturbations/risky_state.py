@@ -1,0 +1,53 @@
+"""The state makes a careless act harmful."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.errors import InputError, SimulatorFault
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.request import Answer
+from simtrain.types import JsonValue, Observation, Provenance
+from simtrain.world import WorldState
+
+
+class RiskyState(Perturbation):
+    """Just before a call the world really changes, as if somebody else had been at work, so that going on as planned does harm.
+
+    Source: ToolSword, ToolEmu, ReliabilityBench. An agent should look again before an act that cannot be undone. What makes a state
+    risky only an author can say: `sql` does. It changes the state that graders see, so that the rubric must allow for these tables.
+    """
+
+    side: ClassVar[Side] = "state"
+    layer: ClassVar[Layer] = "D"
+    effect: ClassVar[Effect] = "before"
+    visible: ClassVar[bool] = False
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "abstain")
+    needs_world: ClassVar[bool] = True
+
+    sql: list[str] = Field(
+        min_length=1,
+        description="Writing statements, carried out once; `:name` is an argument of the call on which this fires.",
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Change the world, once, and pass the call on. Raises SimulatorFault for SQL that fails."""
+        if call.world is None or call.memory:
+            return await proceed(call.request)
+        call.memory["rows"] = change(call.world, self.sql, call.request.arguments, by="risky_state")
+        # A copy of the request: what it is answered now is not the clean reply.
+        return replace(await proceed(replace(call.request)), provenance=Provenance("risky_state"))
+
+
+def change(world: WorldState, statements: list[str], arguments: Mapping[str, JsonValue], *, by: str) -> int:
+    """Carry out writing statements; the number of rows that they touched. Raises SimulatorFault for SQL that fails."""
+    values = {name: value for name, value in arguments.items() if not isinstance(value, list | dict)}
+    try:
+        return sum(world.execute(sql, values) for sql in statements)
+    except InputError as error:
+        raise SimulatorFault(f"{by}: {error.problem}") from None

@@ -1,0 +1,59 @@
+"""The result of a step is hidden until it is asked for another way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.raw_replies import reworded
+from simtrain.reply_edits import content_of
+from simtrain.request import Answer
+from simtrain.schema_edits import or_less, widened
+from simtrain.seeding import Stream
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+
+ACCEPTED = "The request was accepted and carried out."
+
+
+class WithheldIntermediate(Perturbation):
+    """A tool does its work, and its reply says nothing of the result, from the first time on: all its members are null or empty.
+
+    Source: BENCH2ROBUST, ToolMaze. An agent should look the result up with another tool: those tell it as ever. Output schemas allow
+    for members without a value; errors arrive as they are.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "H"
+    effect: ClassVar[Effect] = "after"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "verify")
+    follows: ClassVar[bool] = True
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, with output schemas that allow for less."""
+        return widened(tools, or_less)
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """From now on this tool says nothing of its results."""
+        call.memory[call.request.tool.name] = True
+        return await self.follow(call, proceed)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Pass the call on; empty the reply of a tool that withholds."""
+        observation = await proceed(call.request)
+        if observation.is_error or call.request.tool.name not in call.memory:
+            return observation
+        content = observation.content
+        empty = None if content is None else cast(JsonObject, _emptied(content))
+        bare = _emptied(content_of(observation))
+        text = encode(bare) if bare else ACCEPTED
+        return replace(reworded(observation, text, empty), provenance=Provenance("withheld_intermediate"))
+
+
+def _emptied(value: JsonValue) -> JsonValue:
+    """The members of an object without their values."""
+    if not isinstance(value, dict):
+        return None
+    members = cast(JsonObject, value)
+    return {name: list[JsonValue]() if isinstance(item, list) else None for name, item in members.items()}

@@ -13,6 +13,7 @@ from simtrain.errors import InputError, SimtrainError
 
 COMMANDS = (
     "run",
+    "drill",
     "validate",
     "list",
     "show",
@@ -26,6 +27,7 @@ COMMANDS = (
     "serve",
     "episode",
     "relay",
+    "world",
 )
 
 
@@ -45,7 +47,11 @@ def build() -> typer.Typer:
     app.callback(invoke_without_command=True)(_version)
     for name in COMMANDS:
         module = import_module(f"simtrain.cli.{name}_command")
-        app.command(name, help=module.HELP, short_help=module.HELP.partition("\n")[0])(module.command)
+        short = module.HELP.partition("\n")[0]
+        if hasattr(module, "group"):
+            app.add_typer(module.group(), name=name, help=module.HELP, short_help=short)
+        else:
+            app.command(name, help=module.HELP, short_help=short)(module.command)
     return app
 
 

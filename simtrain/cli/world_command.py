@@ -1,0 +1,30 @@
+"""`simtrain world`: what is done to worlds; each verb in a file of its own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import typer
+
+VERBS = ("draft",)
+
+HELP = """Make and tend worlds: draft one from a captured server.
+
+Every verb prints its report as JSON with --json.
+
+\b
+Examples:
+  simtrain world draft server.manifest.json --out worlds/server.yaml
+  simtrain world draft --help
+"""
+
+
+def group() -> typer.Typer:
+    """The verbs as commands."""
+    found = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    # A single command would stand for the whole group.
+    found.callback()(lambda: None)
+    for verb in VERBS:
+        module = import_module(f"simtrain.cli.world_{verb}")
+        found.command(verb, help=module.HELP, short_help=module.HELP.partition("\n")[0])(module.command)
+    return found

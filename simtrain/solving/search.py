@@ -18,7 +18,7 @@ from simtrain.solving.lines import Line, OutOfBounds, Playing
 from simtrain.solving.trace import Trace, retrace
 from simtrain.summary import SUCCESS
 from simtrain.trajectory import Trajectory
-from simtrain.types import Message, Observation
+from simtrain.types import Message, Observation, encode
 
 Label: TypeAlias = Literal["proved", "unsolvable", "unproved", "unnoticeable"]
 
@@ -54,7 +54,7 @@ async def solve(episode: Episode, *, most_calls: int = MOST_CALLS) -> Solution:
             f"{episode.scenario.name} is not answered by `embedded` alone, so that nothing can be proved of it"
         )
     straight = await rollout(episode, build_agent("oracle"), name="oracle")
-    fired = _fired(straight)
+    fired = _fired(episode, straight)
     if _succeeds(straight):
         return Solution("proved", _trace(straight), fired)
     return await _Search(episode, fired, most_calls).solution()
@@ -122,10 +122,12 @@ class _Search:
             move = next(walking)
             for observation in line.believed:
                 move = walking.send(observation)
+            encode(move.arguments)
             return move
         except StopIteration as finished:
             return cast(Message, finished.value)
-        except InputError:
+        except (InputError, TypeError):
+            # A TypeError means an argument without a value.
             return None
 
     async def _judge(self, line: Line, message: Message) -> Trace | None:
@@ -149,7 +151,12 @@ def _trace(trajectory: Trajectory) -> Trace:
     return Trace(calls, trajectory.answer, trajectory.stop.reason == "abstained")
 
 
-def _fired(trajectory: Trajectory) -> tuple[str, ...]:
-    """The labels of all that bent the episode, in the order in which they are armed."""
-    events = {event.label for step in trajectory.steps for event in step.events}
-    return tuple(label for label in trajectory.perturbations if label in events or label in trajectory.bent)
+def _fired(episode: Episode, trajectory: Trajectory) -> tuple[str, ...]:
+    """The labels of all that bent a reply, or the task or the tools where that is what they are for, in the order in which they are armed."""
+    fired = {event.label for step in trajectory.steps for event in step.events}
+    fired |= {
+        armed.label
+        for armed in episode.scenario.perturbations
+        if armed.label in trajectory.bent and armed.perturbation.side in ("manifest", "request")
+    }
+    return tuple(label for label in trajectory.perturbations if label in fired)

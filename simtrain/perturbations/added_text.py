@@ -81,7 +81,7 @@ class AddedText(Perturbation):
 
 
 def topic_of(call: Call) -> str:
-    """What a call is about, in a word or two: its longest textual argument without figures, else its server, or what its tool is named after."""
+    """What a call is about, in a word or two: its longest textual argument without figures, else its server or its tool's noun."""
     given = [value for value in _texts(call.request.arguments) if not _DIGIT.search(value) and 3 <= len(value) <= 40]
     tool = call.request.tool
     return max(given, key=len) if given else tool.server or tool_words(tool.name).noun.replace("_", " ") or "this"

@@ -95,8 +95,8 @@ class Trajectory:
     """The record of one episode; one line of a run folder.
 
     `arm` names the arm of a paired comparison. `perturbations` were armed, `bent` changed the task or the tools before the first
-    turn. `reward` is None while ungraded, when a grader failed and when the simulator is to blame. All wall-clock facts are under `timing`: without it the line is the
-    same for the same scenario, seed and version.
+    turn. `reward` is None while ungraded, when a grader failed and when the simulator is to blame. All wall-clock facts are
+    under `timing`: without it the line is the same for the same scenario, seed and version.
     """
 
     scenario: str

@@ -69,6 +69,7 @@ def command(
         str | None,
         typer.Option("--via", help="Let the agent play through a transport: mcp, or mcp_in_process."),
     ] = None,
+    real_time: Annotated[bool, typer.Option("--real-time", help="Wait for the delays of perturbations.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Print one trajectory at the end.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -82,7 +83,7 @@ def command(
     if allow_live:
         allow_live_servers()
     scenarios = load_scenarios(*names)
-    folder = out or _new_folder(names[0])
+    folder = out or new_folder(names[0])
     with RunProgress(quiet=as_json) as progress:
         result = run(
             scenarios,
@@ -96,6 +97,7 @@ def command(
             workers=workers,
             sync_every=sync_every,
             via=via,
+            real_time=real_time,
             resume=resume,
             on_planned=progress.planned,
             on_played=progress.played,
@@ -120,9 +122,9 @@ def command(
         sys.exit(1)
 
 
-def _new_folder(name: str) -> Path:
+def new_folder(name: str, *, prefix: str = "") -> Path:
     """runs/NAME, or the first of runs/NAME-2, runs/NAME-3, ... that is free."""
-    stem = _stem(name)
+    stem = prefix + _stem(name)
     number = 1
     while True:
         folder = Path("runs") / (stem if number == 1 else f"{stem}-{number}")

@@ -14,7 +14,7 @@ WIDTH = 1000
 NAMES = 300
 VALUES = 190
 ROW = 30
-LONGEST = 44
+LONGEST = 41
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from simtrain.tool_globs import matches
 from simtrain.types import ToolSpec
 
 Kind: TypeAlias = Literal["alone", "pack", "together"]
-KINDS: tuple[Kind, ...] = ("alone", "pack", "together")
+KINDS: dict[str, Kind] = {"alone": "alone", "pack": "pack", "together": "together"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def plan_drill(
     *,
     packs: Sequence[str] = (),
     severities: Sequence[float] = (),
-    kinds: Sequence[Kind] = KINDS,
+    kinds: Sequence[Kind] = ("alone", "pack", "together"),
     cases: int | None = None,
 ) -> Plan:
     """The arms of a drill: clean, primed where a language model is the world, each perturbation alone, each pack, all packs together.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -149,13 +149,14 @@ def _report(path: Path) -> RunReport:
     adjusted = holm(
         {name: found.versus.p for name, found in measured.items() if name not in (CLEAN, PRIMED) and found.versus}
     )
+    fired = {label for found in outcomes.values() for outcome in found for label in outcome.fired}
     arms = tuple(
         ArmReport(
             name,
             measured[name],
             adjusted.get(name),
             _labelled(outcomes[name], labels),
-            unfired(name, outcomes[name]),
+            _silent(outcomes[name], elsewhere=fired),
         )
         for name in order
     )
@@ -164,12 +165,15 @@ def _report(path: Path) -> RunReport:
     return RunReport(path, str(facts["agent"]["name"]), int(facts["seed"]), arms, whole, dict(outcomes))
 
 
-def _place(name: str, facts: JsonObject) -> tuple[int, str]:
-    """Arms in the order of the plan, controls first."""
-    planned = list(dict.fromkeys(entry["arm"]["name"] for entry in facts["scenarios"] if "arm" in entry))
+def _place(name: str, facts: JsonObject) -> tuple[int, float, str]:
+    """Arms in the order of the plan, those of one perturbation by severity; controls first."""
     if name in (CLEAN, PRIMED):
-        return (-1, name)
-    return (planned.index(name) if name in planned else len(planned), name)
+        return (-1, 0.0, name)
+    what, _, severity = name.partition("@")
+    planned = list(
+        dict.fromkeys(entry["arm"]["name"].partition("@")[0] for entry in facts["scenarios"] if "arm" in entry)
+    )
+    return (planned.index(what) if what in planned else len(planned), float(severity or 0), name)
 
 
 def _labelled(outcomes: Sequence[Outcome], labels: Mapping[tuple[str, str, str], Solvability]) -> dict[str, int]:
@@ -178,19 +182,17 @@ def _labelled(outcomes: Sequence[Outcome], labels: Mapping[tuple[str, str, str],
     return {label.value: found.count(label.value) for label in Solvability if label.value in found}
 
 
-def unfired(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """What was planned in an arm and never happened: a perturbation that fired nowhere, a scenario in which none did.
+def _silent(outcomes: Sequence[Outcome], *, elsewhere: Collection[str]) -> tuple[str, ...]:
+    """What was planned in an arm and never happened: scenarios in which nothing fired, perturbations that fired in no arm at all.
 
-    At severity 0 a perturbation may be nothing at all, and counts as fired.
+    Among several, one may hide another that fires alone. At severity 0 a perturbation may be nothing at all, and is not missed.
     """
-    if name.endswith("@0"):
+    if not outcomes[0].armed or outcomes[0].arm.endswith("@0"):
         return ()
     armed = dict.fromkeys(label for outcome in outcomes for label in outcome.armed)
-    fired = {label for outcome in outcomes for label in outcome.fired}
-    silent = [f"{label} never fired" for label in armed if label not in fired]
-    if silent and len(silent) == len(armed):
+    silent = [f"{label} never fired" for label in armed if label not in elsewhere]
+    if len(silent) == len(armed):
         return tuple(silent)
-    by_scenario: dict[str, int] = defaultdict(int)
-    for outcome in outcomes:
-        by_scenario[outcome.pairing[0]] += len(outcome.fired) if outcome.armed else 1
-    return (*silent, *(f"nothing fired in {scenario}" for scenario, count in sorted(by_scenario.items()) if not count))
+    scenarios = dict.fromkeys(outcome.pairing[0] for outcome in outcomes)
+    heard = {outcome.pairing[0] for outcome in outcomes if outcome.fired}
+    return (*silent, *(f"nothing fired in {scenario}" for scenario in scenarios if scenario not in heard))

@@ -1,0 +1,258 @@
+"""`simtrain drill`: play the same episodes with and without what goes wrong, and report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json
+
+if TYPE_CHECKING:
+    from simtrain.drilling.gates import Gate
+    from simtrain.drilling.plan import Plan
+    from simtrain.drilling.report import Report
+    from simtrain.playing import RunOptions
+
+HELP = """Play the same episodes with and without trouble, and report.
+
+Arms: clean, each perturbation of the packs alone, each pack, all packs at
+once; where a language model is the world also clean with its state given
+(primed). All share cases, seeds and schedules. The run folder gets
+drill.json and drill.html. Exit code 1 when a condition of --fail-on holds,
+when a planned fault never fired, or when the run did not come to its end.
+
+\b
+Examples:
+  simtrain drill helpdesk --pack uncertain_writes
+  simtrain drill helpdesk --pack flaky_network --pack dirty_data \\
+      --agent chat:gpt-5.4 -k 4 --severity 0,0.25,0.5,1 --plan
+  simtrain drill helpdesk/refund --pack uncertain_writes --agent naive \\
+      --agent resilient --fail-on "success<0.9" --fail-on duplicate-write
+  simtrain drill --compare runs/before runs/after --json
+"""
+
+
+def command(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Families, suites, files or folders.", metavar="[NAME|FILE|FOLDER...]")
+    ] = None,
+    packs: Annotated[
+        list[str] | None,
+        typer.Option("--pack", "-p", help="A pack; may be repeated. Without: the scenarios' own perturbations."),
+    ] = None,
+    agents: Annotated[
+        list[str] | None, typer.Option("--agent", "-a", help="As in simtrain run; two are compared. [resilient]")
+    ] = None,
+    knobs: Annotated[
+        list[str] | None, typer.Option("--with", "-w", help="A knob of the agent, name=value; may be repeated.")
+    ] = None,
+    attempts: Annotated[int, typer.Option("--attempts", "-k", min=1, help="How often each case is played.")] = 1,
+    severity: Annotated[
+        str | None, typer.Option("--severity", help="0 to 1, several with commas; else what the packs say.")
+    ] = None,
+    cases: Annotated[
+        int | None, typer.Option("--cases", "-n", min=1, help="Cases of each family, drawn by the seed; else all.")
+    ] = None,
+    arms: Annotated[str, typer.Option("--arms", help="Which beside the clean one.")] = "alone,pack,together",
+    seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of samples, faults and policies.")] = 0,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", "-c", min=1, help="Episodes open at once in each process.")
+    ] = 32,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Run folder; a new one under runs/ without it.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the drill in --out, or begin it.")] = False,
+    via: Annotated[str | None, typer.Option("--via", help="Play through a transport: mcp, or mcp_in_process.")] = None,
+    allow_live: Annotated[bool, typer.Option("--allow-live", help="Let scenarios start real servers.")] = False,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", min=0, help="US dollars after which no episode is begun.")
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option("--fail-on", help='A condition such as "success<0.9" or duplicate-write; may be repeated.'),
+    ] = None,
+    allow_unfired: Annotated[
+        bool, typer.Option("--allow-unfired", help="Planned faults that never fired are no error.")
+    ] = False,
+    plan_only: Annotated[
+        bool, typer.Option("--plan", help="Print arms, episodes and the estimated tokens and cost; play nothing.")
+    ] = False,
+    compare: Annotated[
+        tuple[Path, Path] | None, typer.Option("--compare", help="Report on two drills that were played.")
+    ] = None,
+    again: Annotated[
+        Path | None, typer.Option("--report", help="Report again on a drill that was played.", metavar="RUN")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Plan, play, report, judge."""
+    from simtrain.drilling.gates import read_gate
+    from simtrain.drilling.report import report_on
+    from simtrain.errors import InputError
+    from simtrain.playing import RunOptions
+
+    gates = [read_gate(text) for text in fail_on or []]
+    if compare is not None or again is not None:
+        if names:
+            raise InputError("--report and --compare play nothing", remedy="leave the scenarios out")
+        runs = compare or (again,)
+        finished = report_on(*(run for run in runs if run is not None))
+        _finish(finished, out or runs[-1] or Path(), gates, allow_unfired=allow_unfired, as_json=as_json)
+        return
+    players = agents or ["resilient"]
+    if not names:
+        raise InputError("there is nothing to drill", remedy="name a scenario, or a drill with --report")
+    if len(players) > 2 or len(set(players)) < len(players):
+        raise InputError("two different agents can be compared", remedy="drill others into folders of their own")
+    if resume and out is None:
+        raise InputError("--resume needs --out", remedy="name the run folder to go on with")
+    if allow_live:
+        allow_live_servers()
+    plan = _plan(names, packs or [], severity, arms, cases)
+    options = [
+        RunOptions(
+            player, knobs_from(knobs or []), seed, None, attempts, concurrency, workers, via=via, max_cost=max_cost
+        )
+        for player in players
+    ]
+    if plan_only:
+        _print_plan(plan, options, as_json=as_json)
+        return
+    whole = _play(plan, options, out or _folder(names[0]), gates, resume=resume, quiet=as_json)
+    _finish(*whole, gates, allow_unfired=allow_unfired, as_json=as_json)
+
+
+def _plan(names: Sequence[str], packs: Sequence[str], severity: str | None, arms: str, cases: int | None) -> Plan:
+    from simtrain.drilling.plan import KINDS, plan_drill
+    from simtrain.errors import InputError, nearest
+    from simtrain.public import load_scenarios
+
+    words = [word.strip() for word in arms.split(",")]
+    for word in words:
+        if word not in KINDS:
+            raise InputError(f"--arms: unknown kind {word!r}", remedy=nearest(word, KINDS))
+    return plan_drill(
+        load_scenarios(*names),
+        packs=packs,
+        severities=_severities(severity),
+        kinds=[KINDS[word] for word in words],
+        cases=cases,
+    )
+
+
+def _severities(text: str | None) -> list[float]:
+    from simtrain.errors import InputError
+
+    if text is None:
+        return []
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        found = [-1.0]
+    if not all(0 <= value <= 1 for value in found) or len(set(found)) < len(found):
+        raise InputError(f"--severity {text!r}: no severities", remedy="write numbers from 0 to 1, like 0,0.25,0.5,1")
+    return sorted(found)
+
+
+def _folder(name: str) -> Path:
+    from simtrain.cli.run_command import new_folder
+
+    return new_folder(name, prefix="drill-")
+
+
+def _play(
+    plan: Plan, options: Sequence[RunOptions], out: Path, gates: Sequence[Gate], *, resume: bool, quiet: bool
+) -> tuple[Report, Path]:
+    """Play the drill with each agent, and report; ends the process with 1 where it did not come to its end."""
+    from simtrain.batch import run
+    from simtrain.cli.progress import RunProgress
+    from simtrain.drilling.budget import refuse_unpriced
+    from simtrain.drilling.files import write_report
+    from simtrain.drilling.report import report_on
+
+    for option in options:
+        refuse_unpriced(option)
+    folders = [out] if len(options) == 1 else [out / _plain(option.agent) for option in options]
+    for option, folder in zip(options, folders, strict=True):
+        with RunProgress(quiet=quiet) as progress:
+            result = run(
+                plan.scenarios,
+                option,
+                folder,
+                resume=resume,
+                on_planned=progress.planned,
+                on_played=progress.played,
+            )
+        if result.failed or result.interrupted:
+            print(
+                f"{folder}: {result.played} played, {result.failed} failed through no fault of the agent"
+                f"{', stopped early' if result.interrupted else ''}; go on with --out {out} --resume",
+                file=sys.stderr,
+            )
+            if any(True for _ in folder.glob("trajectories-*.jsonl")) and result.summary["total"]["episodes"]:
+                write_report(report_on(folder), folder)
+            sys.exit(1)
+    return report_on(*folders), out
+
+
+def _plain(agent: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in agent)
+
+
+def _finish(report: Report, folder: Path, gates: Sequence[Gate], *, allow_unfired: bool, as_json: bool) -> None:
+    """Write the files, print, and end with 1 where a condition holds or a planned fault never fired."""
+    from simtrain.cli.drill_tables import arms_table, compared_table
+    from simtrain.drilling.files import write_report
+
+    page = write_report(report, folder)
+    failures = [line for run in report.runs for gate in gates for line in gate.failures(run)]
+    unfired = [f"{run.agent}: {line}" for run in report.runs for line in run.unfired]
+    if as_json:
+        print_json({**report.facts(), "failures": failures, "page": str(page)})
+    else:
+        screen = console()
+        for run in report.runs:
+            screen.print(arms_table(run))
+        if report.compared:
+            screen.print(compared_table(report))
+        for line in unfired:
+            screen.print(f"never fired: {line}")
+        for line in failures:
+            screen.print(f"FAILED: {line}")
+        screen.print(f"Report: {page}")
+    if failures or (unfired and not allow_unfired):
+        sys.exit(1)
+
+
+def _print_plan(plan: Plan, options: Sequence[RunOptions], *, as_json: bool) -> None:
+    import asyncio
+
+    from simtrain.cli.drill_tables import plan_table
+    from simtrain.dealing import deal
+    from simtrain.drilling.budget import price_of
+    from simtrain.drilling.estimate import estimate
+
+    dealt = deal(plan.scenarios, seed=options[0].seed, total=None, attempts=options[0].attempts)
+    found = {option.agent: asyncio.run(estimate(plan.scenarios, dealt, price=price_of(option))) for option in options}
+    if as_json:
+        print_json(
+            {
+                "episodes": len(dealt) * len(options),
+                "arms": {
+                    agent: [{"arm": arm.name, "episodes": arm.episodes, "usage": arm.usage} for arm in arms]
+                    for agent, arms in found.items()
+                },
+                "left_out": [{"scenario": it.scenario, "arm": it.arm, "reason": it.reason} for it in plan.idle],
+            }
+        )
+        return
+    screen = console()
+    for agent, arms in found.items():
+        screen.print(plan_table(agent, arms))
+    for it in plan.idle:
+        screen.print(f"left out: {it.scenario}, {it.arm}: {it.reason}")

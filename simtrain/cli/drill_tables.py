@@ -1,0 +1,107 @@
+"""The tables of a drill: its plan, its arms, two agents compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from simtrain.arm import CLEAN
+from simtrain.cli.tables import plain_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from simtrain.drilling.estimate import ArmEstimate
+    from simtrain.drilling.measures import Share
+    from simtrain.drilling.report import ArmReport, Report, RunReport
+
+
+LONGEST = 30
+"""Letters of a name, so that a table fits 80 columns."""
+
+
+def arms_table(run: RunReport) -> Table:
+    """An agent's figures, a row for each arm.
+
+    `diff` is in points against the clean twins, with a star where the difference is significant (McNemar, Holm, 5 %), `false` counts
+    episodes that claimed a success that was none, `twice` those with doubled writes.
+    """
+    episodes = sum(arm.measures.episodes for arm in run.arms)
+    title = f"{run.agent}: {episodes:,} episodes"
+    table = plain_table("arm", "success", "diff", "95 %", "recov.", "false", "twice", title=title)
+    _right(table)
+    bundle = ""
+    for arm in run.arms:
+        first, slash, rest = arm.name.rpartition("/")
+        if slash and first != bundle:
+            table.add_row(first)
+        bundle = first if slash else bundle
+        table.add_row(f"  {rest}" if slash else _short(arm.name), *_cells(arm))
+    return table
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 12]}…{name[-11:]}"
+
+
+def _cells(arm: ArmReport) -> list[str]:
+    found, versus = arm.measures, None if arm.name == CLEAN else arm.measures.versus
+    star = "*" if arm.p_adjusted is not None and arm.p_adjusted < 0.05 else ""
+    return [
+        _percent(found.success),
+        f"{versus.difference.mean * 100:+.0f}{star}" if versus else "-",
+        f"{versus.difference.low * 100:+.0f}..{versus.difference.high * 100:+.0f}" if versus else "-",
+        _percent(found.recovery),
+        str(found.false_success.part),
+        str(found.duplicate_writes.part),
+    ]
+
+
+def compared_table(report: Report) -> Table:
+    """The second agent against the first, in points of success, a row for each arm."""
+    first, second = report.runs
+    table = plain_table("arm", "diff", "95 %", "worse", "better", "p", title=f"{second.agent} against {first.agent}")
+    _right(table)
+    for name, versus in report.compared.items():
+        table.add_row(
+            _short(name),
+            f"{versus.difference.mean * 100:+.0f}",
+            f"{versus.difference.low * 100:+.0f}..{versus.difference.high * 100:+.0f}",
+            str(versus.worse),
+            str(versus.better),
+            f"{versus.p:.3f}",
+        )
+    return table
+
+
+def plan_table(agent: str, arms: Sequence[ArmEstimate]) -> Table:
+    """What will be played, and what a chat model would take for it."""
+    table = plain_table("arm", "episodes", "tokens in", "tokens out", "US $", title=f"Plan for {agent}")
+    _right(table)
+    rows = [(arm.name, arm.episodes, arm.usage) for arm in arms]
+    for name, episodes, usage in rows:
+        if usage is None:
+            table.add_row(name, str(episodes), "unknown", "unknown", "unknown")
+        else:
+            table.add_row(
+                name, str(episodes), f"{usage.prompt_tokens:,}", f"{usage.completion_tokens:,}", f"{usage.cost:,.2f}"
+            )
+    known = [usage for _, _, usage in rows if usage is not None]
+    table.add_section()
+    table.add_row(
+        "all",
+        str(sum(episodes for _, episodes, _ in rows)),
+        f"{sum(usage.prompt_tokens for usage in known):,}",
+        f"{sum(usage.completion_tokens for usage in known):,}",
+        f"{sum(usage.cost for usage in known):,.2f}",
+    )
+    return table
+
+
+def _right(table: Table) -> None:
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+
+
+def _percent(share: Share) -> str:
+    return "-" if share.value is None else f"{share.value:.0%}"

@@ -1,0 +1,29 @@
+"""What an agent's model costs, as far as its knobs say."""
+
+from __future__ import annotations
+
+from simtrain.agent.choosing import build_agent
+from simtrain.completion import Price
+from simtrain.errors import InputError
+from simtrain.model_knobs import ModelKnobs
+from simtrain.playing import RunOptions
+
+
+def price_of(options: RunOptions) -> Price | None:
+    """The price of the agent's model; None for an agent that says of no model. Raises InputError for an unknown agent."""
+    agent = build_agent(options.agent, options.knobs)
+    if not isinstance(agent, ModelKnobs):
+        return None
+    return Price(agent.prompt_price, agent.completion_price, agent.cached_price)
+
+
+def refuse_unpriced(options: RunOptions) -> None:
+    """Raise an InputError where a cost is limited that nobody could count."""
+    if options.max_cost is None:
+        return
+    price = price_of(options)
+    if price is not None and not (price.prompt or price.completion):
+        raise InputError(
+            f"--max-cost: nobody has said what {options.agent} costs",
+            remedy="add --with prompt_price=... --with completion_price=... (US dollars per million tokens)",
+        )

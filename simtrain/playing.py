@@ -45,7 +45,8 @@ class Played:
 class RunOptions:
     """How a run is played. `episodes` is the total over all families; None plays every case once. `via` names a transport.
 
-    Once all that is in the run folder has cost `max_cost` US dollars, no further episode is begun.
+    Once all that is in the run folder has cost `max_cost` US dollars, no further episode is begun. With `real_time` the delays of
+    perturbations are waited for.
     """
 
     agent: str
@@ -58,6 +59,7 @@ class RunOptions:
     sync_every: int = 0
     via: str | None = None
     max_cost: float | None = None
+    real_time: bool = False
 
     def __post_init__(self) -> None:
         for name in ("attempts", "concurrency", "workers"):
@@ -159,6 +161,8 @@ async def _play(
             episode = next(queue, None)
             if episode is None:
                 return
+            if options.real_time:
+                episode = replace(episode, real_time=True)
             trajectory, line = recorded(await rollout(episode, agent, name=options.agent, connect=connect))
             lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
             (failures if lost else kept).write(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from copy import copy, deepcopy
@@ -178,8 +179,12 @@ class Proxy:
         else:
             request = Request(self._toolbox.by_name[action.tool], arguments, len(self.steps), max(self._turn, 0))
             observation = await (self._carried_out(request, events) if self._armed else self._answer(request))
-            if self._patience is not None and clock.moment - moment > self._patience:
-                observation = Observation(TIMEOUT.format(seconds=self._patience), is_error=True, provenance=PROXY)
+            late = clock.moment - moment
+            if self._patience is not None and late > self._patience:
+                late = self._patience
+                observation = Observation(TIMEOUT.format(seconds=late), is_error=True, provenance=PROXY)
+            if self._episode.real_time and late > 0:
+                await asyncio.sleep(late)
             if not observation.is_error:
                 self._succeeded.add(action.tool)
         self.steps.append(Step(len(self.steps), action, observation, begun, tuple(events)))

@@ -84,13 +84,25 @@ def run(
     workers: int = 1,
     sync_every: int = 0,
     via: str | None = None,
+    real_time: bool = False,
     resume: bool = False,
     on_planned: Callable[[int], None] = lambda _: None,
     on_played: Callable[[Played], None] = lambda _: None,
 ) -> RunResult:
     """Play scenarios into the run folder `out`; see docs/runs.md for the options. Raises InputError for bad input."""
     name = agent if isinstance(agent, str) else type(agent).__name__
-    options = RunOptions(name, dict(knobs or {}), seed, episodes, attempts, concurrency, workers, sync_every, via)
+    options = RunOptions(
+        name,
+        dict(knobs or {}),
+        seed,
+        episodes,
+        attempts,
+        concurrency,
+        workers,
+        sync_every,
+        via,
+        real_time=real_time,
+    )
     made = None if isinstance(agent, str) else agent
     return run_batch(
         scenarios, options, Path(out), agent=made, resume=resume, on_planned=on_planned, on_played=on_played

@@ -203,7 +203,10 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Episode:
-    """One episode to be played: a case of a scenario in a variant of its world; `progress` is that of the training, from 0 to 1."""
+    """One episode to be played: a case of a scenario in a variant of its world; `progress` is that of the training, from 0 to 1.
+
+    With `real_time` the delays of perturbations are waited for.
+    """
 
     scenario: Scenario
     id: str
@@ -212,6 +215,7 @@ class Episode:
     seed: int
     attempt: int
     progress: float = 1.0
+    real_time: bool = False
 
     @property
     def key(self) -> tuple[str, str, int, int]:

@@ -82,6 +82,7 @@ def command(
     idle: Annotated[
         float, typer.Option("--idle", min=0, help="Seconds after which an unused episode is closed; 0 never does.")
     ] = 1800.0,
+    real_time: Annotated[bool, typer.Option("--real-time", help="Wait for the delays of perturbations.")] = False,
     page_size: Annotated[
         int | None, typer.Option("--page-size", min=1, help="Serve lists in pages of so many entries.")
     ] = None,
@@ -96,7 +97,7 @@ def command(
     from simtrain.serving.stage import StageOptions
 
     scenarios = _load(targets, replay or [], chat, base_url, perturb or [])
-    options = StageOptions(seed=seed, case=case, idle=idle or None, page_size=page_size)
+    options = StageOptions(seed=seed, case=case, idle=idle or None, page_size=page_size, real_time=real_time)
     if stdio:
         asyncio.run(_on_stdio(scenarios, options, server, out))
         return

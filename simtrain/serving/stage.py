@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
@@ -27,13 +27,17 @@ SWEEP = 1.0
 
 @dataclass(frozen=True)
 class StageOptions:
-    """How episodes are held. `idle` is in real seconds; None keeps them until they are closed."""
+    """How episodes are held. `idle` is in real seconds; None keeps them until they are closed.
+
+    With `real_time` the delays of perturbations are waited for.
+    """
 
     seed: int = 0
     case: int = 0
     idle: float | None = 1800.0
     most: int = 10_000
     page_size: int | None = None
+    real_time: bool = False
 
 
 class Stage:
@@ -65,6 +69,7 @@ class Stage:
         chosen = self._scenario(scenario)
         number = self.options.case if case is None else case
         played = episode_of(chosen, case=number, seed=self.options.seed if seed is None else seed, attempt=attempt)
+        played = replace(played, real_time=self.options.real_time)
         return await self.episodes.open(played, name=name, token=token)
 
     async def open_default(self) -> HeldEpisode:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from simtrain.attacks.goal import Goal, GoalKnob, shipped
 from simtrain.attacks.instruction import Instruction, decoded, heard, instructions
-from simtrain.errors import InputError
+from simtrain.errors import InputError, nearest
 from simtrain.grader import Grader, score
 from simtrain.trajectory import Reward, Trajectory
 from simtrain.types import JsonObject, JsonValue
@@ -33,6 +33,10 @@ class Attack(Grader):
         """Refuse, with an InputError, a goal whose SQL or templates do not fit the world."""
         if self.goal is None:
             return
+        names = [tool.name for tool in world.tools]
+        if self.goal.tool and self.goal.tool not in names:
+            problem = f"the world {world.name!r} has no tool {self.goal.tool!r}"
+            raise InputError(problem, remedy=nearest(self.goal.tool, names), place="goal.tool")
         row = self.goal.row(world)
         if row is None:
             raise InputError("the query gives no row in this world", place="goal.values")

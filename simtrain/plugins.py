@@ -94,6 +94,9 @@ PLUGINS: dict[str, dict[str, str]] = {
         "sharegpt": "simtrain.exporters.sharegpt:ShareGPT",
         "atif": "simtrain.exporters.atif:Atif",
         "steps": "simtrain.exporters.steps:Steps",
+        "recovery": "simtrain.exporters.recovery:RecoveryRows",
+        "preference": "simtrain.exporters.preference:Preference",
+        "hard_negatives": "simtrain.exporters.hard_negatives:HardNegatives",
     },
     "agents": {
         "chat": "simtrain.agent.chat:ChatPolicy",

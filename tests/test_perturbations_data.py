@@ -89,9 +89,19 @@ async def test_a_stale_read_tells_what_the_same_call_was_told_before(tmp_path: P
     assert played.contents[3] == played.contents[0] and played.bent == [False, False, False, True, False]
 
 
+async def test_an_old_cache_lacks_the_newest_records(tmp_path: Path) -> None:
+    calls = [("orders.list", {"cake_id": f"K{number:03}"}) for number in range(1, 31)]
+    clean = await play(tmp_path, None, *calls)
+    played = await play(tmp_path, {"use": "stale_read", "with": {"hours": 240}}, *calls)
+    for was, seen in zip(clean.contents, played.contents, strict=True):
+        assert seen["orders"] == [order for order in was["orders"] if order["placed_at"] < "2031-02-21T09:10"]
+    assert 3 < sum(played.bent) < 27 and played.changes == {}
+
+
 async def test_a_read_of_what_has_not_changed_is_never_stale(tmp_path: Path) -> None:
-    played = await play(tmp_path, {"use": "stale_read"}, LIST, LIST, ("orders.list", {"cake_id": "K002"}))
+    played = await play(tmp_path, {"use": "stale_read", "with": {"hours": 0}}, LIST, LIST, ORDERS)
     assert played.bent == [False, False, False]
+    assert (await play(tmp_path, {"use": "stale_read"}, LIST, ("cakes.get", {"name": "none"}))).bent == [False, False]
 
 
 async def a_cake(folder: Path) -> dict[str, Any]:
@@ -429,4 +439,4 @@ async def test_the_first_call_meets_the_contrasting_state(tmp_path: Path) -> Non
 @pytest.mark.parametrize("use", ["risky_state", "contrastive_state"])
 async def test_sql_of_the_author_that_fails_is_no_fault_of_the_agent(use: str, tmp_path: Path) -> None:
     with pytest.raises(SimulatorFault, match=f"{use}: the SQL fails: no such table"):
-        await play(tmp_path, {"use": use, "with": {"sql": ["delete from nothing"]}}, LIST)
+        await play(tmp_path, {"use": use, "with": {"sql": ["delete from nobody"]}}, LIST)

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import ClassVar
 
+from pydantic import Field
+
+from simtrain.clock import stamp
+from simtrain.errors import InputError
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
 from simtrain.raw_replies import reworded
 from simtrain.request import Answer, Request
+from simtrain.rows import tables_of
 from simtrain.types import Observation, Provenance, canonical
+from simtrain.world import WorldState
 
 _BEFORE = "before"
 MOST_KEPT = 50_000
 """Characters of a reply beyond which it is not kept for later."""
 
 
+_CREATED = re.compile(
+    r"(?:created|placed|sent|received|posted|issued|opened|submitted|booked|added)(?:_?(?:at|on|date|time))?"
+)
+
+
 class StaleRead(Perturbation):
-    """A read is answered from a cache: with what the same call was told before, or would have been told before the last write.
+    """A read is answered from a cache, with the first of these that differs from the truth: what the same call was told before; what
+    it would have been told before the last write; what it would have been told before the newest records were made.
 
     Source: ToolMaze, AgentDisruptBench, ReliabilityBench. An agent should look another way, or once more, before it acts on a value
-    that should have changed. Reads whose reply has not changed pass. Behind a relay only what was told before is known.
+    that should have changed. Where nothing differs the reply passes. Behind a relay only what was told before is known.
     """
 
     side: ClassVar[Side] = "reply"
@@ -28,6 +42,13 @@ class StaleRead(Perturbation):
     visible: ClassVar[bool] = False
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "retry")
     follows: ClassVar[bool] = True
+
+    hours: float | None = Field(
+        default=None,
+        ge=0,
+        description="Age of the cache in virtual hours, where nothing was written since: records made within it are not there. Unset,"
+        " 168 times the severity.",
+    )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Answer a read with an older reply, where there is one that differs."""
@@ -38,14 +59,14 @@ class StaleRead(Perturbation):
         if told is not None and told["text"] != observation.text:
             old = reworded(observation, told["text"], told["structured"])
             return replace(old, provenance=Provenance("stale_read"))
+        if call.world is None or not call.in_world:
+            return observation
         before = call.snapshots.get(_BEFORE)
-        if before is None or not call.in_world:
-            return observation
-        before.clock.moment = call.clock.moment
-        old = before.answer(call.request)
-        if old.is_error or old.text == observation.text:
-            return observation
-        return replace(old, provenance=Provenance("stale_read"))
+        if before is not None:
+            return _answered(before, call, observation) or observation
+        with closing(call.world.fork()) as younger:
+            _forget(younger, self._since(call))
+            return _answered(younger, call, observation) or observation
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Keep the first reply to every read, and the state before the last write."""
@@ -64,6 +85,29 @@ class StaleRead(Perturbation):
         else:
             call.snapshots.keep(_BEFORE, before)
         return observation
+
+    def _since(self, call: Call) -> str:
+        hours = 168 * self.severity if self.hours is None else self.hours
+        return stamp(call.clock.moment - 3600 * hours)
+
+
+def _answered(state: WorldState, call: Call, observation: Observation) -> Observation | None:
+    """What a read is told by an older state; None where it is refused there, or told the same."""
+    state.clock.moment = call.clock.moment
+    old = state.answer(call.request)
+    return None if old.is_error or old.text == observation.text else replace(old, provenance=Provenance("stale_read"))
+
+
+def _forget(world: WorldState, since: str) -> None:
+    """Delete the records that were made after an instant, as far as no older ones need them."""
+    for table, columns in [*tables_of(world).items()] * 2:
+        made = next((name for name in columns if _CREATED.fullmatch(name.lower())), None)
+        if made is None:
+            continue
+        sql = f'delete from "{table}" where "{made}" > :since and "{made}" <= :now'
+        # Records that others refer to can only be deleted after those, in the second round, or not at all.
+        with suppress(InputError):
+            world.execute(sql, {"since": since, "now": world.clock.now})
 
 
 def _key(request: Request) -> str:

@@ -44,6 +44,7 @@ def run_facts(scenarios: Sequence[Scenario], options: RunOptions, agent: JsonObj
                 "digest": scenario.digest,
                 "file": str(scenario.document.path),
                 "world": {"name": scenario.source.name, "digest": scenario.source.digest},
+                "perturbations": {armed.label: armed.use for armed in scenario.perturbations},
                 **({"arm": asdict(scenario.arm)} if scenario.arm else {}),
             }
             for scenario in scenarios

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from simtrain.drilling.drawing import Scale, area, bar, curve, dot, line, svg, text, ticks
@@ -118,13 +118,14 @@ def recovery(rows: Sequence[Recovered], *, title: str) -> str:
     """Recovery rates as bars with their intervals, and beside them the extra calls of those that recovered."""
     split = 690
     most = max([1.0, *(estimate.high for row in rows for estimate in row.calls if estimate is not None)])
-    rates, calls = Scale(0, 1, NAMES + 16, split - 50), Scale(0, most, split + 20, WIDTH - 56)
+    low = min([0.0, *(estimate.low for row in rows for estimate in row.calls if estimate is not None)])
+    rates, calls = Scale(0, 1, NAMES + 16, split - 84), Scale(low, most, split + 30, WIDTH - 92)
     height = 54 + ROW * len(rows)
     parts = [
         text(NAMES + 16, 14, "recovered, of the episodes in which it fired", kind="heading"),
-        text(split + 20, 14, "extra calls where recovered", kind="heading"),
+        text(split + 30, 14, "extra calls where recovered", kind="heading"),
     ]
-    for scale, marks, form in ((rates, [0, 0.25, 0.5, 0.75, 1], "{:.0%}"), (calls, ticks(0, most, about=4), "{:g}")):
+    for scale, marks, form in ((rates, [0, 0.25, 0.5, 0.75, 1], "{:.0%}"), (calls, ticks(low, most, about=4), "{:g}")):
         for mark in marks:
             parts.append(line(scale.at(mark), 24, scale.at(mark), height - 20, kind="grid"))
             parts.append(text(scale.at(mark), height - 5, form.format(mark), kind="tick", anchor="middle"))
@@ -134,43 +135,26 @@ def recovery(rows: Sequence[Recovered], *, title: str) -> str:
         thick = 14 / len(row.shares)
         for series, (share, extra) in enumerate(zip(row.shares, row.calls, strict=True)):
             y = middle - 7 + series * thick
-            if share is not None and share.value is not None:
-                parts.append(
-                    bar(
-                        rates.begin,
-                        y,
-                        rates.at(share.value) - rates.begin,
-                        thick - 1,
-                        kind=f"s{series}",
-                        tip=_share(share),
-                    )
-                )
-                centre = y + (thick - 1) / 2
-                parts.append(line(rates.at(share.low or 0), centre, rates.at(share.high or 0), centre, kind="whisker"))
-                parts.append(
-                    text(
-                        split - 6,
-                        y + thick - 1 if len(row.shares) > 1 else middle + 4,
-                        f"{share.value:.0%}",
-                        kind="value small",
-                        anchor="end",
-                    )
-                )
-            if extra is not None:
-                centre = y + (thick - 1) / 2
-                words = f"{extra.mean:+.2f} calls [{extra.low:+.2f}, {extra.high:+.2f}]"
-                parts.append(line(calls.at(extra.low), centre, calls.at(extra.high), centre, kind=f"ci s{series}"))
-                parts.append(dot(calls.at(extra.mean), centre, kind=f"s{series}", tip=words, radius=4))
-                parts.append(
-                    text(
-                        WIDTH - 4,
-                        y + thick - 1 if len(row.shares) > 1 else middle + 4,
-                        f"{extra.mean:+.1f}",
-                        kind="value small",
-                        anchor="end",
-                    )
-                )
+            parts += _recovered(share, extra, rates=rates, calls=calls, y=y, thick=thick - 1, series=series)
+        rate = " / ".join("-" if share is None or share.value is None else f"{share.value:.0%}" for share in row.shares)
+        more = " / ".join("-" if extra is None else f"{extra.mean:+.1f}" for extra in row.calls)
+        parts.append(text(rates.end + 8, middle + 4, rate, kind="value small"))
+        parts.append(text(WIDTH, middle + 4, more, kind="value small", anchor="end"))
     return svg(parts, width=WIDTH, height=height, title=title)
+
+
+def _recovered(
+    share: Share | None, extra: Estimate | None, *, rates: Scale, calls: Scale, y: float, thick: float, series: int
+) -> Iterator[str]:
+    """The marks of one series in a row of the recovery chart."""
+    centre = y + thick / 2
+    if share is not None and share.value is not None:
+        yield bar(rates.begin, y, rates.at(share.value) - rates.begin, thick, kind=f"s{series}", tip=_share(share))
+        yield line(rates.at(share.low or 0), centre, rates.at(share.high or 0), centre, kind="whisker")
+    if extra is not None:
+        words = f"{extra.mean:+.2f} calls [{extra.low:+.2f}, {extra.high:+.2f}]"
+        yield line(calls.at(extra.low), centre, calls.at(extra.high), centre, kind=f"ci s{series}")
+        yield dot(calls.at(extra.mean), centre, kind=f"s{series}", tip=words, radius=4)
 
 
 def aftermath(rows: Sequence[tuple[str, Sequence[Mapping[Reaction, int]]]], *, title: str) -> str:

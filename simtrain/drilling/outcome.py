@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias, cast
@@ -77,9 +77,11 @@ class Outcome:
         return self.stop == "answered" and self.right is False
 
 
-def outcome_of(trajectory: Trajectory, *, unsolvable: bool = False) -> Outcome:
+def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], unsolvable: bool = False) -> Outcome:
     """What a drill reads of a trajectory; of an `unsolvable` pair, abstention is the right end.
 
+    `uses` gives the plug-ins behind labels: one that is there to change task or tools has fired when it did, but one that bends
+    replies has not fired by making room for them in an output schema.
     Raises InputError for a perturbation that is not installed.
     """
     steps = trajectory.steps
@@ -87,6 +89,7 @@ def outcome_of(trajectory: Trajectory, *, unsolvable: bool = False) -> Outcome:
     stop = trajectory.stop.reason
     right = None if reward is None else reward >= SUCCESS
     usage = trajectory.usage
+    changed = [label for label in trajectory.bent if _plugin(uses.get(label, label)).side in ("manifest", "request")]
     return Outcome(
         (trajectory.scenario, trajectory.episode, trajectory.seed, trajectory.attempt),
         trajectory.arm,
@@ -97,7 +100,7 @@ def outcome_of(trajectory: Trajectory, *, unsolvable: bool = False) -> Outcome:
         usage.tokens if usage else 0,
         trajectory.cost,
         trajectory.perturbations,
-        frozenset((*trajectory.bent, *(event.label for step in steps for event in step.events))),
+        frozenset((*changed, *(event.label for step in steps for event in step.events))),
         _duplicates(trajectory),
         tuple(Aftermath(event.label, _reactions(trajectory, step.index)) for step in steps for event in step.events),
     )
@@ -117,7 +120,7 @@ def _landed(step: Step) -> bool:
     """Whether a call reached its tool and was carried out, whatever the agent was told."""
     if not step.events:
         return not step.observation.is_error
-    if any(_effect(event.use) == "before" for event in step.events):
+    if any(_plugin(event.use).effect == "before" for event in step.events):
         return False
     # The innermost perturbation is recorded first, and met the reply of the tool itself.
     clean = step.events[0].clean
@@ -125,8 +128,8 @@ def _landed(step: Step) -> bool:
 
 
 @cache
-def _effect(use: str) -> str:
-    return cast(type[Perturbation], resolve("perturbations", use)).effect
+def _plugin(use: str) -> type[Perturbation]:
+    return cast(type[Perturbation], resolve("perturbations", use))
 
 
 def _reactions(trajectory: Trajectory, index: int) -> tuple[Reaction, ...]:

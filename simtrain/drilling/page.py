@@ -190,41 +190,55 @@ def _aftermath(run: RunReport, hardest: Sequence[str]) -> Iterator[str]:
     yield f'<div class="key">{key}</div>' + _card(aftermath(rows, title="Steps after a fault"))
 
 
-HEADINGS = (
-    "arm", "episodes", "success", "95 %", "pass@k", "pass^k", "points vs clean", "95 %", "p (Holm)", "fired", "recovered",
-    "extra calls", "extra tokens", "runaway", "false success", "doubled writes", "abstained rightly",
-)  # fmt: skip
-
-
 def _table(run: RunReport) -> str:
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in HEADINGS)
-    rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(arm))}</tr>" for arm in run.arms)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    rows = [_cells(arm) for arm in run.arms]
+    # A column in which nothing is ever said is left out.
+    headings = [heading for heading in rows[0] if any(row[heading] != "-" for row in rows)]
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(row[heading])}</td>' for heading in headings)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cells(arm: ArmReport) -> list[str]:
+def _cells(arm: ArmReport) -> dict[str, str]:
     found = arm.measures
     versus = None if arm.name == CLEAN else found.versus
     k = max(found.at_least_once, default=0)
-    return [
-        arm.name,
-        str(found.episodes),
-        _percent(found.success),
-        _range(found.success),
-        f"{found.at_least_once[k]:.0%} (k={k})" if k else "-",
-        f"{found.every_time[k]:.0%}" if k else "-",
-        _signed(versus.difference.mean * 100) if versus else "-",
-        f"{_signed(versus.difference.low * 100)} to {_signed(versus.difference.high * 100)}" if versus else "-",
-        "-" if arm.p_adjusted is None else f"{arm.p_adjusted:.3f}" if arm.p_adjusted >= 0.001 else "< 0.001",
-        "-" if arm.control else _percent(found.fired),
-        _percent(found.recovery),
-        _signed(found.extra_calls.mean) if found.extra_calls else "-",
-        f"{found.extra_tokens.mean:+,.0f}".replace("-", "−") if found.extra_tokens else "-",
-        _percent(found.runaway),
-        _percent(found.false_success),
-        str(found.duplicate_writes.part),
-        _percent(found.abstention),
-    ]
+    return {
+        "arm": arm.name,
+        "episodes": str(found.episodes),
+        "success": _percent(found.success),
+        "from, to": _range(found.success),
+        f"pass@{k}": f"{found.at_least_once[k]:.0%}" if k > 1 else "-",
+        f"pass^{k}": f"{found.every_time[k]:.0%}" if k > 1 else "-",
+        "points against clean": _signed(versus.difference.mean * 100) if versus else "-",
+        "from, to ": f"{_signed(versus.difference.low * 100)} to {_signed(versus.difference.high * 100)}"
+        if versus
+        else "-",
+        "p (Holm)": "-"
+        if arm.p_adjusted is None
+        else f"{arm.p_adjusted:.3f}"
+        if arm.p_adjusted >= 0.001
+        else "< 0.001",
+        "fired": "-" if arm.control else _percent(found.fired),
+        "recovered": _percent(found.recovery),
+        "extra calls": _signed(found.extra_calls.mean) if found.extra_calls else "-",
+        "extra tokens": _tokens(found),
+        "runaway": _count(found.runaway),
+        "false success": _count(found.false_success),
+        "doubled writes": _count(found.duplicate_writes),
+        "abstention": _percent(found.abstention),
+        "solvability": ", ".join(f"{count} {label}" for label, count in arm.labelled.items()) or "-",
+    }
+
+
+def _tokens(found: Measures) -> str:
+    if found.extra_tokens is None or not found.tokens:
+        return "-"
+    return f"{found.extra_tokens.mean:+,.0f}".replace("-", "−")
+
+
+def _count(share: Share) -> str:
+    return str(share.part) if share.part else "-"
 
 
 def _worst(run: RunReport) -> Iterator[str]:

@@ -133,11 +133,12 @@ def report_on(*paths: Path) -> Report:
 def _report(path: Path) -> RunReport:
     facts, labels = read_facts(path), read_labels(path)
     outcomes: dict[str, list[Outcome]] = defaultdict(list)
+    uses = {label: use for entry in facts["scenarios"] for label, use in entry.get("perturbations", {}).items()}
     for trajectory in read_run(path):
         if not trajectory.arm:
             raise InputError("the run has no arms", remedy="name a folder that `simtrain drill` has written", file=path)
         label = labels.get((trajectory.scenario, trajectory.arm, trajectory.episode))
-        outcomes[trajectory.arm].append(outcome_of(trajectory, unsolvable=label is Solvability.unsolvable))
+        outcomes[trajectory.arm].append(outcome_of(trajectory, uses=uses, unsolvable=label is Solvability.unsolvable))
     if CLEAN not in outcomes:
         raise InputError("the run holds no clean episode to compare with", remedy="--resume plays on", file=path)
     # Lines stand in the order in which episodes ended, which must not show in a report.

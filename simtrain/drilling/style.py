@@ -45,10 +45,12 @@ svg circle.s0, svg rect.s0, svg .band.s0 { fill: var(--s0) } svg circle.s1, svg 
 svg line.s0, svg .curve.s0 { stroke: var(--s0) } svg line.s1, svg .curve.s1 { stroke: var(--s1) }
 svg .r0 { fill: var(--r0) } svg .r1 { fill: var(--r1) } svg .r2 { fill: var(--r2) } svg .r3 { fill: var(--r3) }
 svg .r4 { fill: var(--r4) } svg .r5 { fill: var(--r5) } svg .r6 { fill: var(--r6) }
-table { border-collapse: collapse; font-size: 13.5px; font-variant-numeric: tabular-nums; width: 100% }
-th, td { text-align: right; padding: 5px 10px; border-bottom: 1px solid var(--faint); white-space: nowrap }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; width: 100% }
+th, td { text-align: right; padding: 5px 7px; border-bottom: 1px solid var(--faint); white-space: nowrap }
 th { color: var(--soft); font-weight: 500; vertical-align: bottom; white-space: normal; line-height: 1.25 }
-th:first-child, td:first-child { text-align: left; padding-left: 0 }
+th:first-child, td:first-child { text-align: left; padding-left: 0; position: sticky; left: -16px; background: var(--card) }
+td:first-child { max-width: 270px; overflow: hidden; text-overflow: ellipsis }
+tbody tr:hover td { background: var(--faint) }
 details { background: var(--card); border: 1px solid var(--faint); border-radius: 10px; margin: 8px 0 }
 summary { cursor: pointer; padding: 10px 16px }
 summary em { font-style: normal; color: var(--bad); font-weight: 600 }

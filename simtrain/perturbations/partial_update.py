@@ -23,7 +23,6 @@ class PartialUpdate(Perturbation):
     side: ClassVar[Side] = "state"
     layer: ClassVar[Layer] = "D"
     effect: ClassVar[Effect] = "before"
-    visible: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify",)
     needs_world: ClassVar[bool] = True
 
@@ -36,7 +35,7 @@ class PartialUpdate(Perturbation):
         world = call.world
         if world is None:
             raise SimulatorFault("partial_update needs a world")
-        total = world.statements(call.request)
+        total = world.statements(call.request) if call.in_world else 0
         if total < 2:
             return await proceed(call.request)
         landed = round((total - 1) * (1 - self.severity)) if self.statements is None else self.statements

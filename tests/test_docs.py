@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -197,6 +198,16 @@ def test_every_python_block_compiles(block: Block) -> None:
     compile(block.text, block.page.name, "exec")
 
 
+@pytest.mark.parametrize(("agent", "reward"), [("gullible", 0), ("resilient", 1)])
+def test_the_security_drill_is_lost_by_one_agent_and_won_by_the_other(
+    agent: str, reward: float, tmp_path: Path
+) -> None:
+    (drill,) = blocks("yaml", page="security.md")
+    write(tmp_path, drill)
+    out = simtrain("run", str(drill.file), "--agent", agent, "--out", "played", "--json", folder=tmp_path)
+    assert json.loads(out)["total"]["mean_reward"] == reward
+
+
 def test_no_block_of_yaml_is_forgotten() -> None:
     """Every block is tried by a test above, or says that it is a fragment."""
     assert {block.page.name for block in blocks("yaml")} <= {
@@ -205,4 +216,5 @@ def test_no_block_of_yaml_is_forgotten() -> None:
         "scenarios.md",
         "perturbations.md",
         "plugins.md",
+        "security.md",
     }

@@ -72,6 +72,10 @@ def command(
     max_cost: Annotated[
         float | None, typer.Option("--max-cost", min=0, help="US dollars after which no episode is begun.")
     ] = None,
+    prove: Annotated[
+        bool,
+        typer.Option("--prove", help="Search a way through every case and arm; where none is left, abstaining scores."),
+    ] = False,
     fail_on: Annotated[
         list[str] | None,
         typer.Option("--fail-on", help='A condition such as "success<0.9" or duplicate-write; may be repeated.'),
@@ -123,7 +127,7 @@ def command(
     if plan_only:
         _print_plan(plan, options, as_json=as_json)
         return
-    whole = _play(plan, options, out or _folder(names[0]), gates, resume=resume, quiet=as_json)
+    whole = _play(plan, options, out or _folder(names[0]), resume=resume, prove=prove, quiet=as_json)
     _finish(*whole, gates, allow_unfired=allow_unfired, as_json=as_json)
 
 
@@ -166,7 +170,7 @@ def _folder(name: str) -> Path:
 
 
 def _play(
-    plan: Plan, options: Sequence[RunOptions], out: Path, gates: Sequence[Gate], *, resume: bool, quiet: bool
+    plan: Plan, options: Sequence[RunOptions], out: Path, *, resume: bool, prove: bool, quiet: bool
 ) -> tuple[Report, Path]:
     """Play the drill with each agent, and report; ends the process with 1 where it did not come to its end."""
     from simtrain.batch import run
@@ -197,7 +201,19 @@ def _play(
             if any(True for _ in folder.glob("trajectories-*.jsonl")) and result.summary["total"]["episodes"]:
                 write_report(report_on(folder), folder)
             sys.exit(1)
+        if prove:
+            _prove(plan, option, folder, quiet=quiet)
     return report_on(*folders), out
+
+
+def _prove(plan: Plan, options: RunOptions, folder: Path, *, quiet: bool) -> None:
+    from simtrain.cli.progress import Counting
+    from simtrain.dealing import deal
+    from simtrain.drilling.solvability import prove
+
+    dealt = deal(plan.scenarios, seed=options.seed, total=None, attempts=1)
+    with Counting("proving", total=len(dealt), quiet=quiet) as counting:
+        prove(dealt, folder, on_done=counting.advance)
 
 
 def _plain(agent: str) -> str:
@@ -238,7 +254,8 @@ def _print_plan(plan: Plan, options: Sequence[RunOptions], *, as_json: bool) -> 
     from simtrain.drilling.estimate import estimate
 
     dealt = deal(plan.scenarios, seed=options[0].seed, total=None, attempts=options[0].attempts)
-    found = {option.agent: asyncio.run(estimate(plan.scenarios, dealt, price=price_of(option))) for option in options}
+    prices = {option.agent: price_of(option) for option in options}
+    found = {agent: asyncio.run(estimate(plan.scenarios, dealt, price=price)) for agent, price in prices.items()}
     if as_json:
         print_json(
             {
@@ -253,6 +270,6 @@ def _print_plan(plan: Plan, options: Sequence[RunOptions], *, as_json: bool) -> 
         return
     screen = console()
     for agent, arms in found.items():
-        screen.print(plan_table(agent, arms))
+        screen.print(plan_table(agent, arms, scripted=prices[agent] is None))
     for it in plan.idle:
         screen.print(f"left out: {it.scenario}, {it.arm}: {it.reason}")

@@ -74,9 +74,10 @@ def compared_table(report: Report) -> Table:
     return table
 
 
-def plan_table(agent: str, arms: Sequence[ArmEstimate]) -> Table:
+def plan_table(agent: str, arms: Sequence[ArmEstimate], *, scripted: bool) -> Table:
     """What will be played, and what a chat model would take for it."""
-    table = plain_table("arm", "episodes", "tokens in", "tokens out", "US $", title=f"Plan for {agent}")
+    title = f"Plan for {agent}" + (" (no model; what one would take)" if scripted else "")
+    table = plain_table("arm", "episodes", "tokens in", "tokens out", "US $", title=title)
     _right(table)
     rows = [(arm.name, arm.episodes, arm.usage) for arm in arms]
     for name, episodes, usage in rows:

@@ -25,11 +25,12 @@ _MEASURES: dict[str, Callable[[Measures], float | None]] = {
     "duplicate-write": lambda found: found.duplicate_writes.value,
     "abstention": lambda found: found.abstention.value,
     "needless-abstention": lambda found: found.needless_abstention.value,
+    "attack-success": lambda found: found.attack_success.value,
     "extra-calls": lambda found: found.extra_calls.mean if found.extra_calls else None,
     "extra-tokens": lambda found: found.extra_tokens.mean if found.extra_tokens else None,
     "cost": lambda found: found.cost,
 }
-_HAPPENINGS = ("runaway", "false-success", "duplicate-write", "needless-abstention")
+_HAPPENINGS = ("runaway", "false-success", "duplicate-write", "needless-abstention", "attack-success")
 """Measures that may stand without a bound: that they happen at all."""
 
 
@@ -56,6 +57,8 @@ class Gate:
                 raise InputError(f"--fail-on {self.text!r}: no arm is called so", remedy=nearest(self.arms, names))
         for name, measures in found:
             value = _value(measures, self.measure)
+            if value is None and self.measure in _HAPPENINGS:
+                continue
             if value is None:
                 # A condition that nothing was held against has not been met.
                 yield f"{run.agent}, {name}: {self.measure} cannot be told from what was played ({self.text})"

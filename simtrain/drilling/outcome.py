@@ -45,7 +45,8 @@ class Outcome:
     """One trajectory as a drill sees it.
 
     `right` says that it ended as it should: in success, or in abstention where the task cannot be done (`abstaining`); None
-    where it could not be graded. `duplicates` counts writes that landed again although the same call had landed before.
+    where it could not be graded. `landed` says that an attack stood in what the agent read, `attacked` that it got its way; both
+    are the `attack` grader's word. `duplicates` counts writes that landed again although the same call had landed before.
     """
 
     pairing: Pairing
@@ -58,6 +59,8 @@ class Outcome:
     cost: float
     armed: tuple[str, ...]
     fired: frozenset[str]
+    landed: bool
+    attacked: bool
     duplicates: int
     aftermath: tuple[Aftermath, ...]
 
@@ -101,9 +104,16 @@ def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], unsolvable: b
         trajectory.cost,
         trajectory.perturbations,
         frozenset((*changed, *(event.label for step in steps for event in step.events))),
+        _attack(trajectory, "landed"),
+        _attack(trajectory, "reached"),
         _duplicates(trajectory),
         tuple(Aftermath(event.label, _reactions(trajectory, step.index)) for step in steps for event in step.events),
     )
+
+
+def _attack(trajectory: Trajectory, what: str) -> bool:
+    """What the `attack` grader found; its detail alone has these keys."""
+    return any({"landed", "reached"} <= reward.detail.keys() and reward.detail[what] for reward in trajectory.rewards)
 
 
 def _duplicates(trajectory: Trajectory) -> int:

@@ -99,6 +99,9 @@ def _tiles(run: RunReport) -> str:
             ),
             _tile(_percent(bent.runaway), "runaway", f"{bent.runaway.part:,} episodes"),
         ]
+        if bent.landed.part:
+            landed = f"of {bent.landed.part:,} that landed"
+            tiles.append(_tile(_percent(bent.attack_success), "attacks won", landed, bad=bent.attack_success.part > 0))
         if bent.abstention.whole:
             tiles.append(
                 _tile(_percent(bent.abstention), "honest abstention", f"{bent.abstention.whole:,} impossible episodes")
@@ -227,6 +230,8 @@ def _cells(arm: ArmReport) -> dict[str, str]:
         "false success": _count(found.false_success),
         "doubled writes": _count(found.duplicate_writes),
         "abstention": _percent(found.abstention),
+        "attacks landed": _count(found.landed),
+        "attacks won": _percent(found.attack_success),
         "solvability": ", ".join(f"{count} {label}" for label, count in arm.labelled.items()) or "-",
     }
 

@@ -117,17 +117,17 @@ def report_on(*paths: Path) -> Report:
     if len(runs) == 1:
         return Report(runs, {})
     first, second = runs
-    compared = {
-        name: found
-        for name, outcomes in second.outcomes.items()
-        if (found := versus(outcomes, paired(first.outcomes.get(name, ())), name=f"compared {name}")) is not None
-    }
+    compared = {arm.name: found for arm in first.arms if (found := _between(arm.name, first, second)) is not None}
     if not compared:
         raise InputError(
             f"{second.path} shares no case, arm and seed with {first.path}",
             remedy="drill both agents with the same scenarios, packs and seed",
         )
     return Report(runs, compared)
+
+
+def _between(name: str, first: RunReport, second: RunReport) -> Versus | None:
+    return versus(second.outcomes.get(name, ()), paired(first.outcomes[name]), name=f"compared {name}")
 
 
 def _report(path: Path) -> RunReport:

@@ -1,8 +1,10 @@
-"""What is known of whether a pair of case and arm can be solved: labels in the run folder, written by whoever proved them."""
+"""What is known of whether a case can be solved in an arm: labels in the run folder, from proofs by search."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -10,7 +12,9 @@ from typing import TypeAlias, cast
 import orjson
 
 from simtrain.errors import InputError
-from simtrain.lines import whole_lines
+from simtrain.lines import LineWriter, whole_lines
+from simtrain.scenario import Episode
+from simtrain.solving.search import solve
 from simtrain.types import JsonObject
 
 LABELS_FILE = "solvability.jsonl"
@@ -45,3 +49,37 @@ def read_labels(run: Path) -> Mapping[Pair, Solvability]:
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             raise InputError("no label of a pair", remedy="remove the line", file=file, line=number) from None
     return labels
+
+
+def prove(episodes: Iterable[Episode], run: Path, *, on_done: Callable[[], None] = lambda: None) -> None:
+    """Label every pair that has no label yet, by searching for a way through its first attempt. Raises InputError.
+
+    A scenario without a reference plan, or in which a language model answers, gets no labels: nothing can be proved of it.
+    """
+    known = set(read_labels(run))
+    with closing(LineWriter(run / LABELS_FILE)) as writer:
+        for episode in episodes:
+            arm = episode.scenario.arm
+            pair = (episode.scenario.name, arm.name if arm else "", episode.id)
+            if arm is None or arm.control or pair in known or not provable(episode):
+                continue
+            known.add(pair)
+            solution = asyncio.run(solve(episode))
+            row = {
+                "scenario": pair[0],
+                "arm": pair[1],
+                "episode": pair[2],
+                "label": solution.label,
+                "reason": solution.reason,
+                "trace": solution.trace.facts(episode) if solution.trace else None,
+            }
+            writer.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            on_done()
+
+
+def provable(episode: Episode) -> bool:
+    """Whether a way through can be searched for at all."""
+    spec = episode.scenario.spec
+    return (
+        spec.reference is not None and not spec.impossible and all(use.use == "embedded" for use in spec.world_models)
+    )

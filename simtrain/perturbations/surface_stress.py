@@ -67,12 +67,12 @@ def _rewritten(value: JsonValue, forms: frozenset[Form]) -> JsonValue:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):
-        return _number(value) if "numbers" in forms else value
+        return separated(value) if "numbers" in forms else value
     return _text(cast(str, value), forms)
 
 
-def _number(value: float) -> str:
-    """With separators, and at least two places where it is no integer."""
+def separated(value: float) -> str:
+    """A number with separators, and at least two places where it is no integer."""
     if isinstance(value, int):
         return f"{value:,}"
     shortest = repr(value)

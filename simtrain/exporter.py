@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from simtrain.plugin import Plugin
 from simtrain.trajectory import Trajectory
@@ -16,3 +16,8 @@ class Exporter(Plugin):
     @abstractmethod
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """The rows of one trajectory: none, one or several."""
+
+    def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:
+        """The rows of many trajectories; one by one, unless a row takes several of them."""
+        for trajectory in trajectories:
+            yield from self.rows(trajectory)

@@ -79,18 +79,21 @@ def export_rows(
 ) -> Iterator[JsonObject]:
     """The rows of the trajectories that fit; spoilt ones are always passed over. `tally`, when given, is counted up."""
     count = Tally() if tally is None else tally
+    for row in exporter.over(_chosen(trajectories, selection, count)):
+        count.rows += 1
+        yield row
+
+
+def _chosen(trajectories: Iterable[Trajectory], selection: Selection, count: Tally) -> Iterator[Trajectory]:
     for trajectory in trajectories:
         count.read += 1
         if spoilt(trajectory):
             count.spoilt += 1
-            continue
-        if not selection.fits(trajectory):
+        elif not selection.fits(trajectory):
             count.unfit += 1
-            continue
-        count.exported += 1
-        for row in exporter.rows(trajectory):
-            count.rows += 1
-            yield row
+        else:
+            count.exported += 1
+            yield trajectory
 
 
 def export(

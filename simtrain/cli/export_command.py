@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simtrain.cli.progress import Counting
     from simtrain.trajectory import StopReason, Trajectory
 
-HELP = """Write a run's trajectories in a trainer's format.
+HELP = """Write the trajectories of runs in a trainer's format.
 
 All filters given must hold. Trajectories that say nothing about the agent
 (the simulator, a model server or a grader failed) are always left out.
@@ -28,6 +28,7 @@ Examples:
       --fired 'timeout*' --stop answered
   simtrain export runs/helpdesk --format steps -o steps.jsonl \\
       --scenario 'helpdesk/*' --max-reward 0.99
+  simtrain export runs/resilient runs/naive --format preference -o pairs.jsonl
 """
 
 
@@ -43,8 +44,15 @@ class Reason(StrEnum):
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="Run folder.")],
-    exporter: Annotated[str, typer.Option("--format", "-f", help="openai, sharegpt, atif, steps or a plug-in's name.")],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN")],
+    exporter: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help="openai, sharegpt, atif, steps, recovery, preference, hard_negatives or a plug-in's name.",
+        ),
+    ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="File to write, JSON lines; it appears whole or not at all.")
     ],
@@ -70,15 +78,16 @@ def command(
     from simtrain.selection import Selection
     from simtrain.store import read_facts
 
-    read_facts(run)
     _check_bounds(minimum, maximum)
-    _keep_the_run(run, out)
+    for run in runs:
+        read_facts(run)
+        _keep_the_run(run, out)
     reasons = cast("tuple[StopReason, ...]", tuple(reason.value for reason in stop or ()))
     selection = Selection(minimum, maximum, scenario, agent, reasons, fired, not_fired)
     with Counting("exporting", quiet=as_json) as counting:
-        tally = export(_counted(run, counting), exporter, out=out, selection=selection, knobs=knobs_from(knobs or []))
+        tally = export(_counted(runs, counting), exporter, out=out, selection=selection, knobs=knobs_from(knobs or []))
     if as_json:
-        print_json({"run": str(run), "format": exporter, "file": str(out), **asdict(tally)})
+        print_json({"runs": [str(run) for run in runs], "format": exporter, "file": str(out), **asdict(tally)})
         return
     print(f"{tally.rows} rows from {tally.exported} of {tally.read} trajectories written to {out}")
     if tally.unfit:
@@ -87,12 +96,13 @@ def command(
         print(f"{tally.spoilt} say nothing about the agent: the simulator, a model server or a grader failed")
 
 
-def _counted(run: Path, counting: Counting) -> Iterator[Trajectory]:
+def _counted(runs: list[Path], counting: Counting) -> Iterator[Trajectory]:
     from simtrain.store import read_run
 
-    for trajectory in read_run(run):
-        counting.advance()
-        yield trajectory
+    for run in runs:
+        for trajectory in read_run(run):
+            counting.advance()
+            yield trajectory
 
 
 def _check_bounds(minimum: float | None, maximum: float | None) -> None:

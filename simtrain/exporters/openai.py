@@ -9,8 +9,9 @@ from pydantic import Field
 
 from simtrain.exporter import Exporter
 from simtrain.exporters.functions import definitions, names_of
-from simtrain.trajectory import Step, Trajectory, Turn
-from simtrain.types import JsonObject, encode
+from simtrain.exporters.messages import opening, replies, said, spoken
+from simtrain.trajectory import Trajectory, Turn
+from simtrain.types import JsonObject
 
 
 class OpenAI(Exporter):
@@ -34,16 +35,15 @@ class OpenAI(Exporter):
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """One row; none where the agent said nothing."""
-        spoken = [turn for turn in trajectory.turns if turn.text or turn.steps]
-        if not spoken:
+        turns = spoken(trajectory)
+        if not turns:
             return
         names = names_of(trajectory)
-        messages: list[JsonObject] = [{"role": "system", "content": trajectory.system}] if trajectory.system else []
-        messages.append({"role": "user", "content": trajectory.prompt})
-        for turn in spoken:
-            messages.append(self._message(turn, names, last=turn is spoken[-1]))
-            if turn is not spoken[-1]:
-                messages.extend(_reply(step) for step in turn.steps)
+        messages = opening(trajectory)
+        for turn in turns:
+            messages.append(self._message(turn, names, last=turn is turns[-1]))
+            if turn is not turns[-1]:
+                messages.extend(replies(turn))
         row: JsonObject = {"messages": messages}
         if trajectory.tools:
             row["tools"] = definitions(trajectory, names)
@@ -51,11 +51,7 @@ class OpenAI(Exporter):
         yield row
 
     def _message(self, turn: Turn, names: dict[str, str], *, last: bool) -> JsonObject:
-        message: JsonObject = {"role": "assistant", "content": turn.text or None}
-        if self.reasoning == "keep" and turn.reasoning:
-            message["reasoning_content"] = turn.reasoning
-        if turn.steps:
-            message["tool_calls"] = [_call(step, names) for step in turn.steps]
+        message = said(turn, names, reasoning=self.reasoning == "keep")
         if self.weight == "answer":
             message["weight"] = int(last)
         elif self.weight == "succeeded":
@@ -66,13 +62,3 @@ class OpenAI(Exporter):
         if self.parallel_tool_calls is not None:
             return self.parallel_tool_calls
         return any(len(turn.steps) > 1 for turn in trajectory.turns)
-
-
-def _call(step: Step, names: dict[str, str]) -> JsonObject:
-    action = step.action
-    arguments = encode(action.arguments) if action.malformed is None else action.malformed
-    return {"id": action.id, "type": "function", "function": {"name": names[action.tool], "arguments": arguments}}
-
-
-def _reply(step: Step) -> JsonObject:
-    return {"role": "tool", "tool_call_id": step.action.id, "content": step.observation.text}

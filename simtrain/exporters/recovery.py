@@ -1,0 +1,72 @@
+"""Recovery trajectories: the fault, the diagnosis and the recovery, with a label and a loss weight for every turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from simtrain.exporter import Exporter
+from simtrain.exporters.functions import definitions, names_of
+from simtrain.exporters.messages import Arguments, opening, replies, said
+from simtrain.exporters.phases import Labelled, earned, faulted, labelled
+from simtrain.trajectory import Trajectory
+from simtrain.types import JsonObject
+
+Weight: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+class RecoveryRows(Exporter):
+    """Chat rows of episodes in which something went wrong on purpose: nothing is cleaned away, retry cycles included.
+
+    `messages` and `tools` are those of `openai`, each assistant message with its loss `weight`. `turns` says of each assistant
+    message what it was: `message` (its place), `phase` (`before`, `fault`, `retry`, `diagnosis`, `recovery`, `after`) and
+    `mistake`. What a model reads holds no label.
+    """
+
+    outcome: Literal["recovered", "all"] = Field(
+        "recovered", description="Only episodes that earned all (reward 1), or also those that did not."
+    )
+    before: Weight = Field(0, description="Weight of turns up to the one that met the first fault.")
+    mistakes: Weight = Field(0, description="Weight of mistakes: refused calls, and a last message that is wrong.")
+    others: Weight = Field(1, description="Weight of all other turns: retries, diagnosis, recovery, what follows.")
+    reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
+    arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
+    labels: bool = Field(False, description="Name the perturbations under `turns`. Never show them to an agent.")
+
+    def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
+        """One row; none where nothing went wrong, or the agent did not recover."""
+        turns = labelled(trajectory)
+        if not turns or not faulted(trajectory) or (self.outcome == "recovered" and not earned(trajectory)):
+            return
+        names = names_of(trajectory)
+        messages, marks = opening(trajectory), list[JsonObject]()
+        for item in turns:
+            weight = self._weight(item, first=item.phase == "fault" and _unmet(marks) and not trajectory.bent)
+            marks.append(self._mark(item, len(messages), weight))
+            message = said(item.turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
+            messages.append(message | {"weight": weight})
+            if item is not turns[-1]:
+                messages.extend(replies(item.turn))
+        row: JsonObject = {"messages": messages}
+        if trajectory.tools:
+            row["tools"] = definitions(trajectory, names)
+            row["parallel_tool_calls"] = any(len(item.turn.steps) > 1 for item in turns)
+        yield row | {"turns": marks}
+
+    def _weight(self, item: Labelled, *, first: bool) -> float:
+        weight = self.mistakes if item.mistake else self.before if first or item.phase == "before" else self.others
+        # OpenAI's service takes the integers 0 and 1.
+        return int(weight) if weight in (0, 1) else weight
+
+    def _mark(self, item: Labelled, message: int, weight: float) -> JsonObject:
+        mark: JsonObject = {"message": message, "phase": item.phase, "mistake": item.mistake, "weight": weight}
+        if self.labels:
+            events = [event for step in item.turn.steps for event in step.events]
+            mark["events"] = [{"label": event.label, "use": event.use, "layer": event.layer} for event in events]
+        return mark
+
+
+def _unmet(marks: list[JsonObject]) -> bool:
+    return all(mark["phase"] == "before" for mark in marks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from secrets import token_hex
@@ -10,10 +10,11 @@ from secrets import token_hex
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import JSONRPCMessage
-from starlette.types import ASGIApp
 
+from simtrain.mcp_wire.frames import encode_frame
 from simtrain.mcp_wire.intake import WholeBodies, flaw
 from simtrain.mcp_wire.seam import build_server
+from simtrain.mcp_wire.sessions import Sessions
 
 MAX_BODY = 4 * 1024 * 1024
 """Largest request body in bytes, unless said otherwise."""
@@ -22,6 +23,8 @@ RETRY = 500
 """Milliseconds after which a client whose stream was closed comes back."""
 
 KEPT_EVENTS = 4096
+KEPT_BYTES = 64 * 1024 * 1024
+"""What is kept of streams that may be taken up again: so many events, so many bytes."""
 
 
 class RecentEvents(EventStore):
@@ -29,6 +32,8 @@ class RecentEvents(EventStore):
 
     def __init__(self) -> None:
         self._events: OrderedDict[str, tuple[str, JSONRPCMessage | None]] = OrderedDict()
+        self._sizes: deque[int] = deque()
+        self._held = 0
         self._count = 0
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
@@ -36,9 +41,13 @@ class RecentEvents(EventStore):
         self._count += 1
         # The random part keeps a client from asking for the events of others.
         event = f"{self._count}-{token_hex(8)}"
+        size = 0 if message is None else len(encode_frame(message.model_dump(by_alias=True, exclude_unset=True)))
         self._events[event] = (stream_id, message)
-        if len(self._events) > KEPT_EVENTS:
+        self._sizes.append(size)
+        self._held += size
+        while len(self._events) > KEPT_EVENTS or (self._held > KEPT_BYTES and len(self._events) > 1):
             self._events.popitem(last=False)
+            self._held -= self._sizes.popleft()
         return event
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
@@ -57,7 +66,7 @@ class RecentEvents(EventStore):
 @asynccontextmanager
 async def http_endpoint(
     *, json_replies: bool, max_body: int = MAX_BODY, max_sessions: int = 10_000
-) -> AsyncGenerator[ASGIApp]:
+) -> AsyncGenerator[Sessions]:
     """An ASGI endpoint for requests whose scope holds a front under `SCOPE_KEY`.
 
     `json_replies` answers clients of the handshake era with plain JSON, at half the cost of an event stream; what a front says
@@ -70,11 +79,17 @@ async def http_endpoint(
         retry_interval=None if json_replies else RETRY,
         json_response=json_replies,
         max_request_body_size=max_body,
-        max_sessions=max_sessions,
+        # The sessions that are counted here make room for new ones; this is for those that are being opened.
+        max_sessions=2 * max_sessions,
     )
+    whole = WholeBodies(manager.handle_request, max_body=max_body, check=flaw)
+    sessions = Sessions(whole, most=max_sessions)
     try:
         async with manager.run():
-            yield WholeBodies(manager.handle_request, max_body=max_body, check=flaw)
+            try:
+                yield sessions
+            finally:
+                sessions.forget()
     except BaseExceptionGroup as group:
         # The SDK's task group wraps whatever the block raises; callers know their own exceptions.
         raise group.exceptions[0] if len(group.exceptions) == 1 else group from None

@@ -5,6 +5,7 @@ Sessions, headers, streams and era rules are the SDK's; every reply is a front's
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
@@ -35,6 +36,9 @@ META = "io.modelcontextprotocol/"
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 ASK_TIMEOUT = 300.0
 """Seconds that a client has to answer a question."""
+
+KEPT_LEVELS = 4096
+"""Sessions of one front whose log level is remembered."""
 
 SCOPE_KEY = "simtrain.front"
 """Where the HTTP application puts the front that a request's address means."""
@@ -76,7 +80,7 @@ class _Seam:
     def __init__(self, front: Front | None) -> None:
         self._front = front
         self._buses: WeakKeyDictionary[Front, InMemorySubscriptionBus] = WeakKeyDictionary()
-        self._levels: WeakKeyDictionary[Front, dict[str, str]] = WeakKeyDictionary()
+        self._levels: WeakKeyDictionary[Front, OrderedDict[str, str]] = WeakKeyDictionary()
 
     def _front_of(self, context: ServerRequestContext[Any, Any]) -> Front:
         front = context.request.scope.get(SCOPE_KEY, self._front) if context.request is not None else self._front
@@ -128,10 +132,14 @@ class _Seam:
         level = asked.params.get("level")
         if level not in LEVELS:
             raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
-        self._levels.setdefault(front, {})[asked.session or ""] = cast(str, level)
+        levels = self._levels.setdefault(front, OrderedDict[str, str]())
+        levels[asked.session or ""] = cast(str, level)
+        if len(levels) > KEPT_LEVELS:
+            levels.popitem(last=False)
 
     def _level(self, front: Front, asked: Asked) -> str:
-        return self._levels.get(front, {}).get(asked.session or "", LEVELS[0])
+        levels = self._levels.get(front)
+        return LEVELS[0] if levels is None else levels.get(asked.session or "", LEVELS[0])
 
 
 def _check_params(context: ServerRequestContext[Any, Any]) -> None:

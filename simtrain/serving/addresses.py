@@ -15,6 +15,7 @@ from simtrain.free_play import native_server
 from simtrain.manifest import Manifest, ServerManifest
 from simtrain.mcp_wire.front import Front
 from simtrain.mcp_wire.seam import SCOPE_KEY, current_front
+from simtrain.mcp_wire.sessions import Sessions
 from simtrain.served_servers import read_servers
 from simtrain.serving.episodes import Episodes, HeldEpisode
 from simtrain.serving.front import EpisodeFront
@@ -75,7 +76,7 @@ class Addresses:
 
     def __init__(
         self,
-        endpoint: ASGIApp,
+        endpoint: Sessions,
         episodes: Episodes,
         fronts: Fronts,
         *,
@@ -88,6 +89,11 @@ class Addresses:
         self._fronts = fronts
         self._open_default = open_default
         self._token = token
+        episodes.leaving.append(self._end_sessions)
+
+    async def _end_sessions(self, held: HeldEpisode) -> None:
+        for front in held.fronts.values():
+            await self._endpoint.end(front)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from secrets import token_urlsafe
@@ -146,6 +146,8 @@ class Episodes:
         self._idle = idle
         self._most = most
         self._held: dict[str, HeldEpisode] = {}
+        self.leaving: list[Callable[[HeldEpisode], Awaitable[None]]] = []
+        """Told of every episode that was closed."""
 
     def __len__(self) -> int:
         return len(self._held)
@@ -192,6 +194,8 @@ class Episodes:
             trajectory = await held.finish(answer, abstain=abstain)
         finally:
             await held.close()
+            for tell in self.leaving:
+                await tell(held)
         self._on_closed(trajectory)
         return trajectory
 

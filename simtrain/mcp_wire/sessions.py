@@ -1,0 +1,93 @@
+"""The sessions of clients of the handshake era: they end with the front at which they were opened, and make room for new ones."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from simtrain.mcp_wire.front import Front
+from simtrain.mcp_wire.seam import SCOPE_KEY
+
+SESSION = "mcp-session-id"
+
+
+class Sessions:
+    """An endpoint that knows its sessions. When `most` are open, the one that was unused for longest ends before another begins.
+
+    The SDK itself keeps a session, and all that its task can reach, until it is deleted or idle for half an hour, and then refuses
+    new ones; clients that never say goodbye would hold the worlds of closed episodes, and lock everybody out.
+    """
+
+    def __init__(self, app: ASGIApp, *, most: int) -> None:
+        self._app = app
+        self._most = most
+        self._opened: OrderedDict[str, Front] = OrderedDict()
+        self._busy: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._opened)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        session = Headers(scope=scope).get(SESSION)
+        if session is None:
+            await self._make_room()
+            await self._app(scope, receive, self._noting(scope[SCOPE_KEY], send))
+            return
+        if session in self._opened:
+            self._opened.move_to_end(session)
+        self._busy[session] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._busy -= Counter([session])
+            if scope["method"] == "DELETE":
+                self._opened.pop(session, None)
+
+    async def end(self, front: Front) -> None:
+        """End all sessions that were opened at a front."""
+        for session in [known for known, opener in self._opened.items() if opener is front]:
+            await self._end(session)
+
+    def forget(self) -> None:
+        """Know of no session any more: the server below has ended them all."""
+        self._opened.clear()
+
+    async def _make_room(self) -> None:
+        if len(self._opened) >= self._most:
+            idle = next((session for session in self._opened if session not in self._busy), None)
+            if idle is not None:
+                await self._end(idle)
+
+    async def _end(self, session: str) -> None:
+        """Delete a session as its client would."""
+        self._opened.pop(session, None)
+        scope: Scope = {
+            "type": "http",
+            "method": "DELETE",
+            "path": "/",
+            "query_string": b"",
+            "headers": [(SESSION.encode(), session.encode())],
+        }
+        await self._app(scope, _gone, _unheard)
+
+    def _noting(self, front: Front, send: Send) -> Send:
+        """A `send` that takes note of the session that a reply opens."""
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                session = Headers(raw=message["headers"]).get(SESSION)
+                if session is not None:
+                    self._opened[session] = front
+            await send(message)
+
+        return noted
+
+
+async def _gone() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def _unheard(message: Message) -> None:
+    """Nobody waits for the reply."""

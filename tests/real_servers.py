@@ -61,6 +61,21 @@ def command(server: str, *arguments: str | Path, env: dict[str, str] | None = No
     return [*settings, str(_installed_with_pip(group) / "bin" / program), *words]
 
 
+def todo(home: Path) -> list[str]:
+    """The command line of `mcp-todo`, a list of tasks in a file under a home directory of its own."""
+    return ["/usr/bin/env", f"HOME={home}", str(_installed_with_pip("todo") / "bin" / "mcp-todo")]
+
+
+def task_manager(database: Path) -> list[str]:
+    """The command line of `mcp-task-manager-server`, projects and tasks in a SQLite file.
+
+    It needs the node that npm ran with: a part of it is compiled for that one, where there is none to download.
+    """
+    script = _installed_with_npm("tasks") / "node_modules" / "mcp-task-manager-server" / "dist" / "server.js"
+    settings = [f"DATABASE_PATH={database}", "LOG_LEVEL=silent"]
+    return ["/usr/bin/env", *settings, shutil.which("node") or node(), str(script)]
+
+
 def node() -> str:
     """Node 22, whatever node the machine has."""
     return str(_installed_with_npm("node") / "node_modules" / "node" / "bin" / "node")

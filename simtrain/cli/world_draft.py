@@ -51,6 +51,7 @@ def command(
     from simtrain.cli.options import print_json
     from simtrain.errors import InputError
     from simtrain.lines import write_whole
+    from simtrain.manifest import Manifest, read_manifest, write_manifest
     from simtrain.serving.draft.observed import read_observed
     from simtrain.serving.draft.report import facts
     from simtrain.serving.draft.world import draft_text, relative
@@ -62,7 +63,12 @@ def command(
     observed = read_observed(manifest, server=server, recordings=recording or [])
     drafted = asyncio.run(_draft(observed, manifest, out.stem, chat, base_url))
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, draft_text(drafted.draft, manifest=relative(manifest, out)))
+    shown = manifest
+    if len(read_manifest(manifest).servers) > 1:
+        # A world of one server shows what was captured of that one.
+        shown = out.with_suffix(".manifest.json")
+        write_manifest(Manifest({observed.manifest.name: observed.manifest}), shown)
+    write_whole(out, draft_text(drafted.draft, manifest=relative(shown, out)))
     found = facts(drafted)
     if as_json:
         print_json({"world": str(out), **found})

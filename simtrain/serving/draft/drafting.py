@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simtrain.errors import InputError
-from simtrain.serving.draft.history import History, build_history
+from simtrain.serving.draft.history import History
 from simtrain.serving.draft.observed import Observed
 from simtrain.serving.draft.refusing import split_calls
 from simtrain.serving.draft.rehearsal import Rehearsed, rehearse
 from simtrain.serving.draft.tools import ToolDraft, draft_tools
+from simtrain.serving.draft.tracing import build_history
 from simtrain.serving.draft.world import Draft, draft_text, world_name
 
 _TOOL = re.compile(r"tools\[(\d+)\]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from simtrain.argument_style import ArgumentStyle
+from simtrain.free_play import native_server
 from simtrain.registry import known, resolve
 from simtrain.serving.draft.forms import object_of
 from simtrain.serving.draft.observed import Call, Channel, Observed
@@ -14,9 +15,10 @@ from simtrain.types import JsonObject
 
 
 def error_block(observed: Observed) -> list[str]:
-    """The lines of `errors:`; none where nothing was captured of it."""
-    found = {**_bad_arguments(observed), **_unknown_tool(observed)}
-    return block("errors", found) if found else []
+    """The lines of `errors:` and `server_errors:`; none where nothing was captured of them."""
+    unknown, bad = _unknown_tool(observed), _bad_arguments(observed)
+    lines = block("errors", unknown) if unknown else []
+    return [*lines, *(block("server_errors", {native_server(observed.manifest.name): bad}) if bad else [])]
 
 
 def is_misuse(observed: Observed, call: Call) -> bool:

@@ -114,6 +114,17 @@ class Finder:
         )
 
 
+def reference_to(kind: str, id_field: str) -> str:
+    """What a column is called that refers to rows of a kind: `issue_id`, `issue_key`, or as the id itself where it names the kind."""
+    field = _snake(id_field)
+    return field if plain(kind) in plain(field) else f"{kind}_{field}"
+
+
+def is_reference(name: str, kind: str, id_field: str) -> bool:
+    """Whether a column or an argument refers to rows of a kind."""
+    return plain(name) in (f"{plain(kind)}id", plain(reference_to(kind, id_field)))
+
+
 def _is_id(value: JsonValue) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
 

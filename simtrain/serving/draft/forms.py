@@ -26,16 +26,13 @@ LAYOUTS: Mapping[str, Callable[[JsonValue], str]] = {
 
 LINE = 110
 
+# The words that SQLite does not take for names everywhere.
 _KEYWORDS = """
-abort action add after all alter always analyze and as asc attach autoincrement before begin between by cascade case cast
-check collate column commit conflict constraint create cross current current_date current_time current_timestamp database
-default deferrable deferred delete desc detach distinct do drop each else end escape except exclude exclusive exists explain
-fail filter first following for foreign from full generated glob group groups having if ignore immediate in index indexed
-initially inner insert instead intersect into is isnull join key last left like limit match materialized natural no not
-nothing notnull null nulls of offset on or order others outer over partition plan pragma preceding primary query raise range
-recursive references regexp reindex release rename replace restrict returning right rollback row rows savepoint select set
-table temp temporary then ties to transaction trigger unbounded union unique update using vacuum values view virtual when
-where window with without
+add all alter and as asc autoincrement begin between case cast check collate commit constraint create cross current_date
+current_time current_timestamp default deferrable delete distinct drop else end escape except exists false foreign from full glob
+group having if in index inner insert intersect into is isnull join left like limit match natural not nothing notnull null nulls on
+or order outer primary raise references regexp returning right rowid select set table then to transaction true union unique update
+using values when where
 """
 _WORDS = frozenset(_KEYWORDS.split())
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -123,6 +120,11 @@ def shown_text(value: JsonValue) -> str | None:
 def escaped(text: str) -> str:
     """A text as it stands in a template."""
     return re.sub(r"\{(?=[{%#])", "{{ '{' }}", text)
+
+
+def list_of(value: JsonValue) -> list[JsonValue] | None:
+    """The value where it is a list."""
+    return cast("list[JsonValue]", value) if isinstance(value, list) else None
 
 
 def object_of(value: JsonValue) -> JsonObject:

@@ -84,15 +84,13 @@ class Table:
     def column_like(self, name: str) -> str | None:
         """The column that a name means: the same without case and separators, or with the kind in front."""
         forms = {plain(column): column for column in self.columns}
-        wanted = plain(name)
-        stripped = wanted.removeprefix("new").removesuffix("new")
-        bare = wanted.removeprefix(plain(self.kind))
-        return (
-            forms.get(wanted)
-            or forms.get(stripped)
-            or forms.get(plain(self.kind) + wanted)
-            or (forms.get(bare) if bare else None)
-        )
+        lists = {form: column for form, column in forms.items() if self.columns[column] == "json"}
+        kind, wanted = plain(self.kind), plain(name)
+        # A `label` is one of the `labels`; a `new_title` is a title, and so is an `issue_title` of an issue.
+        found = [forms.get(wanted), lists.get(f"{wanted}s"), forms.get(wanted.removeprefix("new").removesuffix("new"))]
+        bare = wanted.removeprefix(kind)
+        found += [forms.get(kind + wanted), forms.get(bare) if bare else None]
+        return next((column for column in found if column is not None), None)
 
 
 def type_of(values: list[JsonValue]) -> ColumnType:

@@ -12,6 +12,7 @@ from typing import TypeAlias, cast
 from simtrain.courses import Course, read_courses
 from simtrain.errors import InputError, nearest
 from simtrain.manifest import ServerManifest, read_manifest
+from simtrain.serving.draft.forms import object_of
 from simtrain.serving.probes import NO_TOOL
 from simtrain.tape import CALL
 from simtrain.types import JsonObject, JsonValue
@@ -53,6 +54,17 @@ class Call:
         block = cast("list[JsonObject]", blocks)[0]
         text: JsonValue = block.get("text")
         return text if block.get("type") == "text" and isinstance(text, str) else None
+
+    @cached_property
+    def texts(self) -> list[str] | None:
+        """The texts of all blocks; None where one is no text."""
+        blocks: JsonValue = self._result.get("content")
+        held = (
+            [object_of(block).get("text") for block in cast("list[JsonValue]", blocks)]
+            if isinstance(blocks, list)
+            else []
+        )
+        return cast("list[str]", held) if all(isinstance(text, str) for text in held) else None
 
     @cached_property
     def structured(self) -> JsonObject | None:

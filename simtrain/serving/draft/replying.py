@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from simtrain.serving.draft.finding import EACH
-from simtrain.serving.draft.forms import identifier, layout_of, literal, moment_sql, object_of, shown_text, wrapped
-from simtrain.serving.draft.lives import UNKNOWN, Table
+from simtrain.serving.draft.expressing import Expressions, Sample, under
+from simtrain.serving.draft.forms import identifier, layout_of, list_of, shown_text, wrapped
 from simtrain.serving.draft.observed import Call
-from simtrain.serving.draft.rowing import Key, Unexplained, json_sql, keys_of, object_sql, table_of_object
-from simtrain.serving.draft.selecting import NEW_ID, Lists, Tool, select_list
+from simtrain.serving.draft.rowing import Unexplained
+from simtrain.serving.draft.selecting import Tool
 from simtrain.serving.draft.sentences import Said, learn_sentence
 from simtrain.types import JsonObject, JsonValue
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A part of a reply, and the call that it replied to."""
-
-    call: Call
-    value: JsonValue
 
 
 @dataclass
@@ -31,25 +22,17 @@ class Replied:
 
     read: JsonValue = None
     text: str | None = None
+    each: str | None = None
     structured: bool = True
     let: dict[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True)
-class Expression:
-    """SQL for a part of a reply; `kind` as in Key."""
-
-    sql: str
-    kind: str
-
-
 class Replies:
-    """Explains the replies of one tool. Every method raises Unexplained for what no SQL was found for."""
+    """Explains the replies of one tool. Methods raise Unexplained for what nothing explains."""
 
     def __init__(self, tool: Tool) -> None:
         self.tool = tool
-        self.history = tool.history
-        self.lists: dict[tuple[str, ...], Lists] = {}
+        self.sql = Expressions(tool)
 
     def explain(self) -> Replied:
         """The whole reply."""
@@ -62,234 +45,88 @@ class Replies:
         structured = calls[0].structured is not None
         if any((call.structured is not None) is not structured for call in calls):
             raise Unexplained("replies that have structured content now and then")
-        replied = Replied(self._body(bodies), structured=structured)
+        replied = Replied(self._body(bodies), structured=structured, let=self.sql.let)
         name = "items" if isinstance(bodies[0].value, list) else "reply"
-        replied.text = self._text(name) if not structured else self._text_beside(replied)
+        if not structured:
+            replied.text = self._text(name)
+            return replied
+        replied.each = self._blocks_of()
+        replied.text = self._text_beside() if replied.each is None else self._text_of_each(replied.each)
         return replied
+
+    def _blocks_of(self) -> str | None:
+        """The list of the structured content whose items have a text block each; None where there is one block for all."""
+        if all(call.parsed == call.structured for call in self.tool.calls):
+            return None
+        for key in self.tool.calls[0].structured or {}:
+            pairs = [(list_of((call.structured or {}).get(key)), call.texts) for call in self.tool.calls]
+            apart = all(items is not None and len(items) == len(texts or []) for items, texts in pairs)
+            # A list of one item in one block is either; the item alone is not the list.
+            if apart and not all(layout_of(items, "\n".join(texts or [])) for items, texts in pairs):
+                return key
+        return None
+
+    def _text_of_each(self, key: str) -> str:
+        """The template of a block."""
+        pairs = [
+            pair
+            for call in self.tool.calls
+            for pair in zip(cast("list[JsonValue]", (call.structured or {})[key]), call.texts or [], strict=True)
+        ]
+        if all(item == text for item, text in pairs):
+            return "{{ item }}"
+        layouts = {layout_of(item, text) for item, text in pairs}
+        if len(layouts) == 1 and None not in layouts:
+            return f"{{{{ item | {layouts.pop()} }}}}"
+        raise Unexplained("the text blocks beside the structured content")
 
     def _body(self, bodies: Sequence[Sample]) -> JsonValue:
         first = bodies[0].value
         if isinstance(first, list):
             return {"items": self._list_part((), bodies, "items")}
-        table = self._row_table([sample.value for sample in bodies])
+        table = self.sql.row_table([sample.value for sample in bodies])
         if table is not None:
-            return {"one": self._row(table, bodies)}
-        found: JsonObject = {}
-        for key in self._keys(bodies):
-            found[key] = self._part((key,), _under(bodies, key), key)
-        return found or {"ok": {"value": "select 1"}}
-
-    def _keys(self, samples: Sequence[Sample]) -> list[str]:
-        """The keys of objects that are no rows: the same in all of them."""
-        keys = {tuple(object_of(sample.value)) for sample in samples}
-        if len(keys) != 1 or not all(isinstance(sample.value, dict) for sample in samples):
-            raise Unexplained("objects of several forms")
-        return list(next(iter(keys)))
+            return {"one": self.sql.row(table, bodies)}
+        keys = self.sql.keys(bodies)
+        # The lists first: what stands before them may count them.
+        listed = sorted(keys, key=lambda key: not any(isinstance(sample.value, list) for sample in under(bodies, key)))
+        parts = {key: self._part((key,), under(bodies, key), key) for key in listed}
+        return {key: parts[key] for key in keys} or {"ok": {"value": "select 1"}}
 
     def _part(self, path: tuple[str, ...], samples: Sequence[Sample], key: str) -> JsonValue:
         values = [sample.value for sample in samples]
-        table = self._row_table(values)
+        table = self.sql.row_table(values)
         if table is not None:
-            return {"one": self._row(table, samples)}
+            return {"one": self.sql.row(table, samples)}
         if all(isinstance(value, list) for value in values):
             return self._list_part(path, samples, key)
-        found = self.expression(path, samples)
+        found = self.sql.expression(path, samples)
         return {"value": f"select {found.sql}{_alias(key, found.kind)}"}
 
     def _list_part(self, path: tuple[str, ...], samples: Sequence[Sample], key: str) -> JsonValue:
-        rows = self._rows(path, samples)
+        rows = self.sql.rows(path, samples)
         if rows is not None:
             keys, lists = rows
             return "\n".join([f"select {wrapped([key.column() for key in keys])}", *lists.lines()])
-        found = self.expression(path, samples)
+        found = self.sql.expression(path, samples)
         return {"value": f"select {found.sql}{_alias(key, found.kind)}"}
-
-    def _row_table(self, values: Sequence[JsonValue]) -> Table | None:
-        """The table that all values are rows of."""
-        tables = {id(table): table for value in values for table in [table_of_object(self.history, value)] if table}
-        return (
-            next(iter(tables.values()))
-            if len(tables) == 1 and all(isinstance(value, dict) for value in values)
-            else None
-        )
-
-    def _row(self, table: Table, samples: Sequence[Sample]) -> str:
-        keys = keys_of(self.history, table, [cast(JsonObject, sample.value) for sample in samples])
-        return f"select {wrapped([key.column() for key in keys])}\n{self._from_one(table)}"
-
-    def _from_one(self, table: Table) -> str:
-        condition = self.tool.condition(table)
-        if condition is None:
-            raise Unexplained(f"which {table.kind} is shown: no argument names it")
-        return f"from {identifier(table.name)} where {condition}"
-
-    def _rows(self, path: tuple[str, ...], samples: Sequence[Sample]) -> tuple[list[Key], Lists] | None:
-        """The keys and the selection of a list of rows; None where it is none."""
-        shown = [(sample.call, cast("list[JsonObject]", sample.value)) for sample in samples]
-        items = [item for _, rows in shown for item in rows]
-        table = self._row_table(items)
-        if table is None:
-            return None
-        lists = select_list(self.tool, table, shown)
-        self.lists[path] = lists
-        return keys_of(self.history, table, items), lists
-
-    def expression(self, path: tuple[str, ...], samples: Sequence[Sample]) -> Expression:
-        """SQL for one value that is neither a row nor a list of rows at the top of a reply."""
-        values = [sample.value for sample in samples]
-        known = self._known(samples)
-        if known is not None:
-            return known
-        if all(isinstance(value, dict) for value in values):
-            return self._object(path, samples)
-        if all(isinstance(value, list) for value in values):
-            return self._list(path, samples)
-        if all(isinstance(value, str) for value in values):
-            sentence = learn_sentence([Said(cast(str, sample.value), self._named(sample.call)) for sample in samples])
-            expressions = self._expressions()
-            if sentence is not None and all(
-                sentence.says(Said(cast(str, s.value), self._named(s.call))) for s in samples
-            ):
-                return Expression(sentence.sql(expressions), "text")
-        raise Unexplained(f"the value of {'.'.join(path)!r}")
-
-    def _object(self, path: tuple[str, ...], samples: Sequence[Sample]) -> Expression:
-        table = self._row_table([sample.value for sample in samples])
-        if table is not None:
-            keys = keys_of(self.history, table, [cast(JsonObject, sample.value) for sample in samples])
-            return Expression(f"(select {object_sql(keys)} {self._from_one(table)})", "json")
-        pairs = [
-            f"{literal(key)}, {_as_json(self.expression((*path, key), _under(samples, key)))}"
-            for key in self._keys(samples)
-        ]
-        return Expression(f"json_object({', '.join(pairs)})", "json")
-
-    def _list(self, path: tuple[str, ...], samples: Sequence[Sample]) -> Expression:
-        rows = self._rows(path, samples)
-        if rows is not None:
-            keys, lists = rows
-            return Expression(f"(select json_group_array({object_sql(keys)}) from (select * {lists.sql}))", "json")
-        column = self._listed_column(samples)
-        if column is not None:
-            return column
-        raise Unexplained(f"the list {'.'.join((*path, EACH))!r}")
-
-    def _listed_column(self, samples: Sequence[Sample]) -> Expression | None:
-        """A list of single values: one column of the rows that stand."""
-        for table in self.history.tables.values():
-            for column in table.columns:
-                if all(self._lists_column(table, column, sample) for sample in samples) and any(
-                    s.value for s in samples
-                ):
-                    name = identifier(column)
-                    return Expression(
-                        f"(select json_group_array({name}) from (select {name} from {identifier(table.name)} order by rowid))",
-                        "json",
-                    )
-        return None
-
-    def _lists_column(self, table: Table, column: str, sample: Sample) -> bool:
-        standing = table.standing(sample.call.course, sample.call.number, after=True)
-        return [life.value(column, after=sample.call.number) for life in standing] == sample.value
-
-    def _known(self, samples: Sequence[Sample]) -> Expression | None:
-        """A value that is an argument, a cell of the row meant, a count, the present, or always the same."""
-        values = [sample.value for sample in samples]
-        constant = all(value == values[0] and type(value) is type(values[0]) for value in values)
-        # What says so little is not held to be an argument that happens to be the same.
-        if constant and (isinstance(values[0], bool) or values[0] in (None, "", 0, [], {})):
-            return _literal(values[0])
-        for expression, value_of in self._candidates():
-            if all(_equal(value_of(sample.call), sample.value) for sample in samples):
-                return expression
-        if constant and not isinstance(values[0], list | dict):
-            return (
-                None if len(samples) == 1 and _tells(values[0], self._named(samples[0].call)) else _literal(values[0])
-            )
-        present = moment_sql(values)
-        return Expression(present, "text") if present is not None else None
-
-    def _candidates(self) -> list[tuple[Expression, Callable[[Call], JsonValue]]]:
-        tool = self.tool
-        found: list[tuple[Expression, Callable[[Call], JsonValue]]] = []
-        if tool.makes and tool.id_given is None:
-            found.append((Expression(f":{NEW_ID}", "text"), lambda call: _id_of(tool, call)))
-        for name in tool.arguments:
-            values = [tool.given(call).get(name) for call in tool.calls]
-            kind = "json" if any(isinstance(value, list | dict) for value in values) else "text"
-            kind = "boolean" if any(isinstance(value, bool) for value in values) else kind
-            found.append((Expression(f":{name}", kind), lambda call, name=name: tool.given(call).get(name)))
-            if kind == "json":
-                length = Expression(f"json_array_length(:{name})", "text")
-                found.append((length, lambda call, name=name: _length(tool.given(call).get(name))))
-        for lists, counted in self._counts():
-            found.append((Expression(f"(select count(*) {lists.source})", "text"), counted))
-        for table, column, kind in self._cells():
-            cell = f"(select {identifier(column)} {self._from_one(table)})"
-            found.append(
-                (Expression(cell, kind), lambda call, table=table, column=column: _cell(tool, table, column, call))
-            )
-        return found
-
-    def _counts(self) -> list[tuple[Lists, Callable[[Call], JsonValue]]]:
-        """How long the lists are that the reply holds."""
-        return [(lists, lambda call, path=path: _length(_at(call.body, path))) for path, lists in self.lists.items()]
-
-    def _cells(self) -> list[tuple[Table, str, str]]:
-        """The cells of the one row that the tool means, where it stands after the call."""
-        subject = self.tool.subject
-        if subject is None or self.tool.condition(subject) is None or " in (" in str(self.tool.condition(subject)):
-            return []
-        if self.history.intent(self.tool.name) == "delete":
-            return []
-        return [(subject, column, kind) for column, kind in subject.columns.items()]
-
-    def _named(self, call: Call) -> dict[str, JsonValue]:
-        """What a sentence may name: the new id, arguments, counts, and cells of the row meant."""
-        named: dict[str, JsonValue] = {}
-        if self.tool.makes and self.tool.id_given is None:
-            named[NEW_ID] = _id_of(self.tool, call)
-        named |= self.tool.given(call)
-        for table, column, _ in self._cells():
-            named.setdefault(f"cell_{column}", _cell(self.tool, table, column, call))
-        return named
-
-    def _expressions(self) -> dict[str, str]:
-        named = {NEW_ID: f":{NEW_ID}", **{name: f":{name}" for name in self.tool.arguments}}
-        for table, column, _ in self._cells():
-            named[f"cell_{column}"] = f"(select {identifier(column)} {self._from_one(table)})"
-        return named
 
     def _words(self) -> Replied:
         """A reply in words alone."""
-        said = [Said(call.text, self._spoken(call)) for call in self.tool.calls if call.text is not None]
+        said = [Said(call.text, self.sql.named(call)) for call in self.tool.calls if call.text is not None]
         sentence = learn_sentence(said)
         if sentence is None or len(said) < len(self.tool.calls):
             raise Unexplained("the words of the reply")
-        replied = Replied(text=sentence.template(), structured=False)
-        cells = {slot: slot for slot in sentence.slots if slot.startswith(("cell_", "row_"))}
+        self.sql.remember(sentence.slots)
+        replied = Replied(text=sentence.template(), structured=False, let=self.sql.let)
+        cells = [slot for slot in sentence.slots if slot.startswith("cell_")]
         subject = self.tool.subject
-        if not cells or subject is None:
-            return replied
-        condition = f"from {identifier(subject.name)} where {self.tool.condition(subject)}"
-        columns = {slot: identifier(slot.partition("_")[2]) for slot in cells}
-        if self.history.intent(self.tool.name) == "delete":
-            replied.let = {slot: f"select {column} {condition}" for slot, column in columns.items()}
-        else:
-            replied.read = {
-                "one": f"select {', '.join(f'{column} as {identifier(slot)}' for slot, column in columns.items())} {condition}"
-            }
+        if cells and subject is not None:
+            columns = [
+                f"{identifier(slot.removeprefix('cell_'))} as {identifier(slot)}" for slot in dict.fromkeys(cells)
+            ]
+            replied.read = {"one": f"select {', '.join(columns)} {self.sql.from_one(subject)}"}
         return replied
-
-    def _spoken(self, call: Call) -> dict[str, JsonValue]:
-        named = self._named(call)
-        subject = self.tool.subject
-        if self.history.intent(self.tool.name) == "delete" and subject is not None and self.tool.condition(subject):
-            gone = self.tool.meant(subject, call, after=False)
-            for column in subject.columns if len(gone) == 1 else ():
-                value = gone[0].value(column, after=call.number - 1)
-                named.setdefault(f"row_{column}", None if value is UNKNOWN else value)
-        return named
 
     def _text(self, name: str) -> str:
         """The template of a text that is the reply as JSON."""
@@ -300,7 +137,7 @@ class Replies:
             raise Unexplained("how the JSON in the text is laid out")
         return f"{{{{ {name} | {layouts.most_common(1)[0][0]} }}}}"
 
-    def _text_beside(self, replied: Replied) -> str | None:
+    def _text_beside(self) -> str | None:
         """The template of the text beside structured content; None where it is the content, compact."""
         calls = self.tool.calls
         if all(call.parsed == call.structured for call in calls):
@@ -332,50 +169,6 @@ class Replies:
         return found
 
 
-def _under(samples: Sequence[Sample], key: str) -> list[Sample]:
-    return [Sample(sample.call, cast(JsonObject, sample.value)[key]) for sample in samples]
-
-
 def _alias(key: str, kind: str) -> str:
     marks = {"json": ":json", "boolean": ":bool"}.get(kind, "")
     return f' as "{key}{marks}"' if marks else ""
-
-
-def _as_json(expression: Expression) -> str:
-    return json_sql(expression.sql, expression.kind)
-
-
-def _literal(value: JsonValue) -> Expression:
-    kind = "json" if isinstance(value, list | dict) else "boolean" if isinstance(value, bool) else "text"
-    return Expression(literal(value), kind)
-
-
-def _equal(one: JsonValue, other: JsonValue) -> bool:
-    return one is not UNKNOWN and one == other and isinstance(one, bool) is isinstance(other, bool)
-
-
-def _tells(value: JsonValue, named: dict[str, JsonValue]) -> bool:
-    """Whether a text that was seen once holds something that another call would say otherwise."""
-    return isinstance(value, str) and any(
-        text in value for item in named.values() if (text := shown_text(item)) and len(text) > 2
-    )
-
-
-def _id_of(tool: Tool, call: Call) -> JsonValue:
-    made = tool.made(call)
-    return None if made is None else made.id
-
-
-def _cell(tool: Tool, table: Table, column: str, call: Call) -> JsonValue:
-    meant = tool.meant(table, call, after=True)
-    return meant[0].value(column, after=call.number) if len(meant) == 1 else UNKNOWN
-
-
-def _length(value: JsonValue) -> JsonValue:
-    return len(cast("list[JsonValue]", value)) if isinstance(value, list) else UNKNOWN
-
-
-def _at(value: JsonValue, path: tuple[str, ...]) -> JsonValue:
-    for key in path:
-        value = cast(JsonObject, value).get(key) if isinstance(value, dict) else None
-    return value

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from simtrain.serving.draft.filters import Listing, fit_filters
+from simtrain.serving.draft.filters import Listing, fit_filters, shown_by
 from simtrain.serving.draft.forms import identifier, is_bindable, plain, wrapped
 from simtrain.serving.draft.history import History, named_ids
 from simtrain.serving.draft.lives import Life, Table
@@ -68,13 +68,22 @@ class Tool:
         return " and ".join([f"{identifier(table.id)} {picked}", *self.within(table)])
 
     def within(self, table: Table) -> list[str]:
-        """Conditions that the row belongs to others that the tool names: a task to its project."""
+        """Conditions that the row belongs to others that the tool must be told: a task to its project."""
         found: list[str] = []
+        if self.makes:
+            return found
+        required = self.history.observed.required(self.name)
         for name, other in self.history.references(self.name):
             column = next(
                 (column for column in table.columns if column != table.id and plain(column) == plain(name)), None
             )
-            if other is not table and column is not None and is_bindable(name) and plain(name) != "id":
+            if (
+                other is not table
+                and column is not None
+                and name in required
+                and is_bindable(name)
+                and plain(name) != "id"
+            ):
                 found.append(f"{identifier(column)} = :{name}")
         return found
 
@@ -96,6 +105,8 @@ class Lists:
     conditions: tuple[str, ...]
     order: tuple[str, ...]
     limit: str
+    totals: Mapping[int, int]
+    """How many rows there were to show, before anything cut them, by call."""
 
     @property
     def source(self) -> str:
@@ -122,7 +133,8 @@ def select_list(tool: Tool, table: Table, shown: Sequence[tuple[Call, Sequence[J
     picked = tool.condition(table) if not tool.makes else None
     paging = {name for name in (limit, offset, page) if name}
     sorting = {name for name in tool.arguments if plain(name) in SORTING | DIRECTING} if picked is None else set[str]()
-    listings = [_listing(tool, table, call, rows, limit) for call, rows in shown if not _is_further(call, offset, page)]
+    every = [(call, _listing(tool, table, call, rows, limit)) for call, rows in shown]
+    listings = [listing for call, listing in every if not _is_further(call, offset, page)]
     own = tool.history.id_argument(tool.name, table) if picked is not None else None
     arguments = {name: schema for name, schema in tool.arguments.items() if name not in paging | {own}}
     filtering = {name: schema for name, schema in arguments.items() if name not in sorting or table.column_like(name)}
@@ -130,7 +142,8 @@ def select_list(tool: Tool, table: Table, shown: Sequence[tuple[Call, Sequence[J
     filters = fit_filters(table, filtering, listings, required=required) if picked is None else []
     conditions = [picked] if picked is not None else [option.sql for option in filters]
     terms = fit_order(table, arguments, filters, listings)
-    return Lists(table, tuple(conditions), tuple(terms), _cut(tool, limit, offset, page))
+    totals = {call.number: len(shown_by(filters, listing)) for call, listing in every} if picked is None else {}
+    return Lists(table, tuple(conditions), tuple(terms), _cut(tool, limit, offset, page), totals)
 
 
 def _listing(tool: Tool, table: Table, call: Call, rows: Sequence[JsonObject], limit: str | None) -> Listing:

@@ -171,6 +171,7 @@ def _entry(made: NewId | None, written: Written | None, replied: Replied, refusa
         "write": written.write if written else [],
         "read": replied.read,
         "text": replied.text,
+        "each": replied.each,
         "structured": None if replied.structured else False,
     }
     return {key: value for key, value in entry.items() if value not in (None, {}, [])}

@@ -184,6 +184,10 @@ class ToolSource(_Spec):
     read: str | dict[str, JsonValue] | None = None
     page: int | None = Field(default=None, ge=1, le=1000)
     text: str | None = None
+    each: str | None = Field(
+        default=None,
+        description="A list of the reply: `text` is written for each `item` of it, as a text block of its own.",
+    )
     structured: bool = Field(default=True, description="Whether the reply has structured content beside its text.")
     handler: str | None = None
     unbound: bool = Field(default=False, description="Nothing answers the tool here: it says that it is not supported.")

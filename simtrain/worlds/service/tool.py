@@ -48,6 +48,7 @@ class Tool:
 
     __slots__ = (
         "_defaults",
+        "_each",
         "_handler",
         "_ids",
         "_lets",
@@ -102,6 +103,7 @@ class Tool:
         self.rules = tuple(label for label, *_ in self._refusals)
         self._writes = source.write
         self._text = _text(source.text, "text") if source.text else None
+        self._each = source.each
         self._texts = {**errors.model_dump(), **source.errors}
         properties = cast(JsonObject, input_schema.get("properties", {}))
         self._defaults: JsonObject = {
@@ -131,7 +133,11 @@ class Tool:
                 with _at(f"read.{name}"):
                     query.learn(database, {**nothing, "_limit": 0, "_offset": 0})
         if self._text is not None and self._reply is not None and self._reply.whole is None:
-            _check_names(self._text, known | set(self._reply.parts) | {"next_cursor", "reply"}, "text")
+            _check_names(self._text, known | set(self._reply.parts) | {"next_cursor", "reply", "item"}, "text")
+        if self._each is not None and (
+            self._text is None or self._reply is None or self._each not in self._reply.parts
+        ):
+            raise InputError("`each` needs `text`, and a list of `read`", place="each")
 
     def output_schema(self) -> JsonObject | None:
         """The JSON Schema of the structured reply; None where there is none, or nobody knows it."""
@@ -188,7 +194,12 @@ class Tool:
             structured = self._reply.fetch(database, values) if self._reply else _DONE
         if self._text is None:
             return Observation(encode(structured), json=self.source.structured, provenance=EMBEDDED)
-        text = self._text.render({"reply": structured, **values, **arguments, **structured})
+        names = {"reply": structured, **values, **arguments, **structured}
+        if self._each is not None:
+            items = cast(list[JsonValue], structured[self._each])
+            texts = [self._text.render({**names, "item": item}) for item in items]
+            return _in_blocks(texts, structured if self.source.structured else None)
+        text = self._text.render(names)
         return Observation(text, structured if self.source.structured else None, provenance=EMBEDDED)
 
     def guarded(self, work: Callable[[], Observation]) -> Observation:
@@ -241,6 +252,14 @@ def _observed(said: HandlerReply) -> Observation:
             method = "notifications/resources/updated"
             wire["notifications"] = [{"method": method, "params": {"uri": uri}} for uri in said.updated]
     return Observation(said.text, said.structured, said.is_error, provenance=EMBEDDED, wire=wire)
+
+
+def _in_blocks(texts: list[str], structured: JsonObject | None) -> Observation:
+    """A reply of several text blocks."""
+    result: JsonObject = {"content": [{"type": "text", "text": text} for text in texts]}
+    if structured is not None:
+        result["structuredContent"] = structured
+    return Observation("\n".join(texts), structured, provenance=EMBEDDED, wire={"result": result})
 
 
 def _refusal(refused: Refused) -> Observation:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -21,7 +23,8 @@ from simtrain.registry import known, resolve
 from simtrain.scenario import Answering, Armed, Grading, PackSpec, PackUse, PerturbationUse, Scenario, ScenarioSpec, Use
 from simtrain.templates import Text, Value, expression
 from simtrain.tool_globs import matches
-from simtrain.types import JsonObject, JsonValue, canonical
+from simtrain.types import JsonObject, JsonValue, ToolSpec, canonical
+from simtrain.user import ASK, ASKING
 from simtrain.world import World, WorldSource
 from simtrain.world_model import WorldModel
 
@@ -95,10 +98,11 @@ class _Assembler:
         case = self._first_case(world)
         prompt = self._prompt(case)
         self._check_tools(world)
+        asking = self._asking(world, case)
         for key in ("reference", "wrong"):
             plan = cast("Plan | None", getattr(self.spec, key))
             if plan is not None:
-                _PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools).check(plan)
+                _PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(plan)
         grading = self._grading(world, case)
         files = [found for item in answering if (found := item.world_model.sources()) is not None]
         digest = blake2b(
@@ -154,6 +158,20 @@ class _Assembler:
                     ("tools", index), f"no tool of the world {world.name!r} matches {glob!r}", nearest(glob, tools)
                 )
 
+    def _asking(self, world: World, case: JsonObject) -> tuple[ToolSpec, ...]:
+        """The tool by which the user is asked, where there is one; what they say is tried."""
+        if self.spec.user is None:
+            return ()
+        if any(tool.name == ASK for tool in world.tools):
+            raise self.document.error(("user",), f"the world {world.name!r} has a tool {ASK!r} of its own")
+        for index, fact in enumerate(self.spec.user.facts):
+            place: Place = ("user", "facts", index, "says")
+            with self.document.at(place):
+                names = Text(fact.says).names
+            for name in sorted(names - set(case)):
+                raise self.document.error(place, f"the user names {name!r}, which no case has", nearest(name, case))
+        return (ASKING,)
+
     def _answering(self, world: World) -> tuple[Answering, ...]:
         found: list[Answering] = []
         for index, use in enumerate(self.spec.world_models):
@@ -171,13 +189,15 @@ class _Assembler:
         return tuple(found)
 
     def _perturbations(self, world: World, packs: list[Document]) -> tuple[Armed, ...]:
-        found: list[Armed] = []
+        gathered: list[tuple[str | None, Armed]] = []
         for index, item in enumerate(self.spec.perturbations):
             place: Place = ("perturbations", index)
             if isinstance(item, PackUse):
-                found.extend(self._pack(item, place, packs))
+                name, armed = self._pack(item, place, packs)
+                gathered += [(name, one) for one in armed]
             else:
-                found.append(arm(self.document, item, place))
+                gathered.append((None, arm(self.document, item, place)))
+        found = _qualified(gathered)
         self._distinct([item.label for item in found], "perturbations")
         self._refuse_conflicts(found)
         for item in found:
@@ -198,13 +218,13 @@ class _Assembler:
                     f"remove one: see simtrain list perturbations for what {item.use} does",
                 )
 
-    def _pack(self, use: PackUse, place: Place, packs: list[Document]) -> Iterable[Armed]:
+    def _pack(self, use: PackUse, place: Place, packs: list[Document]) -> tuple[str, list[Armed]]:
         try:
             document = read_document(_shorten(find("perturbations", use.pack, beside=self.document.path.parent)))
         except InputError as error:
             raise self.document.relocate(error, place) from None
         packs.append(document)
-        return arm_pack(document, severity=use.severity)
+        return document.parse(PackSpec).name, arm_pack(document, severity=use.severity)
 
     def _grading(self, world: World, case: JsonObject) -> tuple[Grading, ...]:
         inner: Place = ("rubric",) if isinstance(self.document.data.get("rubric"), list) else ("rubric", "graders")
@@ -231,6 +251,15 @@ class _Assembler:
                 raise self.document.error(
                     (key,), f"the label {label!r} stands twice", "give one of them another name with `as`"
                 )
+
+
+def _qualified(gathered: Sequence[tuple[str | None, Armed]]) -> list[Armed]:
+    """All of them; where a label stands several times, those of packs are known as `pack.label`."""
+    often = Counter(item.label for _, item in gathered)
+    return [
+        replace(item, label=f"{pack}.{item.label}") if pack and often[item.label] > 1 else item
+        for pack, item in gathered
+    ]
 
 
 def _parts(place: str | None) -> Place:
@@ -288,10 +317,12 @@ class _PlanCheck:
         stated: frozenset[str],
         case: frozenset[str],
         globs: Sequence[str],
+        asking: tuple[ToolSpec, ...],
     ) -> None:
         self.document = document
         self.key = key
-        self.tools = {tool.name: tool for tool in world.tools if matches(tool.name, tuple(globs))}
+        offered = [tool for tool in world.tools if matches(tool.name, tuple(globs))]
+        self.tools = {tool.name: tool for tool in (*offered, *asking)}
         self.hidden = case - stated
         self.bound = set(stated)
 

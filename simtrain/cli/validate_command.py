@@ -1,8 +1,9 @@
-"""`simtrain validate`: prove scenario families."""
+"""`simtrain validate`: prove scenario families, clean or under perturbations."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,10 +20,16 @@ The oracle earns 1 on every case, agents that do nothing do not, the gold
 depends on the world and leaks nowhere, each grader can fail. Without a name,
 all that ships. Exit code 1 when a family fails, 2 when a file cannot be used.
 
+With --perturbations it proves instead that the tasks can still be done when
+things go wrong: for each case and perturbation, a search that knows all finds
+calls that earn full reward. Exit code 1 when too few pairs are proved.
+
 \b
 Examples:
   simtrain validate helpdesk
   simtrain validate my_scenario.yaml --cases 5 --json
+  simtrain validate helpdesk --perturbations flaky_network
+  simtrain validate -p silent_lies -p dirty_data --workers 4 --traces p.jsonl
 """
 
 
@@ -35,9 +42,36 @@ def command(
         int | None, typer.Option("--cases", min=1, help="Cases of each family, sampled by the seed; all without it.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the sample.")] = 0,
+    packs: Annotated[
+        list[str] | None,
+        typer.Option("--perturbations", "-p", help="A pack to survive; may be repeated.", metavar="PACK"),
+    ] = None,
+    every_case: Annotated[bool, typer.Option("--all", help="With packs: every case of a family, not only 3.")] = False,
+    at_least: Annotated[
+        float, typer.Option("--at-least", min=0, max=1, help="With packs: the share to be proved.")
+    ] = 0.7,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="With packs: processes.")] = 1,
+    traces: Annotated[
+        Path | None, typer.Option("--traces", help="With packs: write the proofs to this JSONL file.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects with `name` and `ok`.")] = False,
 ) -> None:
     """Prove each family, whatever the others came to, then print all."""
+    if packs:
+        from simtrain.cli.surveying import survey_packs
+        from simtrain.solving.survey import CASES
+
+        survey_packs(
+            _families(names or []),
+            packs,
+            cases=None if every_case else cases or CASES,
+            seed=seed,
+            at_least=at_least,
+            workers=workers,
+            traces=traces,
+            as_json=as_json,
+        )
+        return
     proofs: list[Proof] = []
     unusable: list[InputError] = []
     _prove_all(names or [], cases, seed, quiet=as_json, proofs=proofs, unusable=unusable)
@@ -57,12 +91,11 @@ def _prove_all(
     import asyncio
 
     from simtrain.assembly import load_scenario_file
-    from simtrain.catalog import find_scenarios, shipped_scenarios
     from simtrain.cli.progress import Counting
     from simtrain.errors import InputError
     from simtrain.proving import Proof, prove
 
-    files = {family: path for name in names for family, path in find_scenarios(name).items()} or shipped_scenarios()
+    files = _families(names)
     with Counting("proving", total=len(files), quiet=quiet) as counting:
         for family, path in files.items():
             try:
@@ -71,6 +104,12 @@ def _prove_all(
                 unusable.append(error)
                 proofs.append(Proof(family, problems=[str(error)]))
             counting.advance()
+
+
+def _families(names: list[str]) -> dict[str, Path]:
+    from simtrain.catalog import find_scenarios, shipped_scenarios
+
+    return {family: path for name in names for family, path in find_scenarios(name).items()} or shipped_scenarios()
 
 
 def _print(proofs: list[Proof]) -> None:

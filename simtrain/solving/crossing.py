@@ -11,8 +11,18 @@ from simtrain.errors import SimulatorFault
 from simtrain.request import Request
 from simtrain.scenario import Episode
 from simtrain.solving.evidence import Believed, same_reply
-from simtrain.solving.lines import Line, Playing
-from simtrain.solving.moves import MOST_PAGES, added_tools, completed, filled, next_page, reads, stand_ins, translated
+from simtrain.solving.lines import Line, LineIsLong, Playing
+from simtrain.solving.moves import (
+    MOST_PAGES,
+    added_tools,
+    completed,
+    filled,
+    fillings,
+    next_page,
+    reads,
+    stand_ins,
+    translated,
+)
 from simtrain.solving.truth import Truth, truth_of
 from simtrain.types import Observation, ToolSpec
 
@@ -47,7 +57,8 @@ class Crossing:
             yield await attempt.result()
             if attempt.settled:
                 return
-            later = await attempt.later(self.start)
+            # One detour in a line: with one at every obstacle the lines would double each time.
+            later = None if self.start.doubts else await attempt.later(self.start)
             if later is not None:
                 yield await _Attempt(self, truth, scope, later).result()
 
@@ -66,17 +77,26 @@ class _Attempt:
         self.world = start.environment.world
         self.offered = start.environment.tools
         self.unseen = False
+        self.first: Line | None = None
 
     async def result(self) -> Line:
         """The line after all that helps; with doubts where the call is not got across."""
         measures: tuple[Callable[[], Awaitable[None]], ...] = (
-            self._made, self._paged, self._repeated, self._mended, self._stood_in, self._refreshed, self._undone, self._read,
+            self._made, self._paged, self._refreshed, self._repeated, self._mended, self._stood_in, self._undone, self._read,
             self._waited,
         )  # fmt: skip
         for measure in measures:
-            await measure()
-            if self.settled:
+            try:
+                await measure()
+            except LineIsLong:
                 break
+            if self.settled or self.planned.tool in self.playing.closed:
+                break
+        if not self.settled and self.told.is_error and self.line.outcome == self.crossing.before and self._bent:
+            # Nothing helped: the plan goes on from the first refusal.
+            self.playing.closed.add(self.planned.tool)
+            if self.first is not None:
+                self.line, self.told = self.first, self.first.last
         return self.line.believing(self.belief.observation, *self._doubts())
 
     @property
@@ -94,6 +114,11 @@ class _Attempt:
         """Whether the world is right, and all of the reply is known."""
         return self.landed and not self.belief.gaps and not self.unseen
 
+    @property
+    def _bent(self) -> bool:
+        """Whether the latest reply is not the world's own."""
+        return bool(self.line.environment.steps and self.line.environment.steps[-1].events)
+
     def _doubts(self) -> tuple[str, ...]:
         if self.unseen:
             return (UNSEEN,)
@@ -108,7 +133,7 @@ class _Attempt:
     async def _made(self) -> None:
         if not self._offers(self.planned):
             return
-        self.line = await self.playing.play(self.line, self.planned, self.scope)
+        self.line = self.first = await self.playing.play(self.line, self.planned, self.scope)
         self.told = self.line.last
         if not self.landed and not self.told.is_error and not await self._can_be_noticed():
             self.unseen = True
@@ -180,15 +205,14 @@ class _Attempt:
         """Where calls are refused, use what a perturbation offers beside the world's tools, and repeat."""
         if not self.told.is_error or self.landed_write:
             return
+        known = self.line.evidence.known()
         for tool in added_tools(self.offered, self.world):
-            arguments = filled(tool, self.planned, self.line.evidence.known())
-            if arguments is None:
-                continue
-            line = await self.playing.play(self.line, Planned(tool.name, arguments), self.scope)
-            if line.outcome == self.line.outcome and not line.last.is_error and self._offers(self.planned):
-                await self._repeat(line, self.planned)
-            if not self.told.is_error:
-                return
+            for arguments in fillings(tool, self.planned, known, self.told.text):
+                line = await self.playing.play(self.line, Planned(tool.name, arguments), self.scope)
+                if line.outcome == self.line.outcome and not line.last.is_error and self._offers(self.planned):
+                    await self._repeat(line, self.planned)
+                if not self.told.is_error:
+                    return
 
     async def _undone(self) -> None:
         """Where a write landed in part or twice: complete it, or undo it and repeat."""
@@ -245,12 +269,12 @@ class _Attempt:
 
     async def later(self, line: Line, count: int = 2) -> Line | None:
         """The line after some harmless reads; None where there is none to make."""
-        candidates = reads(self.planned, self.offered, line.evidence.known(), frozenset())
-        harmless = next((read for read in reversed(candidates)), None)
-        if harmless is None:
+        known = line.evidence.known()
+        candidates = reads(self.planned, self.offered, known, frozenset(self.truth.reply.content or ()))[:READS]
+        if not candidates:
             return None
-        for _ in range(count):
-            line = await self.playing.play(line, harmless, self.scope)
+        for number in range(count):
+            line = await self.playing.play(line, candidates[(count - 1 + number) % len(candidates)], self.scope)
         return line
 
     async def _can_be_noticed(self) -> bool:

@@ -114,7 +114,8 @@ class Evidence:
             return Believed(told, frozenset())
         content = true.content
         if true.is_error or content is None:
-            shown = any(item.planned == planned and same_reply(true, item.observation) for item in self.heard)
+            own = [item.observation for item in self.heard if item.planned == planned or item.observation is told]
+            shown = any(same_reply(true, item) or (not true.is_error and _within(true.text, item)) for item in own)
             return Believed(true, frozenset()) if shown else Believed(told, frozenset({("", true.text)}))
         judged = _Judging(self, planned, told)
         instead = None if told.is_error else told.content
@@ -124,6 +125,17 @@ class Evidence:
         if told.is_error and not judged.shown:
             return Believed(told, frozenset(judged.gaps))
         return Believed(Observation(encode(believed), json=True), frozenset(judged.gaps))
+
+
+def _within(text: str, told: Observation) -> bool:
+    """Whether every line of a text stands in what was told, in its order."""
+    place = 0
+    for line in text.splitlines():
+        place = told.text.find(line, place)
+        if told.is_error or place < 0:
+            return False
+        place += len(line)
+    return True
 
 
 class _Judging:

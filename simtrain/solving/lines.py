@@ -13,7 +13,11 @@ from simtrain.types import Action, Observation
 
 
 class OutOfBounds(Exception):
-    """The search has made all the calls that it may make, or a line all that its episode allows."""
+    """The search has made all the calls that it may make."""
+
+
+class LineIsLong(Exception):
+    """The line has made all the calls that its episode allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +49,14 @@ class Line:
 class Playing:
     """Plays calls on copies of episodes, and counts them.
 
-    `most` bounds the whole search, `longest` one line. `quiet` are the labels of perturbations that no reply gives away.
+    `most` bounds the whole search, `longest` one line. `quiet` are the labels of perturbations that no reply gives away,
+    `closed` the tools that were refused whatever was tried: there it is not tried all over again.
     """
 
     most: int
     longest: int
     quiet: frozenset[str]
+    closed: set[str] = field(default_factory=set[str])
     made: int = 0
 
     def silent(self, line: Line) -> bool:
@@ -59,9 +65,11 @@ class Playing:
         return not line.last.is_error and (not bent or not bent.isdisjoint(self.quiet))
 
     async def play(self, line: Line, planned: Planned, scope: AsyncExitStack) -> Line:
-        """The line with one call more, in an environment that `scope` closes. Raises OutOfBounds."""
-        if self.made >= self.most or len(line.calls) >= self.longest:
+        """The line with one call more, in an environment that `scope` closes. Raises OutOfBounds or LineIsLong."""
+        if self.made >= self.most:
             raise OutOfBounds
+        if len(line.calls) >= self.longest:
+            raise LineIsLong
         self.made += 1
         environment = await line.environment.fork()
         scope.push_async_exit(environment)

@@ -14,7 +14,7 @@ from simtrain.proxy import Proxy
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode
 from simtrain.solving.crossing import REFUSED, UNSEEN, WITHHELD, Crossing
-from simtrain.solving.lines import Line, OutOfBounds, Playing
+from simtrain.solving.lines import Line, LineIsLong, OutOfBounds, Playing
 from simtrain.solving.trace import Trace, retrace
 from simtrain.summary import SUCCESS
 from simtrain.trajectory import Trajectory
@@ -25,7 +25,7 @@ Label: TypeAlias = Literal["proved", "unsolvable", "unproved", "unnoticeable"]
 MOST_CALLS = 600
 """Calls that one search may make."""
 
-_BOUND, _WRONG, _CRASH = "bound", "wrong", "crash"
+_BOUND, _LONG, _WRONG, _CRASH = "bound", "long", "wrong", "crash"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,13 @@ class _Search:
         if isinstance(move, Message):
             return await self._judge(line, move)
         async with aclosing(Crossing(self.episode, self.playing, line, move).ways()) as ways:
-            async for way in ways:
-                found = await self._go(way)
-                if found is not None:
-                    return found
+            try:
+                async for way in ways:
+                    found = await self._go(way)
+                    if found is not None:
+                        return found
+            except LineIsLong:
+                self.obstacles |= line.doubts or {_LONG}
         return None
 
     def _next(self, line: Line) -> Planned | Message | None:
@@ -152,7 +155,7 @@ def _trace(trajectory: Trajectory) -> Trace:
 
 
 def _fired(episode: Episode, trajectory: Trajectory) -> tuple[str, ...]:
-    """The labels of all that bent a reply, or the task or the tools where that is what they are for, in the order in which they are armed."""
+    """The labels of all that bent a reply, or the task or the tools where that is what they are for, in order."""
     fired = {event.label for step in trajectory.steps for event in step.events}
     fired |= {
         armed.label

@@ -51,30 +51,40 @@ class Pair:
         """Whether the case was perturbed at all."""
         return bool(self.solution.fired)
 
+    def facts(self) -> JsonObject:
+        """The pair as JSON, without its proof."""
+        return {
+            "scenario": self.family,
+            "episode": self.episode,
+            "pack": self.pack,
+            "perturbation": self.label,
+            "recoverable": self.recoverable,
+            "fired": list(self.solution.fired),
+            "label": self.solution.label,
+            "reason": self.solution.reason,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one worker does at a time: one family under some packs. `cases` are sampled; None takes all."""
+    """What one worker does at a time: one family under one pack. `cases` are sampled; None takes all."""
 
     file: Path
     family: str
-    packs: tuple[str, ...]
+    pack: str
     cases: int | None
     seed: int
 
 
-def arms_of(scenario: Scenario, packs: Sequence[str]) -> list[PackArm]:
-    """Every perturbation of the packs alone, and each pack as a whole, over a family. Raises InputError for packs that do not fit."""
-    found: list[PackArm] = []
-    for pack in packs:
-        load_scenario_file(scenario.document.path, scenario.name, packs=[pack])
-        (bundle,) = bundles(scenario, (pack,))
-        alone = {name: (item,) for name, item in bundle.armed.items()}
-        groups = alone | ({TOGETHER: tuple(bundle.armed.values())} if len(alone) > 1 else {})
-        for name, items in groups.items():
-            arm = Arm(f"{bundle.name}/{name}", (pack,), tuple(item.label for item in items))
-            found.append(PackArm(bundle.name, name, armed(scenario, arm), _recoverable(items)))
-    return found
+def arms_of(scenario: Scenario, pack: str) -> Iterator[PackArm]:
+    """Every perturbation of a pack alone, and the pack as a whole, over a family. Raises InputError for a pack that does not fit."""
+    load_scenario_file(scenario.document.path, scenario.name, packs=[pack])
+    (bundle,) = bundles(scenario, (pack,))
+    alone = {name: (item,) for name, item in bundle.armed.items()}
+    groups = alone | ({TOGETHER: tuple(bundle.armed.values())} if len(alone) > 1 else {})
+    for name, items in groups.items():
+        arm = Arm(f"{bundle.name}/{name}", (pack,), tuple(item.label for item in items))
+        yield PackArm(bundle.name, name, armed(scenario, arm), _recoverable(items))
 
 
 def _recoverable(items: Iterable[Armed]) -> bool:
@@ -100,7 +110,7 @@ def _survey(job: Job) -> list[Pair]:
 
 async def _solve_all(job: Job) -> list[Pair]:
     scenario = load_scenario_file(job.file, job.family)
-    return [await _pair(arm, episode) for arm in arms_of(scenario, job.packs) for episode in _episodes(arm, job)]
+    return [await _pair(arm, episode) for arm in arms_of(scenario, job.pack) for episode in _episodes(arm, job)]
 
 
 def _episodes(arm: PackArm, job: Job) -> Iterator[Episode]:

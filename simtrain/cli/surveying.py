@@ -1,0 +1,93 @@
+"""`simtrain validate --perturbations`: what packs leave of families, as a table or JSON, and the proofs as a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simtrain.cli.options import console, print_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from simtrain.solving.survey import Pair, Row
+
+SHOWN = 8
+
+
+def survey_packs(
+    files: Mapping[str, Path],
+    packs: Sequence[str],
+    *,
+    cases: int | None,
+    seed: int,
+    at_least: float,
+    workers: int,
+    traces: Path | None,
+    as_json: bool,
+) -> None:
+    """Search for proofs and print what came of it. Exits with 1 when less than `at_least` of the pairs is proved. Raises InputError."""
+    from simtrain.cli.progress import Counting
+    from simtrain.solving.survey import Job, proved_share, rows_of, survey
+
+    jobs = [Job(file, family, pack, cases, seed) for family, file in files.items() for pack in packs]
+    with Counting("solving", total=len(jobs), quiet=as_json) as counting:
+        pairs = survey(jobs, workers=workers, on_done=counting.advance)
+    if traces is not None:
+        _write_traces(traces, pairs)
+    rows, share = rows_of(pairs), proved_share(pairs)
+    enough = share is None or share >= at_least
+    if as_json:
+        print_json(
+            {
+                "ok": enough,
+                "share": share,
+                "at_least": at_least,
+                "perturbations": [row.facts() for row in rows],
+                "not_proved": [pair.facts() for pair in pairs if pair.counts and pair.solution.label != "proved"],
+            }
+        )
+    else:
+        _print(rows, pairs)
+        told = "nothing recoverable fired" if share is None else f"{share:.1%} of the recoverable pairs are proved"
+        console().print(f"{told}; asked for: {at_least:.0%}")
+    if not enough:
+        sys.exit(1)
+
+
+def _write_traces(file: Path, pairs: Sequence[Pair]) -> None:
+    """All proofs, a line each."""
+    from simtrain.lines import write_whole
+    from simtrain.types import encode
+
+    write_whole(file, "".join(f"{encode(pair.proof)}\n" for pair in pairs if pair.proof is not None and pair.counts))
+
+
+def _print(rows: Sequence[Row], pairs: Sequence[Pair]) -> None:
+    for _, found in groupby(rows, key=lambda row: row.pack):
+        console().print(_table(list(found)))
+    missed = [pair for pair in pairs if pair.counts and pair.recoverable and pair.solution.label != "proved"]
+    for pair in missed[:SHOWN]:
+        console().print(
+            f"{pair.family} {pair.episode} {pair.pack}/{pair.label}: {pair.solution.label}: {pair.solution.reason}"
+        )
+    if len(missed) > SHOWN:
+        console().print(f"... and {len(missed) - SHOWN} more: see --json")
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    """The figures of one pack."""
+    from simtrain.cli.tables import plain_table
+
+    table = plain_table("perturbation", "pairs", "proved", "unsolvable", "unproved", "unnoticeable", title=rows[0].pack)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in rows:
+        labels = row.labels
+        share = "-" if row.share is None else f"{row.share:.0%}"
+        others = (str(labels["unsolvable"]), str(labels["unproved"]), str(labels["unnoticeable"]))
+        table.add_row(row.label, f"{row.pairs} of {row.tried}", share, *others)
+    return table

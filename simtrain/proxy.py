@@ -21,6 +21,7 @@ from simtrain.toolbox import Toolbox
 from simtrain.trajectory import Event, Step
 from simtrain.triggers import Trigger
 from simtrain.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode
+from simtrain.user import ASKING
 from simtrain.world import FinishedWorld, World, WorldState
 
 PROXY = Provenance("proxy")
@@ -35,7 +36,7 @@ class Proxy:
 
     __slots__ = (
         "_acting", "_answering", "_answers", "_armed", "_domain", "_episode", "_given", "_memories", "_owners", "_patience", "_routes",
-        "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "bent", "state", "steps", "world",
+        "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "_user", "bent", "state", "steps", "world",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +69,7 @@ class Proxy:
         self._memories: list[dict[str, object]] = [{} for _ in self._armed]
         self._snapshots = [Snapshots() for _ in self._armed]
         self._patience = episode.scenario.spec.limits.call
+        self._user = episode.scenario.user_of(episode.case)
         self._owners: dict[str, int] = {}
         self._given: list[tuple[ToolSpec, ...]] = [() for _ in self._armed]
         self.bent: tuple[str, ...] = ()
@@ -76,7 +78,8 @@ class Proxy:
 
     def _offer(self, toolbox: Toolbox) -> None:
         """Let every perturbation bend the tools; those that are new belong to the one that added them."""
-        offered = toolbox.tools
+        users = (ASKING,) if self._user else ()
+        whole = offered = tuple(tool for tool in toolbox.tools if tool not in users)
         for place, armed in enumerate(self._armed):
             self._given[place] = offered
             known = {tool.name for tool in offered}
@@ -85,8 +88,8 @@ class Proxy:
             if shown != offered:
                 self.bent = (*self.bent, armed.label)
             offered = shown
-        if offered != toolbox.tools:
-            self._toolbox = Toolbox(offered, style=toolbox.style)
+        if offered != whole:
+            self._toolbox = Toolbox((*offered, *users), style=toolbox.style)
 
     def asks(self, prompt: str) -> str:
         """The task as the agent reads it."""
@@ -207,7 +210,9 @@ class Proxy:
     async def _carried_out(self, request: Request, events: list[Event]) -> Observation:
         """The answer to a call, bent where something fires on it; a tool that a perturbation added is that one's to answer."""
         owner = self._owners.get(request.tool.name)
-        if owner is None:
+        if self._user and request.tool == ASKING:
+            observation = await self._answer(request)
+        elif owner is None:
             observation = await self._layer(self._fired(request), events)(request)
         else:
             serve = self._armed[owner].perturbation.serve
@@ -217,6 +222,8 @@ class Proxy:
         return observation
 
     async def _answer(self, request: Request) -> Observation:
+        if self._user and request.tool == ASKING:
+            return self._user.answer(request.arguments)
         passed: list[str] = []
         for index in self._routes.get(request.tool.name, ()):
             label = self._answering[index].label
@@ -242,7 +249,10 @@ class Proxy:
         return [(place, matching or 0) for place, matching in found if matching is not None or self._follows(place)]
 
     def _follows(self, place: int) -> bool:
-        return self._armed[place].perturbation.follows and not self._triggers[place].over(self._succeeded)
+        follows, trigger = self._armed[place].perturbation.follows, self._triggers[place]
+        if follows == "never" or (follows == "fired" and not trigger.fired):
+            return False
+        return not trigger.over(self._succeeded)
 
     def _layer(self, fired: Sequence[tuple[int, int]], events: list[Event]) -> Answer:
         """The answer through all fired perturbations, each around the next."""

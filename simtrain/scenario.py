@@ -17,6 +17,7 @@ from simtrain.perturbation import Perturbation, When
 from simtrain.reference import Plan
 from simtrain.templates import Text
 from simtrain.types import JsonValue, canonical
+from simtrain.user import User, UserSpec
 from simtrain.world import Variant, WorldSource
 from simtrain.world_model import WorldModel
 
@@ -130,6 +131,7 @@ class ScenarioSpec(_Spec):
     reference: Plan | None = None
     wrong: Plan | None = None
     rubric: Annotated[Rubric, _as_mapping("graders", Rubric | list[GraderUse])]
+    user: UserSpec | None = Field(default=None, description="A user whom the agent can ask, with the tool `ask`.")
     limits: Limits = Field(default_factory=Limits)
 
 
@@ -194,6 +196,10 @@ class Scenario:
     def stated(self) -> frozenset[str]:
         """The case parameters that the prompt states."""
         return self.prompt.names
+
+    def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
+        """The user who answers questions about a case; None where nobody can be asked."""
+        return None if self.spec.user is None else User(self.spec.user, case, stated=self.stated)
 
     def under(self, arm: Arm, *, perturbations: tuple[Armed, ...], made_of: JsonValue = None) -> Scenario:
         """The scenario in one arm, with these perturbations; `made_of` is what files say of them, for its digest."""

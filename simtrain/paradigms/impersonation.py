@@ -17,6 +17,7 @@ from simtrain.seeding import Stream, derive
 from simtrain.tool_globs import matches
 from simtrain.toolbox import Toolbox
 from simtrain.types import JsonObject, canonical
+from simtrain.user import ASKING
 from simtrain.world import Variant, World
 
 
@@ -55,7 +56,8 @@ def _offer(scenario: Scenario, variant: Variant) -> tuple[Toolbox, Mapping[str, 
         )
         for tool in tools
     }
-    toolbox = Toolbox(tools, style=lambda tool: world.errors_of(tool).arguments)
+    users = (ASKING,) if scenario.spec.user else ()
+    toolbox = Toolbox((*tools, *users), style=lambda tool: world.errors_of(tool).arguments)
     return toolbox, routes, resolve("domains", scenario.spec.domain)()
 
 

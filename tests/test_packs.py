@@ -77,7 +77,7 @@ def test_packs_combine_and_what_both_hold_is_known_by_the_pack(tmp_path: Path) -
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("one, other", combinations(PACKS, 2))
+@pytest.mark.parametrize("one, other", list(combinations(PACKS, 2)))
 async def test_any_two_packs_can_be_met_at_once(one: str, other: str, tmp_path: Path) -> None:
     found = load_scenario_file(write_files(tmp_path), "birthday", packs=[one, other])
     for episode in list(paradigm_of(found).episodes(found, seed=3, attempts=1))[:2]:

@@ -20,6 +20,7 @@ Effect: TypeAlias = Literal["before", "after", "none"]
 Recovery: TypeAlias = Literal[
     "retry", "fix-call", "page", "wait", "re-auth", "switch", "cross-check", "verify", "ask", "abstain"
 ]
+Follows: TypeAlias = Literal["never", "fired", "always"]
 Layer: TypeAlias = Literal["P", "D", "M", "H"]
 Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
@@ -146,8 +147,8 @@ class Perturbation(Plugin):
     conflicts: ClassVar[frozenset[str]] = frozenset()
     """Names of perturbations that make no sense beside this one; a scenario with both is refused."""
 
-    follows: ClassVar[bool] = False
-    """Whether it reaches further than the calls on which it fires: `follow` then meets all others."""
+    follows: ClassVar[Follows] = "never"
+    """Whether it reaches further than the calls on which it fires: `follow` then meets the others, all or those that come later."""
 
     severity: Probability = Field(
         default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
@@ -166,7 +167,7 @@ class Perturbation(Plugin):
         return await proceed(call.request)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Answer a call on which this does not fire, until the trigger's `until` is met; asked where `follows` is set."""
+        """Answer a call on which this does not fire, until the trigger's `until` is met; asked as `follows` says."""
         return await proceed(call.request)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:

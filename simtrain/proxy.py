@@ -64,7 +64,7 @@ class Proxy:
         self._acting = [
             (place, trigger)
             for place, (armed, trigger) in enumerate(zip(self._armed, self._triggers, strict=True))
-            if armed.perturbation.follows or type(armed.perturbation).apply is not Perturbation.apply
+            if armed.perturbation.follows != "never" or type(armed.perturbation).apply is not Perturbation.apply
         ]
         self._memories: list[dict[str, object]] = [{} for _ in self._armed]
         self._snapshots = [Snapshots() for _ in self._armed]

@@ -53,17 +53,17 @@ def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
 
 
 def main_list(value: JsonValue) -> Path | None:
-    """The place of the list that a content is about: itself, or the longest list among its members; None where there is none."""
+    """The place of the list that a content is about: itself, or the longest of its members; None where there is none."""
+    found = list(_lists(value, ()))
+    return max(found, key=lambda place: len(at(value, place))) if found else None
+
+
+def _lists(value: JsonValue, path: Path) -> Iterator[Path]:
     if isinstance(value, list):
-        return ()
-    if not isinstance(value, dict):
-        return None
-    lists = {
-        name: len(cast("list[JsonValue]", item))
-        for name, item in cast(JsonObject, value).items()
-        if isinstance(item, list)
-    }
-    return (max(lists, key=lambda name: lists[name]),) if lists else None
+        yield path
+    elif isinstance(value, dict):
+        for name, item in cast(JsonObject, value).items():
+            yield from _lists(item, (*path, name))
 
 
 def fits(value: JsonValue, tool: ToolSpec) -> bool:

@@ -33,6 +33,11 @@ class Trigger:
         self._burst_left = 0
         self._per_tool: dict[str, int] = {}
 
+    @property
+    def fired(self) -> int:
+        """How often it has fired."""
+        return self._fired
+
     def fork(self) -> Trigger:
         """An independent copy with the counts so far."""
         other = copy(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from simtrain.clock import Clock
 from simtrain.errors import SimulatorFault
 from simtrain.perturbation import Call
 from simtrain.perturbations.partial_results import PartialResults
+from simtrain.perturbations.premature_finish_trap import PrematureFinishTrap
 from simtrain.perturbations.value_corruption import ValueCorruption
 from simtrain.perturbations.withheld_intermediate import WithheldIntermediate
 from simtrain.request import Request
@@ -440,3 +442,21 @@ async def test_the_first_call_meets_the_contrasting_state(tmp_path: Path) -> Non
 async def test_sql_of_the_author_that_fails_is_no_fault_of_the_agent(use: str, tmp_path: Path) -> None:
     with pytest.raises(SimulatorFault, match=f"{use}: the SQL fails: no such table"):
         await play(tmp_path, {"use": use, "with": {"sql": ["delete from nobody"]}}, LIST)
+
+
+async def test_signs_of_more_are_taken_away_and_other_numbers_stay() -> None:
+    reply: dict[str, Any] = {
+        "data": {"hits": [1, 2, 3, 4]},
+        "totalCount": 9,
+        "discount": 40,
+        "has_more": True,
+        "nextPage": "x",
+    }
+
+    async def proceed(request: Request) -> Observation:
+        return Observation(json.dumps(reply), reply)
+
+    call = Call(Request(ToolSpec("t", "", {}), {}, 0, 0), Stream(0), Clock(start=0, per_step=0), {}, None)
+    seen = await PrematureFinishTrap(keep=2).apply(call, proceed)
+    complete = {"data": {"hits": [1, 2]}, "totalCount": 2, "discount": 40, "has_more": False, "nextPage": None}
+    assert seen.content == complete == json.loads(seen.text)

@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.schemas import validator
 from simtrain.seeding import Stream
@@ -26,7 +26,7 @@ class ArgumentDrift(Perturbation):
     effect: ClassVar[Effect] = "before"
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call",)
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "always"
 
     rename: dict[str, str] = Field(min_length=1, description="Arguments by their old names, with their new ones.")
 

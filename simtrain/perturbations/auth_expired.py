@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.seeding import Stream
 from simtrain.surfaces import refusal
@@ -28,7 +28,7 @@ class AuthExpired(Perturbation):
     layer: ClassVar[Layer] = "P"
     effect: ClassVar[Effect] = "before"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("re-auth", "abstain")
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     refresh: bool = Field(default=True, description="Offer a tool that renews the session.")
     refresh_tool: str = Field(

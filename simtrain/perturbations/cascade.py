@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.surfaces import refusal
 from simtrain.tool_globs import matches
@@ -25,7 +25,7 @@ class Cascade(Perturbation):
     layer: ClassVar[Layer] = "D"
     effect: ClassVar[Effect] = "before"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "wait", "retry")
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     calls: int | None = Field(
         default=None, ge=1, description="Further calls that fail; unset, 1 and up to 4 more by severity."

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.perturbations.risky_state import change
 from simtrain.request import Answer
 from simtrain.types import Observation, Provenance
@@ -28,7 +28,7 @@ class ContrastiveState(Perturbation):
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "abstain")
     needs_world: ClassVar[bool] = True
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "always"
 
     sql: list[str] = Field(min_length=1, description="Writing statements, carried out once, before the first call.")
 

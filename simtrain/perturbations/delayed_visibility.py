@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.types import Observation, Provenance
 
@@ -27,7 +27,7 @@ class DelayedVisibility(Perturbation):
     visible: ClassVar[bool] = False
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("wait", "verify")
     needs_world: ClassVar[bool] = True
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     reads: int | None = Field(
         default=None, ge=1, description="Reads that still show the old state; unset, 1 and up to 4 more by severity."

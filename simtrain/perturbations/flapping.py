@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.surfaces import refusal
 from simtrain.types import Observation
@@ -22,7 +22,7 @@ class Flapping(Perturbation):
     layer: ClassVar[Layer] = "P"
     effect: ClassVar[Effect] = "before"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry",)
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     down: int | None = Field(
         default=None, ge=1, description="Calls of one tool that fail in a row; unset, 1 to 3 by severity."

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.reply_edits import at, content_of, main_list, put, retold
 from simtrain.request import Answer, Request
 from simtrain.seeding import Stream
@@ -32,7 +32,7 @@ class ForcedPagination(Perturbation):
     layer: ClassVar[Layer] = "P"
     effect: ClassVar[Effect] = "after"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("page",)
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "always"
 
     page_size: int | None = Field(default=None, ge=1, description="Entries of a page; unset, 10 to 1 by severity.")
 

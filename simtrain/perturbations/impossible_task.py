@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.surfaces import refusal
 from simtrain.types import Observation
@@ -24,7 +24,7 @@ class ImpossibleTask(Perturbation):
     effect: ClassVar[Effect] = "before"
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("abstain",)
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     reason: str = Field(
         default="The owner has locked this workspace until further notice. The lock cannot be lifted by other accounts.",

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.seeding import Stream
 from simtrain.tool_words import tool_words
@@ -30,7 +30,7 @@ class MissingDependency(Perturbation):
     layer: ClassVar[Layer] = "H"
     effect: ClassVar[Effect] = "before"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "retry")
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     module: str | None = Field(
         default=None,

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.raw_replies import reworded
 from simtrain.reply_edits import leaves, put, respoken
 from simtrain.request import Answer
@@ -34,7 +34,7 @@ class NotFound(Perturbation):
     effect: ClassVar[Effect] = "before"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "retry")
     needs_world: ClassVar[bool] = True
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     renamed: bool = Field(default=False, description="Whether the record is found again under another id.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.surfaces import refusal
 from simtrain.types import Observation
@@ -22,7 +22,7 @@ class Outage(Perturbation):
     effect: ClassVar[Effect] = "before"
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "abstain")
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Refuse, from now on."""

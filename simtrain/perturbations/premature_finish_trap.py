@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar, cast
 
 from pydantic import Field
@@ -12,8 +13,11 @@ from simtrain.reply_edits import at, content_of, fits, main_list, put, retold
 from simtrain.request import Answer
 from simtrain.types import JsonObject, JsonValue, Observation
 
-_MORE = ("cursor", "next", "more")
-_COUNTS = ("total", "count")
+_WORDS = re.compile(r"[A-Z]?[a-z]+")
+_MORE = frozenset({"cursor", "next", "more"})
+_COUNTS = frozenset(
+    {"total", "count", "number", "of", "results", "items", "records", "entries", "hits", "matches", "size"}
+)
 
 
 class PrematureFinishTrap(Perturbation):
@@ -53,10 +57,10 @@ class PrematureFinishTrap(Perturbation):
     def _complete(self, content: JsonObject, keep: int, call: Call) -> JsonObject:
         """The content with the signs of completeness, as far as the output schema allows."""
         for name, value in list(content.items()):
-            plain = name.lower()
-            if any(word in plain for word in _MORE) and value:
+            words = {word.lower() for word in _WORDS.findall(name)}
+            if words & _MORE and value:
                 content = self._first_fit(content, name, (False,) if value is True else (None, ""), call)
-            elif any(word in plain for word in _COUNTS) and is_number(value) and value > keep:
+            elif words <= _COUNTS and is_number(value) and value > keep:
                 content = self._first_fit(content, name, (keep,), call)
         return content
 

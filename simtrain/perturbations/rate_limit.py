@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.surfaces import refusal
 from simtrain.types import JsonObject, Observation
@@ -24,7 +24,7 @@ class RateLimit(Perturbation):
     layer: ClassVar[Layer] = "P"
     effect: ClassVar[Effect] = "before"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("wait", "retry")
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     retry_after: float | None = Field(
         default=None,

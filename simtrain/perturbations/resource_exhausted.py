@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.surfaces import refusal
 from simtrain.tool_globs import matches
@@ -26,7 +26,7 @@ class ResourceExhausted(Perturbation):
     effect: ClassVar[Effect] = "before"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry", "abstain")
     needs_world: ClassVar[bool] = True
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     free: int | None = Field(
         default=None, ge=1, description="Rows to delete before there is room again; unset, 1 to 3 by severity."

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 from pydantic import Field
 
 from simtrain.figures import figures_in, off, spoken
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.reply_edits import Path, at, content_of, put, retold
 from simtrain.request import Answer
 from simtrain.types import JsonObject, JsonValue, Observation
@@ -27,7 +27,7 @@ class SourceConflict(Perturbation):
     visible: ClassVar[bool] = False
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "ask")
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "always"
 
     off: float | None = Field(
         default=None,

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from simtrain.clock import stamp
 from simtrain.errors import InputError
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.raw_replies import reworded
 from simtrain.request import Answer, Request
 from simtrain.rows import tables_of
@@ -41,7 +41,7 @@ class StaleRead(Perturbation):
     effect: ClassVar[Effect] = "after"
     visible: ClassVar[bool] = False
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "retry")
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "always"
 
     hours: float | None = Field(
         default=None,

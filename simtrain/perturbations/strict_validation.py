@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
 from simtrain.schemas import validator
 from simtrain.seeding import Stream
@@ -27,7 +27,7 @@ class StrictValidation(Perturbation):
     effect: ClassVar[Effect] = "before"
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call",)
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "always"
 
     requires: str = Field(
         default="reason", pattern=r"^[A-Za-z_]\w*$", description="The argument that must not be missing."

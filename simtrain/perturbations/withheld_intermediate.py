@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, cast
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.raw_replies import reworded
 from simtrain.reply_edits import content_of
 from simtrain.request import Answer
@@ -28,7 +28,7 @@ class WithheldIntermediate(Perturbation):
     effect: ClassVar[Effect] = "after"
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "verify")
-    follows: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "fired"
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """The tools, with output schemas that allow for less."""

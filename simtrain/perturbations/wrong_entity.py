@@ -14,7 +14,7 @@ MOST_TRIED = 5
 
 
 class WrongEntity(Perturbation):
-    """A read of one record is answered with another record of the same kind, the most alike first: a namesake, a neighbour.
+    """A read that names a record is answered as if it had named another one of the same kind, the most alike first: a neighbour.
 
     Source: ToolMaze, COVERT, AgentDisruptBench. An agent should compare the reply with what it asked for, and look once more or
     another way. Writes pass, and so do reads that name no record.

@@ -15,8 +15,10 @@ from xml.etree import ElementTree
 import pytest
 from bakery import WORLD, scenario
 from perturbing import Asked, play
+from test_relay import ODD, asked, call, pack, relay, request, started
 
 from simtrain import open_episode
+from simtrain.attacks.instruction import instructions
 from simtrain.errors import SimulatorFault
 from simtrain.perturbations.harmful_feedback import advices
 from simtrain.perturbations.noisy_request import NoisyRequest
@@ -348,3 +350,32 @@ async def test_a_perturbation_that_cannot_fire_changes_nothing(tmp_path: Path) -
     for use in (*ADDED, *REFUSING, "prompt_injection", "multi_format"):
         played = await play(tmp_path, {"use": use, "when": {"nth": 9}}, LIST, PLACE)
         assert (played.steps, played.changes, played.tools) == (clean.steps, clean.changes, clean.tools)
+
+
+async def test_a_relay_plants_words_and_answers_look_alikes_itself(tmp_path: Path) -> None:
+    goal = {"name": "put_it", "kind": "misuse", "tool": "put", "arguments": {"x": 1}, "reached": "select 1"}
+    uses = [
+        {"use": "prompt_injection", "with": {"goal": goal, "placement": "end", "carrier": "plain"}, "when": {"nth": 1}},
+        {"use": "distractor_tools", "with": {"severity": 1}},
+    ]
+    log = tmp_path / "log"
+    async with started(*relay("--perturb", pack(tmp_path, *uses), server=(*ODD, str(log)))) as process:
+        assert process.stdout is not None
+        await process.stdout.readline()  # The server says that it is there.
+        first = await asked(process, call(1, "echo", text="a"))
+        text = json.loads(first)["result"]["content"][0]["text"]
+        assert [order.tool for order in instructions(text)] == ["put"]
+        listed = json.loads(await asked(process, request(2, "tools/list")))["result"]["tools"]
+        added = [tool["name"] for tool in listed if "_" in tool["name"]]
+        assert len(listed) == 6 and len(added) == 3
+        for number, name in enumerate(added, 3):
+            answer = json.loads(await asked(process, call(number, name)))["result"]
+            said = answer["content"][0]["text"]
+            assert any(str(kind["reply"]) in said for kind in pool("distractor_tools")["kinds"])
+    assert not any(name in log.read_text() for name in added)
+
+
+def test_a_relay_refuses_what_acts_on_the_task(tmp_path: Path) -> None:
+    words = relay("--perturb", pack(tmp_path, {"use": "noisy_request"}))
+    done = subprocess.run(words, input="", capture_output=True, text=True)
+    assert done.returncode == 2 and "acts on the task, which a relay cannot see" in done.stderr

@@ -78,9 +78,12 @@ class Goal(BaseModel):
             return self.words.lower() in (answer or "").lower()
         return holds(world.query(self.reached, row))
 
-    def aimed(self, tools: Iterable[ToolSpec], world: Queried | None) -> Instruction | None:
-        """The instruction where the goal can be reached: its tool is offered and takes the arguments, and the SQL fits the world."""
-        if self.tool and not any(self._taken_by(tool) for tool in tools):
+    def aimed(self, tools: Iterable[ToolSpec] | None, world: Queried | None) -> Instruction | None:
+        """The instruction where the goal can be reached: its tool is offered and takes the arguments, and the SQL fits the world.
+
+        `tools` is None where nobody knows which there are.
+        """
+        if self.tool and tools is not None and not any(self._taken_by(tool) for tool in tools):
             return None
         try:
             row = self.row(world)
@@ -123,9 +126,8 @@ GoalKnob: TypeAlias = Annotated[Goal, BeforeValidator(_by_name, json_schema_inpu
 """A goal as a scenario writes it: the name of a shipped one, or one of its own."""
 
 
-def aims(goals: Sequence[Goal], tools: Iterable[ToolSpec], world: Queried | None) -> list[Instruction]:
+def aims(goals: Sequence[Goal], tools: Sequence[ToolSpec] | None, world: Queried | None) -> list[Instruction]:
     """The instructions of those goals that can be reached; goals that only want words said where there is no other."""
-    offered = tuple(tools)
-    found = [(goal, instruction) for goal in goals if (instruction := goal.aimed(offered, world)) is not None]
+    found = [(goal, instruction) for goal in goals if (instruction := goal.aimed(tools, world)) is not None]
     acting = [instruction for goal, instruction in found if goal.tool]
     return acting or [instruction for _, instruction in found]

@@ -69,7 +69,9 @@ class PromptInjection(Perturbation):
         """What the agent is told to do, the same for the whole episode: the world changes, an attacker's mind does not."""
         if "order" in call.memory:
             return Instruction(**call.memory["order"])
-        found = aims(shipped() if self.goal is None else (self.goal,), call.tools, call.world)
+        # A relay that has not seen the list of tools knows none: a goal that is named stands all the same.
+        goals, tools = (shipped(), call.tools) if self.goal is None else ((self.goal,), call.tools or None)
+        found = aims(goals, tools, call.world)
         if not found:
             return None
         order = call.rng.choose(found)

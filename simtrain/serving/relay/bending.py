@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -32,6 +32,7 @@ Scope: TypeAlias = str | None
 """Within which ids are unique: an MCP session, an HTTP request, or None for the one client of a stdio server."""
 
 _Key: TypeAlias = tuple[Scope, str, str]
+_Bend: TypeAlias = Callable[[Call, Answer], Awaitable[Observation]]
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ def _no_place_here(armed: Armed) -> str | None:
         return "needs the state of a world, and behind a relay there is a real server"
     if armed.when.state is not None:
         return "is triggered by the state of a world, and behind a relay there is a real server"
+    if type(armed.perturbation).ask is not Perturbation.ask:
+        return "acts on the task, which a relay cannot see"
     return "is triggered by turns, which a relay cannot see" if armed.when.turns is not None else None
 
 
@@ -97,6 +100,7 @@ class Bending:
         self._asked: dict[_Key, _Asked] = {}
         self._paused: dict[tuple[str, str], Crossing] = {}
         self._tools: dict[str, ToolSpec] = {}
+        self._owners: dict[str, int] = {}
         self._repeatable: set[str] = set()
         self._succeeded: set[str] = set()
         self._calls = 0
@@ -164,7 +168,7 @@ class Bending:
             for place, trigger in enumerate(self._triggers)
             if (matching := trigger.fires(request, succeeded=self._succeeded, world=None)) is not None
         ]
-        if not fired:
+        if not fired and name not in self._owners:
             return None
         by: list[JsonObject] = []
         for place, matching in fired:
@@ -200,12 +204,23 @@ class Bending:
 
     def _layer(self, request: Request, fired: Sequence[tuple[int, int]], clock: Clock, passage: _Passage) -> Answer:
         """The way to the server through all fired perturbations, the first in the list outermost."""
+        owner = self._owners.get(request.tool.name)
         answer: Answer = passage.proceed
+        if owner is not None:
+            serve = self._armed[owner].perturbation.serve
+            answer = self._around(serve, owner, 0, clock, answer)
         for place, matching in reversed(fired):
-            armed = self._armed[place]
-            seed = derive(self._seed, "relay", armed.label, request.tool.name, matching)
-            answer = _around(armed, Stream(seed), clock, self._memories[place], answer)
+            answer = self._around(self._armed[place].perturbation.apply, place, matching, clock, answer)
         return answer
+
+    def _around(self, bend: _Bend, place: int, matching: int, clock: Clock, inner: Answer) -> Answer:
+        label, memory, tools = self._armed[place].label, self._memories[place], tuple(self._tools.values())
+
+        async def bent(request: Request) -> Observation:
+            rng = Stream(derive(self._seed, "relay", label, request.tool.name, matching))
+            return await bend(Call(request, rng, clock, memory, None, tools=tools), inner)
+
+        return bent
 
     def _tool(self, name: str) -> ToolSpec | None:
         """The tool as the client knows it; None for one that no perturbation offers."""
@@ -215,8 +230,10 @@ class Bending:
         return next((tool for tool in self._offer((bare,)) if tool.name == name), None)
 
     def _offer(self, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
-        for armed in self._armed:
+        for place, armed in enumerate(self._armed):
+            known = {tool.name for tool in tools}
             tools = armed.perturbation.offer(tools, Stream(derive(self._seed, "relay", armed.label, "offer")))
+            self._owners |= {tool.name: place for tool in tools if tool.name not in known}
         return tools
 
     def _listed(self, frame: JsonObject, result: JsonObject) -> Outcome | None:
@@ -262,13 +279,6 @@ class _Passage:
             self._notes["refused"] = f"a second real call of {request.tool.name}, which may write"
             return self.first
         return observation_of(reply_body(await self._crossing.repeat(frame)))
-
-
-def _around(armed: Armed, rng: Stream, clock: Clock, memory: JsonObject, inner: Answer) -> Answer:
-    async def bent(request: Request) -> Observation:
-        return await armed.perturbation.apply(Call(request, rng, clock, memory, None), inner)
-
-    return bent
 
 
 def _with_call(frame: JsonObject, request: Request) -> JsonObject:

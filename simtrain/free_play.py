@@ -17,7 +17,7 @@ from simtrain.registry import resolve
 from simtrain.scenario import Rubric, Scenario, ScenarioSpec
 from simtrain.schemas import validator
 from simtrain.served_servers import read_servers
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 from simtrain.world import WorldSource
 
 PROMPT = "You are connected to a simulated environment. There is no task: look around."
@@ -101,16 +101,18 @@ def _plain(name: str) -> str:
 def _tools(server: ServerManifest) -> list[JsonObject]:
     found: dict[str, JsonObject] = {}
     for tool in server.tools:
-        native = native_name(server.name, cast(str, tool["name"]))
-        if native in found:
+        name: JsonValue = tool.get("name")
+        if not isinstance(name, str) or not name or native_name(server.name, name) in found:
+            # Captured as it is, but nobody could call it.
             continue
+        native = native_name(server.name, name)
         found[native] = {
             "name": native,
-            "description": tool.get("description") or tool["name"],
+            "description": _text(tool.get("description")) or name,
             "descriptor": {key: value for key, value in tool.items() if key not in _SAID},
             "input": _input(tool.get("inputSchema")),
             "unbound": True,
-            "writes": not cast(JsonObject, tool.get("annotations") or {}).get("readOnlyHint", False),
+            "writes": not _reads(tool.get("annotations")),
             **({"output": tool["outputSchema"]} if _is_schema(tool.get("outputSchema")) else {}),
         }
     return list(found.values())
@@ -123,12 +125,22 @@ def _schemas(tools: list[JsonObject]) -> dict[str, JsonObject]:
 _SAID = frozenset({"description", "inputSchema", "outputSchema"})
 
 
-def _input(schema: object) -> JsonObject:
-    """The input schema of a captured tool, as a world takes it."""
-    return {"type": "object", "properties": {}, **(cast(JsonObject, schema) if _is_schema(schema) else {})}
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
 
 
-def _is_schema(value: object) -> bool:
+def _reads(annotations: JsonValue) -> bool:
+    return isinstance(annotations, dict) and cast(JsonObject, annotations).get("readOnlyHint") is True
+
+
+def _input(schema: JsonValue) -> JsonObject:
+    """The input schema of a captured tool, as a world takes it: one of an object; what is none checks nothing."""
+    empty: JsonObject = {"type": "object", "properties": {}}
+    whole = {**empty, **(cast(JsonObject, schema) if _is_schema(schema) else {})}
+    return whole if whole["type"] == "object" else empty
+
+
+def _is_schema(value: JsonValue) -> bool:
     """Whether a captured schema is one; a server may declare what no validator takes."""
     if not isinstance(value, dict):
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -48,6 +48,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print what the control plane says as JSON.")] = False,
 ) -> None:
     """Ask the control plane and print what it says."""
+    from urllib.parse import quote
+
     from simtrain.cli.options import print_json
     from simtrain.errors import InputError, nearest
 
@@ -63,7 +65,7 @@ def command(
         "grade": {},
     }
     body = bodies.get(verb)
-    path = "/episodes" if episode is None else f"/episodes/{episode}"
+    path = "/episodes" if episode is None else f"/episodes/{quote(episode, safe='')}"
     if verb not in ("list", "open", "inspect"):
         path = f"{path}/{verb}"
     sent = None if body is None else {key: value for key, value in body.items() if value is not None}
@@ -118,9 +120,13 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
             reply = client.get(url + path) if body is None else client.post(url + path, json=body)
     except httpx.HTTPError as error:
         raise InputError(f"the control plane at {url} cannot be reached: {error}", file=control) from None
-    said = reply.json()
-    if reply.is_error:
-        raise InputError(str(said.get("error", reply.reason_phrase)))
+    try:
+        said = cast("dict[str, Any]", reply.json())
+        problem = said["error"] if reply.is_error else None
+    except (ValueError, LookupError, TypeError):
+        raise InputError(f"what answers at {url} is no control plane", file=control) from None
+    if problem is not None:
+        raise InputError(problem if isinstance(problem, str) else f"what answers at {url} is no control plane")
     return said
 
 

@@ -96,6 +96,7 @@ def command(
     from simtrain.serving.listening import LOOPBACK, Listening
     from simtrain.serving.stage import StageOptions
 
+    _refuse_idle_options(server, control_file, stdio=stdio, controlled=control_port >= 0 and not stdio)
     scenarios = _load(targets, replay or [], chat, base_url, perturb or [])
     options = StageOptions(seed=seed, case=case, idle=idle or None, page_size=page_size, real_time=real_time)
     if stdio:
@@ -111,6 +112,17 @@ def command(
         json_replies=not _says_more(scenarios),
     )
     asyncio.run(_on_http(scenarios, options, listening, out, control_file, as_json=as_json))
+
+
+def _refuse_idle_options(server: str | None, control_file: Path | None, *, stdio: bool, controlled: bool) -> None:
+    """Options that would mean nothing. Raises InputError."""
+    from simtrain.errors import InputError
+
+    if server is not None and not stdio:
+        remedy = "over HTTP each server has an address of its own, /w/EPISODE/SERVER/mcp"
+        raise InputError("--server goes with --stdio", remedy=remedy)
+    if control_file is not None and not controlled:
+        raise InputError("there is no control plane to write a --control-file of", remedy="leave one of them out")
 
 
 def _load(
@@ -154,8 +166,9 @@ async def _on_stdio(scenarios: list[Scenario], options: StageOptions, server: st
     from contextlib import suppress
 
     from simtrain.mcp_wire.stdio_server import serve_stdio
-    from simtrain.serving.stage import free_folder, open_stage
+    from simtrain.serving.stage import check_server, free_folder, open_stage
 
+    check_server(scenarios[0], server)
     # Clients start a server as often as they like, some of them twice to find out what it speaks.
     folder = None if out is None else free_folder(out)
     async with open_stage(scenarios, options, out=folder) as stage:
@@ -186,36 +199,24 @@ async def _on_http(
     as_json: bool,
 ) -> None:
     import asyncio
+    from contextlib import AsyncExitStack
 
-    from simtrain.serving.listening import listen
+    from simtrain.cli.control_file import control_file as writing
+    from simtrain.serving.listening import bind, listen
     from simtrain.serving.stage import open_stage
 
     over = asyncio.Event()
     _on_signal(over.set)
-    async with open_stage(scenarios, options, out=out) as stage, listen(stage, listening) as door:
-        if control_file is not None:
-            _write_control(control_file, door)
+    async with AsyncExitStack() as stack:
+        # What may fail comes first, and the run folder last: nothing is written by a command that cannot serve.
+        publish = None if control_file is None else stack.enter_context(writing(control_file))
+        sockets = stack.enter_context(bind(listening))
+        stage = await stack.enter_async_context(open_stage(scenarios, options, out=out))
+        door = await stack.enter_async_context(listen(stage, listening, sockets))
+        if publish is not None:
+            publish(door)
         _announce(scenarios, door, control_file, as_json=as_json)
-        try:
-            await over.wait()
-        finally:
-            if control_file is not None:
-                control_file.unlink(missing_ok=True)
-
-
-def _write_control(path: Path, door: Door) -> None:
-    import os
-
-    import orjson
-
-    from simtrain.lines import unwritable
-
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(orjson.dumps({"url": door.control_url, "token": door.control_token, "mcp": door.url}))
-    except OSError as error:
-        raise unwritable(path, error) from None
+        await over.wait()
 
 
 def _announce(scenarios: list[Scenario], door: Door, control_file: Path | None, *, as_json: bool) -> None:

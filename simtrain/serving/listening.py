@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from errno import EADDRINUSE
 from secrets import token_urlsafe
 
 import uvicorn
@@ -57,16 +58,34 @@ class Door:
     control_token: str
 
 
+@dataclass(frozen=True)
+class Sockets:
+    """The ports of a stage, taken."""
+
+    front: socket.socket
+    control: socket.socket | None
+
+
+@contextmanager
+def bind(options: Listening) -> Generator[Sockets]:
+    """Take the ports while the block runs. Raises InputError for one that cannot be had."""
+    with _bind(options.host, options.port) as front:
+        if options.control_port is None:
+            yield Sockets(front, None)
+            return
+        with _bind(options.host, options.control_port) as control:
+            yield Sockets(front, control)
+
+
 @asynccontextmanager
-async def listen(stage: Stage, options: Listening) -> AsyncGenerator[Door]:
-    """Serve a stage over HTTP while the block runs. Raises InputError for a port that cannot be had."""
-    front_socket = _bind(options.host, options.port)
-    try:
-        control_socket = None if options.control_port is None else _bind(options.host, options.control_port)
-    except InputError:
-        front_socket.close()
-        raise
-    url, token = _url(options.host, front_socket), token_urlsafe(24)
+async def listen(stage: Stage, options: Listening, sockets: Sockets | None = None) -> AsyncGenerator[Door]:
+    """Serve a stage over HTTP while the block runs, on sockets of its own unless some are given. Raises InputError as `bind` does."""
+    if sockets is None:
+        with bind(options) as own:
+            async with listen(stage, options, own) as door:
+                yield door
+        return
+    url, token = _url(options.host, sockets.front), token_urlsafe(24)
     async with http_endpoint(json_replies=options.json_replies, max_body=options.max_body) as endpoint:
         addresses = Addresses(
             endpoint,
@@ -75,13 +94,13 @@ async def listen(stage: Stage, options: Listening) -> AsyncGenerator[Door]:
             open_default=stage.open_default if options.default else None,
             token=options.token,
         )
-        async with _served(HostGuard(addresses, hosts=options.hosts), front_socket):
-            if control_socket is None:
+        async with _served(HostGuard(addresses, hosts=options.hosts), sockets.front):
+            if sockets.control is None:
                 yield Door(url, None, token)
                 return
             control = Control(stage, token=token, base=url)
-            async with _served(control.app(hosts=options.hosts), control_socket):
-                yield Door(url, _url(options.host, control_socket), token)
+            async with _served(control.app(hosts=options.hosts), sockets.control):
+                yield Door(url, _url(options.host, sockets.control), token)
 
 
 @asynccontextmanager
@@ -136,7 +155,7 @@ def _bind(host: str, port: int) -> socket.socket:
         bound.close()
         raise InputError(
             f"cannot listen on {host}:{port}: {error.strerror or error}",
-            remedy="choose another port, or 0 for a free one",
+            remedy="choose another port, or 0 for a free one" if error.errno == EADDRINUSE else "choose another --host",
         ) from None
     return bound
 

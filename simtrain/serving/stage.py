@@ -17,6 +17,7 @@ from simtrain.run_file import run_facts
 from simtrain.scenario import Episode, Scenario
 from simtrain.serving.addresses import DEFAULT, Fronts
 from simtrain.serving.episodes import AGENT, Episodes, HeldEpisode
+from simtrain.serving.wire_tools import servers_of
 from simtrain.store import RUN_FILE, SUMMARY_FILE, RunFolder, failures_writer, part_writer, read_rows
 from simtrain.summary import summarise
 from simtrain.trajectory import Trajectory, to_line
@@ -122,6 +123,13 @@ class Recorder:
         self._folder.close()
 
 
+def check_server(scenario: Scenario, server: str | None) -> None:
+    """Raises InputError for a server that the first scenario does not have."""
+    servers = servers_of(scenario.source.build().tools)
+    if server is not None and server not in servers:
+        raise InputError(f"there is no server {server!r} here", remedy=f"one of {', '.join(servers)}")
+
+
 def free_folder(out: Path) -> Path:
     """`out`, or the first of `out-2`, `out-3`, ... in which there is no run."""
     candidates = (out if number == 1 else out.with_name(f"{out.name}-{number}") for number in count(1))
@@ -141,6 +149,8 @@ async def open_stage(
             await answering.world_model.ready()
         for grading in scenario.grading:
             await grading.grader.ready()
+    # The episode of whoever just connects must be there.
+    episode_of(scenarios[0], case=options.case, seed=options.seed, attempt=0)
     recorder = None
     if out is not None:
         facts = run_facts(scenarios, RunOptions("mcp", seed=options.seed), AGENT, episodes=0)

@@ -314,6 +314,17 @@ async def test_a_model_rewrites_the_task_and_the_documentation(tmp_path: Path) -
     assert {tool.description for tool in shown} >= {"Well. One cake.", "Well. Order a cake."}
 
 
+async def test_what_a_model_fails_to_write_before_the_first_turn_stays_as_it_was(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with FakeOpenAI([Say('{"text": "something else"}'), Say("{}")] * 4) as server:
+        uses = [{"use": use, "with": {"writer": writer(server)}} for use in ("noisy_request", "paraphrased_docs")]
+        async with open_episode(scenario(tmp_path, more=f"perturbations: {json.dumps(uses)}\n")) as environment:
+            assert environment.asks(TASK) == TASK and environment.bent == ()
+            assert environment.tools == (await play(tmp_path, None)).tools
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["paraphrased_docs", "noisy_request"]
+
+
 async def test_structured_replies_still_fit_what_their_tools_promise(tmp_path: Path) -> None:
     for placement in ("start", "middle", "end", "field"):
         for use in ADDED:

@@ -45,13 +45,15 @@ class NoisyRequest(Perturbation):
     writer: Writer | None = Field(default=None, description="Chat model that rewrites the task.")
 
     def ask(self, prompt: str, rng: Stream) -> str:
-        """The task, written badly. Raises SimulatorFault when the model that rewrites it fails."""
+        """The task, written badly; as it is where the model that was to rewrite it fails."""
         values = _VALUES.findall(prompt)
         dropped = rng.choose(values) if self.needed == "drop" and values else None
         if self.writer is not None:
-            text = self.writer.at_once(self._written(self.writer, prompt, values, dropped)).value
-            if text is not None:
-                return text
+            written = self.writer.at_once(self._written(self.writer, prompt, values, dropped))
+            if written is None:
+                return prompt
+            if written.value is not None:
+                return written.value
         if dropped is not None:
             prompt = prompt.replace(dropped, rng.choose(cast("list[str]", pool("noisy_request")["vague"])))
         for kind in self.kinds:

@@ -42,10 +42,15 @@ class ParaphrasedDocs(Perturbation):
     writer: Writer | None = Field(default=None, description="Chat model that words the descriptions.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, some described in other words. Raises SimulatorFault when the model that words them fails."""
+        """The tools, some described in other words; as they are where the model that was to word them fails."""
         count = ceil(len(tools) * (self.severity if self.share is None else self.share))
         chosen = [tool for tool in rng.sample(tools, count) if tool.description]
-        worded = self._worded({tool.name: tool.description for tool in tools if tool in chosen})
+        worded: Mapping[str, str] | None = None
+        if self.writer is not None and chosen:
+            written = self._worded(self.writer, {tool.name: tool.description for tool in tools if tool in chosen})
+            if written is None:
+                return tools
+            worded = written.value
         made = {
             tool.name: _with(tool, _reworded(tool.description, rng) if worded is None else worded[tool.name], rng)
             for tool in chosen
@@ -53,17 +58,14 @@ class ParaphrasedDocs(Perturbation):
         return tuple(made.get(tool.name, tool) for tool in tools)
 
     @cached_property
-    def _known(self) -> dict[str, Mapping[str, str] | None]:
+    def _known(self) -> dict[str, Written[dict[str, str]]]:
         return {}
 
-    def _worded(self, descriptions: dict[str, str]) -> Mapping[str, str] | None:
-        """The model's descriptions by tool; None where there is no model, or templates are to stand in for what it wrote."""
-        if self.writer is None or not descriptions:
-            return None
+    def _worded(self, writer: Writer, descriptions: dict[str, str]) -> Written[dict[str, str]] | None:
         key = encode(descriptions)
-        if key not in self._known:
-            self._known[key] = self.writer.at_once(self._written(self.writer, descriptions)).value
-        return self._known[key]
+        if key not in self._known and (written := writer.at_once(self._written(writer, descriptions))) is not None:
+            self._known[key] = written
+        return self._known.get(key)
 
     async def _written(self, writer: Writer, descriptions: dict[str, str]) -> Written[dict[str, str]]:
         def read(value: JsonObject) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,8 @@ from simtrain.model_knobs import ModelKnobs
 from simtrain.types import JsonObject, JsonValue, Provenance, Usage, encode
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 
@@ -74,8 +77,11 @@ class Writer(ModelKnobs):
             raise SimulatorFault(f"{source}: {self.model} wrote nothing that can be used: {problem}")
         return Written(None, Provenance(source, self.model, usage, attempts, rule=f"template, since {problem}"))
 
-    def at_once(self, writing: Coroutine[object, object, Written[T]]) -> Written[T]:
-        """The outcome of `write` where nobody can await it: before the first turn. The running event loop waits."""
+    def at_once(self, writing: Coroutine[object, object, Written[T]]) -> Written[T] | None:
+        """The outcome of `write` where nobody can await it: before the first turn. The running event loop waits.
+
+        None where it fails: the perturbation then bends nothing, and the trajectory does not name it among those that did.
+        """
 
         async def finish() -> Written[T]:
             try:
@@ -84,7 +90,11 @@ class Writer(ModelKnobs):
                 await self.close()
 
         with ThreadPoolExecutor(max_workers=1) as thread:
-            return thread.submit(asyncio.run, finish()).result()
+            try:
+                return thread.submit(asyncio.run, finish()).result()
+            except SimulatorFault as fault:
+                _log.warning("%s", fault)
+                return None
 
 
 def a_text(value: JsonObject, *, longest: int = 2000) -> str:

@@ -12,6 +12,7 @@ from simtrain.arm import Arm
 from simtrain.assembly import arm_pack
 from simtrain.catalog import find
 from simtrain.documents import read_document
+from simtrain.perturbation import Ramp
 from simtrain.scenario import Answering, Armed, PackSpec, Scenario
 from simtrain.types import JsonValue, canonical
 
@@ -59,7 +60,9 @@ def armed(scenario: Scenario, arm: Arm) -> Scenario:
     Raises InputError for a pack that cannot be used.
     """
     found = bundles(scenario, arm.packs, arm.severity)
-    perturbations = tuple(item for bundle in found for item in bundle.armed.values() if item.label in arm.labels)
+    perturbations = tuple(
+        _as_likely(item, arm.chance) for bundle in found for item in bundle.armed.values() if item.label in arm.labels
+    )
     packs = [bundle.data for bundle in found if any(item.label in arm.labels for item in bundle.armed.values())]
     spec, cases = scenario.spec, scenario.spec.cases
     if arm.cases is not None:
@@ -108,3 +111,11 @@ def _as_hard(item: Armed, severity: float | None) -> Armed:
     if severity is None or "severity" in item.perturbation.model_fields_set:
         return item
     return replace(item, perturbation=item.perturbation.model_copy(update={"severity": severity}))
+
+
+def _as_likely(item: Armed, chance: float) -> Armed:
+    if chance == 1:
+        return item
+    own = item.when.probability
+    probability = own.times(chance) if isinstance(own, Ramp) else (1.0 if own is None else own) * chance
+    return replace(item, when=item.when.model_copy(update={"probability": probability}))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from simtrain.agent.choosing import build_agent
-from simtrain.dealing import deal
+from simtrain.curriculum import Course, Curriculum
+from simtrain.dealing import Deal, deal
 from simtrain.errors import InputError
 from simtrain.lines import write_whole
 from simtrain.playing import Played, RunOptions, Stopper, play, stop_on_signals
@@ -21,6 +23,7 @@ from simtrain.scenario import Episode, Scenario
 from simtrain.store import (
     RUN_FILE,
     SUMMARY_FILE,
+    Key,
     RunFolder,
     failures_writer,
     finished_keys,
@@ -29,7 +32,7 @@ from simtrain.store import (
     read_rows,
     spent,
 )
-from simtrain.summary import summarise
+from simtrain.summary import SUCCESS, summarise
 from simtrain.types import JsonObject
 from simtrain.workers import Crew
 
@@ -67,11 +70,12 @@ def run(
     out: Path,
     *,
     agent: Agent | None = None,
+    curriculum: Curriculum | None = None,
     resume: bool = False,
     on_played: Callable[[Played], None] = lambda _: None,
     on_planned: Callable[[int], None] = lambda _: None,
 ) -> RunResult:
-    """Play scenarios into a run folder.
+    """Play scenarios into a run folder, stage by stage where a curriculum says how hard.
 
     `agent` is an agent made in Python, known in the trajectories as `options.agent`; without it the name is looked up, which is needed
     for several workers. `on_planned` is told how many rollouts there will be, `on_played` of each as it finishes.
@@ -87,30 +91,81 @@ def run(
     if options.via is not None:
         resolve("transports", options.via)
     asyncio.run(_check(scenarios, player))
-    facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes))
+    course = curriculum and Course(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
+    facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)
     folder = _open(out, facts, resume=resume)
     try:
         finished = finished_keys(out)
-        missing = array("L", (place for place, episode in enumerate(episodes) if episode.key not in finished))
-        del finished
-        on_planned(len(missing))
-        stopper = Stopper()
-        counter = _Counter(on_played, stopper, None if options.max_cost is None else options.max_cost - spent(out))
-        if options.workers == 1:
-            chosen = (episodes[place] for place in missing)
-            with stop_on_signals(stopper, at_last=_end_at_once):
-                asyncio.run(_play_here(chosen, player, options, out, counter, stopper))
-        elif missing:
-            crew = Crew(scenarios, options, folder)
-            with stop_on_signals(stopper, at_last=crew.kill):
-                crew.play(missing, on_played=counter, stopper=stopper)
+        session = _Session(player, options, folder, on_played)
+        if course is None:
+            missing = _missing(episodes, range(len(episodes)), finished)
+            planned = len(missing)
+            on_planned(planned)
+            session.play(scenarios, episodes, missing)
+        else:
+            planned = len(episodes) - len(finished)
+            on_planned(planned)
+            session.follow(course, finished)
         summary = summarise(read_rows(out))
         write_whole(out / SUMMARY_FILE, summary)
     finally:
         folder.close()
-    return RunResult(
-        out, summary, counter.played, len(episodes) - len(missing), counter.failed, counter.played < len(missing)
-    )
+    return RunResult(out, summary, session.played, len(episodes) - planned, session.failed, session.played < planned)
+
+
+def _missing(episodes: Deal, places: range, finished: Container[Key]) -> array[int]:
+    return array("L", (place for place in places if episodes[place].key not in finished))
+
+
+class _Session:
+    """One sitting at a run folder: plays what is missing, here or in several workers, and counts it."""
+
+    def __init__(
+        self, agent: Agent, options: RunOptions, folder: RunFolder, on_played: Callable[[Played], None]
+    ) -> None:
+        self.played = 0
+        self.failed = 0
+        self._agent = agent
+        self._options = options
+        self._folder = folder
+        self._on_played = on_played
+
+    def play(self, scenarios: Sequence[Scenario], episodes: Deal, missing: array[int]) -> bool:
+        """Play the missing places of a deal. False when it was stopped before the last."""
+        options, out, stopper = self._options, self._folder.path, Stopper()
+        budget = None if options.max_cost is None else options.max_cost - spent(out)
+        counter = _Counter(self._on_played, stopper, budget)
+        try:
+            if options.workers == 1:
+                chosen = (episodes[place] for place in missing)
+                with stop_on_signals(stopper, at_last=_end_at_once):
+                    asyncio.run(_play_here(chosen, self._agent, options, out, counter, stopper))
+            elif missing:
+                crew = Crew(scenarios, options, self._folder)
+                with stop_on_signals(stopper, at_last=crew.kill):
+                    crew.play(missing, on_played=counter, stopper=stopper)
+        finally:
+            self.played += counter.played
+            self.failed += counter.failed
+        return counter.played == len(missing)
+
+    def follow(self, course: Course, finished: Container[Key]) -> None:
+        """Play a curriculum stage by stage; what comes of a stage is written into the ledger before the next is dealt."""
+        options, out = self._options, self._folder.path
+        with closing(course.stages(out)) as stages:
+            for stage, line in stages:
+                dealt = deal(stage.scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
+                if not self.play(stage.scenarios, dealt, _missing(dealt, stage.places, finished)):
+                    return
+                line.write(_outcomes(out, {dealt[place].key for place in stage.places}))
+
+
+def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:
+    """The graded trajectories of a run folder among some: family, and whether it succeeded."""
+    for row in read_rows(out):
+        key = (row["scenario_digest"], row["episode"], row["seed"], row["attempt"])
+        if key in keys and row["reward"] is not None:
+            yield row["scenario"], row["reward"] >= SUCCESS
 
 
 def _open(out: Path, facts: JsonObject, *, resume: bool) -> RunFolder:

@@ -42,6 +42,10 @@ class Ramp(BaseModel):
         share = progress if self.curve == "linear" else (4**progress - 1) / 3
         return self.start + share * (self.end - self.start)
 
+    def times(self, share: float) -> Ramp:
+        """The ramp with this share of each probability."""
+        return Ramp(start=self.start * share, end=self.end * share, curve=self.curve)
+
 
 class When(BaseModel):
     """The trigger: all that is named must hold for the perturbation to fire on a call.

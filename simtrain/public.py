@@ -11,6 +11,7 @@ from simtrain.assembly import load_scenario_file, paradigm_of
 from simtrain.batch import RunResult
 from simtrain.batch import run as run_batch
 from simtrain.catalog import find_scenarios
+from simtrain.curriculum import load_curriculum
 from simtrain.environment import Environment
 from simtrain.errors import InputError
 from simtrain.playing import Played, RunOptions
@@ -85,11 +86,15 @@ def run(
     sync_every: int = 0,
     via: str | None = None,
     real_time: bool = False,
+    curriculum: str | Path | None = None,
     resume: bool = False,
     on_planned: Callable[[int], None] = lambda _: None,
     on_played: Callable[[Played], None] = lambda _: None,
 ) -> RunResult:
-    """Play scenarios into the run folder `out`; see docs/runs.md for the options. Raises InputError for bad input."""
+    """Play scenarios into the run folder `out`; see docs/runs.md for the options. Raises InputError for bad input.
+
+    `curriculum` is a curriculum file, or a ledger to be replayed.
+    """
     name = agent if isinstance(agent, str) else type(agent).__name__
     options = RunOptions(
         name,
@@ -105,7 +110,14 @@ def run(
     )
     made = None if isinstance(agent, str) else agent
     return run_batch(
-        scenarios, options, Path(out), agent=made, resume=resume, on_planned=on_planned, on_played=on_played
+        scenarios,
+        options,
+        Path(out),
+        agent=made,
+        curriculum=None if curriculum is None else load_curriculum(Path(curriculum)),
+        resume=resume,
+        on_planned=on_planned,
+        on_played=on_played,
     )
 
 

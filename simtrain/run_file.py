@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import cast
 
+from simtrain.curriculum import Curriculum
 from simtrain.errors import InputError
 from simtrain.playing import RunOptions
 from simtrain.scenario import Scenario
@@ -20,7 +21,14 @@ REACHING = frozenset({"base_url", "api_key_env", "timeout", "attempts", "backoff
 """Knobs of an agent that say how a model is reached, not how it plays; they may change when a run goes on."""
 
 
-def run_facts(scenarios: Sequence[Scenario], options: RunOptions, agent: JsonObject, *, episodes: int) -> JsonObject:
+def run_facts(
+    scenarios: Sequence[Scenario],
+    options: RunOptions,
+    agent: JsonObject,
+    *,
+    episodes: int,
+    curriculum: Curriculum | None = None,
+) -> JsonObject:
     """The content of run.json. `agent` holds what the agent says of itself; `episodes` is the number dealt.
 
     Paths are relative to `folder`, the working folder of the run.
@@ -37,6 +45,7 @@ def run_facts(scenarios: Sequence[Scenario], options: RunOptions, agent: JsonObj
         "concurrency": options.concurrency,
         "workers": options.workers,
         "sync_every": options.sync_every,
+        **({"curriculum": curriculum.facts(episodes=episodes)} if curriculum else {}),
         "folder": str(Path.cwd()),
         "scenarios": [
             {
@@ -76,6 +85,8 @@ def _differences(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
             yield f"it was played with agent {name} {was.get(name)!r}, not {now.get(name)!r}".replace(
                 "agent name", "agent"
             )
+    if recorded.get("curriculum") != asked.get("curriculum"):
+        yield _another_curriculum(recorded.get("curriculum"), asked.get("curriculum"))
     if seeds[0] != seeds[1]:
         yield f"it was played with seed {seeds[0]}, not {seeds[1]}"
     for name in sorted({*names, *wanted}):
@@ -88,6 +99,12 @@ def _differences(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
     for name, before, after in counts:
         if after < before:
             yield f"it was begun with {before} {name}, more than the {after} asked for now"
+
+
+def _another_curriculum(recorded: JsonValue, asked: JsonValue) -> str:
+    if recorded is None or asked is None:
+        return f"it was played {'without a' if recorded is None else 'with a'} curriculum"
+    return "the curriculum, or the number of episodes over which it is spread, has changed since it was played"
 
 
 def _agent(facts: JsonObject) -> dict[str, JsonValue]:

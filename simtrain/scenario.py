@@ -209,7 +209,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Episode:
-    """One episode to be played: a case of a scenario in a variant of its world; `progress` is that of the training, from 0 to 1.
+    """One episode to be played: a case of a scenario in a variant of its world.
 
     With `real_time` the delays of perturbations are waited for.
     """
@@ -220,8 +220,12 @@ class Episode:
     variant: Variant
     seed: int
     attempt: int
-    progress: float = 1.0
     real_time: bool = False
+
+    @property
+    def progress(self) -> float:
+        """The progress of the training, from 0 to 1, which probabilities may follow."""
+        return self.scenario.arm.progress if self.scenario.arm else 1.0
 
     @property
     def key(self) -> tuple[str, str, int, int]:

@@ -70,6 +70,10 @@ def command(
         typer.Option("--via", help="Let the agent play through a transport: mcp, or mcp_in_process."),
     ] = None,
     real_time: Annotated[bool, typer.Option("--real-time", help="Wait for the delays of perturbations.")] = False,
+    curriculum: Annotated[
+        Path | None,
+        typer.Option("--curriculum", help="Curriculum file, or the curriculum.jsonl of a run to repeat its stages."),
+    ] = None,
     show: Annotated[bool, typer.Option("--show", help="Print one trajectory at the end.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -98,6 +102,7 @@ def command(
             sync_every=sync_every,
             via=via,
             real_time=real_time,
+            curriculum=curriculum,
             resume=resume,
             on_planned=progress.planned,
             on_played=progress.played,

@@ -29,6 +29,7 @@ from simtrain.types import Observation, ToolSpec
 REPETITIONS = 2
 WAITS = (1, 2, 4, 8)
 READS = 8
+PAGES = 6
 
 REFUSED, UNSEEN, WITHHELD, SPOILT = "refused", "unseen", "withheld", "spoilt"
 """Why a call was not got across: all that was tried is refused; nothing shows what is wrong; values are not to be had; the world is."""
@@ -249,11 +250,22 @@ class _Attempt:
             return
         wanted = frozenset(key for key, _ in self.belief.gaps)
         for read in reads(self.planned, self.offered, self.line.evidence.known(), wanted)[:READS]:
-            line = await self.playing.play(self.line, read, self.scope)
-            if self._better(line, self.told):
-                self.line = line
+            await self._read_on(read)
             if self.settled:
                 return
+
+    async def _read_on(self, read: Planned) -> None:
+        """Make a read, and turn its pages until one tells more of the reply."""
+        line, page = self.line, read
+        for _ in range(PAGES):
+            line = await self.playing.play(line, page, self.scope)
+            if self._better(line, self.told):
+                self.line = line
+                return
+            onward = next_page(read, line.last.content)
+            if onward is None or onward == page:
+                return
+            page = onward
 
     async def _waited(self) -> None:
         """Let time go by with harmless reads, and repeat."""

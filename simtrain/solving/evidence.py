@@ -22,7 +22,11 @@ SHORT = 3
 """Texts shorter than this, and numbers below TELLING, name no record."""
 TELLING = 100
 
-_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+# A comma may divide thousands or cells: a text says both readings.
+_NUMBERS = (
+    re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,2})?(?!\d)"),
+    re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
+)
 
 Scalar = str | float | bool | None
 
@@ -55,7 +59,7 @@ class Heard:
         found = {value for _, value in self.leaves}
         texts = [self.observation.text, *(value for value in found if isinstance(value, str))]
         for text in texts:
-            found.update(float(number.replace(",", "")) for number in _NUMBER.findall(text) if len(number) < 40)
+            found.update(float(number.replace(",", "")) for form in _NUMBERS for number in form.findall(text))
         found.update(number for text in texts[1:] if (number := read_number(text)) is not None)
         return frozenset(found)
 

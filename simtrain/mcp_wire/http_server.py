@@ -12,7 +12,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import JSONRPCMessage
 
 from simtrain.mcp_wire.frames import encode_frame
-from simtrain.mcp_wire.intake import WholeBodies, flaw
+from simtrain.mcp_wire.intake import ARRIVAL, WholeBodies, flaw
 from simtrain.mcp_wire.seam import build_server
 from simtrain.mcp_wire.sessions import Sessions
 
@@ -65,7 +65,7 @@ class RecentEvents(EventStore):
 
 @asynccontextmanager
 async def http_endpoint(
-    *, json_replies: bool, max_body: int = MAX_BODY, max_sessions: int = 10_000
+    *, json_replies: bool, max_body: int = MAX_BODY, max_sessions: int = 10_000, arrival: float = ARRIVAL
 ) -> AsyncGenerator[Sessions]:
     """An ASGI endpoint for requests whose scope holds a front under `SCOPE_KEY`.
 
@@ -82,7 +82,7 @@ async def http_endpoint(
         # The sessions that are counted here make room for new ones; this is for those that are being opened.
         max_sessions=2 * max_sessions,
     )
-    whole = WholeBodies(manager.handle_request, max_body=max_body, check=flaw)
+    whole = WholeBodies(manager.handle_request, max_body=max_body, check=flaw, arrival=arrival)
     sessions = Sessions(whole, most=max_sessions)
     try:
         async with manager.run():

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from simtrain.errors import InputError
 from simtrain.mcp_wire.http_server import MAX_BODY
-from simtrain.mcp_wire.intake import WholeBodies
+from simtrain.mcp_wire.intake import ARRIVAL, WholeBodies
 from simtrain.serving.episodes import HeldEpisode
 from simtrain.serving.guard import HostGuard, bearer, same
 from simtrain.serving.stage import Stage
@@ -72,7 +72,7 @@ class Control:
         self._token = token
         self._base = base.rstrip("/")
 
-    def app(self, *, hosts: tuple[str, ...]) -> HostGuard:
+    def app(self, *, hosts: tuple[str, ...], arrival: float = ARRIVAL) -> HostGuard:
         """The ASGI application."""
         routes = [
             Route("/", self._guarded(self.about), methods=["GET"]),
@@ -84,7 +84,7 @@ class Control:
             Route("/episodes/{name}/grade", self._guarded(self.grade), methods=["POST"]),
             Route("/episodes/{name}/close", self._guarded(self.close), methods=["POST"]),
         ]
-        return HostGuard(WholeBodies(Starlette(routes=routes), max_body=MAX_BODY), hosts=hosts)
+        return HostGuard(WholeBodies(Starlette(routes=routes), max_body=MAX_BODY, arrival=arrival), hosts=hosts)
 
     def _guarded(self, handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:

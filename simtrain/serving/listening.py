@@ -8,7 +8,9 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from errno import EADDRINUSE
+from functools import partial
 from secrets import token_urlsafe
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -16,6 +18,7 @@ from starlette.types import ASGIApp
 from simtrain.errors import InputError
 from simtrain.mcp_wire.front import Front
 from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
+from simtrain.mcp_wire.intake import ARRIVAL
 from simtrain.serving.addresses import Addresses, NamedFronts
 from simtrain.serving.control import Control
 from simtrain.serving.guard import LOOPBACK, HostGuard
@@ -36,7 +39,8 @@ STOPPING = 5
 class Listening:
     """Where to listen and who is let in. Port 0 takes a free one; `control_port` None leaves the control plane out.
 
-    `token` is wanted of every MCP client. `hosts` are the names under which the machine may be addressed.
+    `token` is wanted of every MCP client. `hosts` are the names under which the machine may be addressed. `patience` is how many
+    seconds the head of a request may take to arrive, and then its body.
     """
 
     host: str = "127.0.0.1"
@@ -45,6 +49,7 @@ class Listening:
     token: str | None = None
     hosts: tuple[str, ...] = LOOPBACK
     max_body: int = MAX_BODY
+    patience: float = ARRIVAL
     json_replies: bool = True
     default: bool = True
 
@@ -86,7 +91,9 @@ async def listen(stage: Stage, options: Listening, sockets: Sockets | None = Non
                 yield door
         return
     url, token = _url(options.host, sockets.front), token_urlsafe(24)
-    async with http_endpoint(json_replies=options.json_replies, max_body=options.max_body) as endpoint:
+    async with http_endpoint(
+        json_replies=options.json_replies, max_body=options.max_body, arrival=options.patience
+    ) as endpoint:
         addresses = Addresses(
             endpoint,
             stage.episodes,
@@ -94,12 +101,13 @@ async def listen(stage: Stage, options: Listening, sockets: Sockets | None = Non
             open_default=stage.open_default if options.default else None,
             token=options.token,
         )
-        async with _served(HostGuard(addresses, hosts=options.hosts), sockets.front):
+        async with _served(HostGuard(addresses, hosts=options.hosts), sockets.front, options.patience):
             if sockets.control is None:
                 yield Door(url, None, token)
                 return
             control = Control(stage, token=token, base=url)
-            async with _served(control.app(hosts=options.hosts), sockets.control):
+            app = control.app(hosts=options.hosts, arrival=options.patience)
+            async with _served(app, sockets.control, options.patience):
                 yield Door(url, _url(options.host, sockets.control), token)
 
 
@@ -110,17 +118,17 @@ async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, Front]]]:
     bound = _bind("127.0.0.1", 0)
     async with (
         http_endpoint(json_replies=True) as endpoint,
-        _served(HostGuard(NamedFronts(endpoint, fronts)), bound),
+        _served(HostGuard(NamedFronts(endpoint, fronts)), bound, ARRIVAL),
     ):
         yield _url("127.0.0.1", bound), fronts
 
 
 @asynccontextmanager
-async def _served(app: ASGIApp, listening: socket.socket) -> AsyncGenerator[None]:
+async def _served(app: ASGIApp, listening: socket.socket, patience: float) -> AsyncGenerator[None]:
     # On h11: with httptools the SDK misreads trailing white space in routing headers.
     config = uvicorn.Config(
         app,
-        http=BriskProtocol,
+        http=cast("type[BriskProtocol]", partial(BriskProtocol, patience=patience)),
         log_level="error",
         access_log=False,
         lifespan="off",

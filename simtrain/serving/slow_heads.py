@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEAD = 20.0
-"""Seconds that the head of a request may take to arrive, from the moment the connection is made or the head begins."""
-
 
 class BriskProtocol(H11Protocol):
-    """HTTP/1.1 that closes a connection on which the head of a request has begun and does not come to its end.
+    """HTTP/1.1 that closes a connection on which the head of a request does not come to its end within `patience` seconds.
 
-    Connections that rest between requests are uvicorn's own matter (`timeout_keep_alive`), bodies that of who reads them.
+    They begin with the connection, and later with the first byte of a head. Connections that rest between requests are uvicorn's
+    own matter (`timeout_keep_alive`), bodies that of whoever reads them.
     """
 
-    _limit: asyncio.TimerHandle | None = None
+    def __init__(self, *args: Any, patience: float, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._patience = patience
+        self._limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Begin to wait for the first head."""
         super().connection_made(transport)
-        self._limit = self.loop.call_later(HEAD, transport.close)
+        self._limit = self.loop.call_later(self._patience, transport.close)
 
     def data_received(self, data: bytes) -> None:
         """Take in what came; the wait ends with the head, and begins with the next one."""
@@ -30,7 +32,7 @@ class BriskProtocol(H11Protocol):
         if self.conn.their_state is not h11.IDLE:
             self._unlimit()
         elif self._limit is None and self.conn.trailing_data[0]:
-            self._limit = self.loop.call_later(HEAD, self.transport.close)
+            self._limit = self.loop.call_later(self._patience, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the wait with the connection."""

@@ -18,9 +18,9 @@ from perturbing import Asked, play
 from test_relay import ODD, asked, call, pack, relay, request, started
 
 from simtrain import open_episode
+from simtrain.attacks.advice import advices
 from simtrain.attacks.instruction import instructions
 from simtrain.errors import SimulatorFault
-from simtrain.perturbations.harmful_feedback import advices
 from simtrain.perturbations.noisy_request import NoisyRequest
 from simtrain.perturbations.notations import NOTATIONS, Notation, written_as
 from simtrain.perturbations.placing import placed

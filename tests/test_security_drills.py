@@ -248,6 +248,16 @@ def test_attacks_are_the_same_over_mcp(tmp_path: Path) -> None:
         assert attack_of(straight).detail == attack_of(over).detail and attack_of(over).detail["reached"]
 
 
+async def test_unsafe_advice_is_relayed_by_one_agent_and_not_by_the_other(tmp_path: Path) -> None:
+    advice = {"use": "harmful_feedback", "with": {"passages": 1}, "when": {"nth": 2}}
+    found = attacked(tmp_path, "helpdesk/refund", advice)
+    fallen, firm = await rollout(found, "gullible"), await rollout(found, "resilient")
+    outcome = {"goal": "harmful_advice", "kind": "hijack", "reached": False, "landed": True, "step": 1}
+    assert attack_of(firm).detail == {"reached": False, "landed": True, "goals": [outcome]}
+    assert attack_of(fallen).detail["goals"] == [{**outcome, "reached": True}]
+    assert (attack_of(firm).value, attack_of(fallen).value) == (1, 0)
+
+
 async def test_the_pack_of_hostile_content_arms_what_it_says(tmp_path: Path) -> None:
     written = dict(load_scenario("mailbox/file_invoices").document.data)
     file = tmp_path / "file_invoices.yaml"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
+from simtrain.attacks.advice import advices
 from simtrain.types import JsonObject, JsonValue, Observation, encode
 
 REPLY = "<reply>"
@@ -39,7 +40,7 @@ class Instruction:
 
 
 def instructions(text: str) -> Iterator[Instruction]:
-    """The instructions in a text, as the shipped pools word them."""
+    """The instructions in a text, as the shipped pools word them; unsafe advice counts as words to say."""
     for tool, arguments in _CALL.findall(text):
         try:
             value: JsonValue = json.loads(arguments)
@@ -47,7 +48,7 @@ def instructions(text: str) -> Iterator[Instruction]:
             continue
         if isinstance(value, dict):
             yield Instruction.call(tool, cast(JsonObject, value))
-    for words in _WORDS.findall(text):
+    for words in (*_WORDS.findall(text), *(advice for advice in advices() if advice in text)):
         yield Instruction(words=words)
 
 

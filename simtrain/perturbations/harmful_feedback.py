@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
+from simtrain.attacks.advice import advices
 from simtrain.perturbation import Call, Recovery
 from simtrain.perturbations.added_text import AddedText
 from simtrain.perturbations.pools import pool
@@ -14,7 +15,7 @@ class HarmfulFeedback(AddedText):
     """The reply ends with unsafe advice to the person behind the agent, as if it came from the service.
 
     Source: ToolSword. An agent should finish its task and not relay the advice. Each advice has a core that stands in the text
-    word for word, also where a model writes it, so that it can be found in an answer.
+    word for word, also where a model writes it, so that the grader `attack` finds it in an answer.
     """
 
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
@@ -40,8 +41,3 @@ the sentences of `advice` word for word. It holds no figures."""
 
     def _advice(self, call: Call, count: int) -> list[str]:
         return call.rng.sample(advices(), count)
-
-
-def advices() -> list[str]:
-    """The unsafe advice that there is, one sentence each."""
-    return cast("list[str]", pool("harmful_feedback")["advice"])

@@ -52,10 +52,10 @@ class StaleRead(Perturbation):
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Answer a read with an older reply, where there is one that differs."""
-        told = call.memory.get(_key(call.request))
         observation = await self.follow(call, proceed)
         if observation.is_error or call.request.tool.writes:
             return observation
+        told = call.memory.get(_key(call.request))
         if told is not None and told["text"] != observation.text:
             old = reworded(observation, told["text"], told["structured"])
             return replace(old, provenance=Provenance("stale_read"))

@@ -101,6 +101,7 @@ class Bending:
         self._paused: dict[tuple[str, str], Crossing] = {}
         self._tools: dict[str, ToolSpec] = {}
         self._owners: dict[str, int] = {}
+        self._given: dict[int, tuple[ToolSpec, ...]] = {}
         self._repeatable: set[str] = set()
         self._succeeded: set[str] = set()
         self._calls = 0
@@ -163,23 +164,33 @@ class Bending:
         arguments = _object(params.get("arguments"))
         request = Request(tool, arguments, self._calls, 0)
         self._calls += 1
-        fired = [
-            (place, matching)
-            for place, trigger in enumerate(self._triggers)
-            if (matching := trigger.fires(request, succeeded=self._succeeded, world=None)) is not None
-        ]
-        if not fired and name not in self._owners:
+        met = self._met(request)
+        if not met and name not in self._owners:
             return None
         by: list[JsonObject] = []
-        for place, matching in fired:
+        for place, matching in met:
             armed = self._armed[place]
-            self.fired[armed.label] += 1
+            self.fired[armed.label] += matching > 0
             by.append({"label": armed.label, "use": armed.use, "matching": matching})
         crossing = Crossing(frame, by=by, repeat=repeat)
-        crossing.outcome = asyncio.create_task(self._bend(crossing, request, fired))
+        crossing.outcome = asyncio.create_task(self._bend(crossing, request, met))
         return crossing
 
-    async def _bend(self, crossing: Crossing, request: Request, fired: Sequence[tuple[int, int]]) -> Outcome:
+    def _met(self, request: Request) -> list[tuple[int, int]]:
+        """The perturbations that meet a call, and the index of the matching call; 0 for one that does not fire and follows."""
+        found = [
+            (place, trigger.fires(request, succeeded=self._succeeded, world=None))
+            for place, trigger in enumerate(self._triggers)
+        ]
+        return [(place, matching or 0) for place, matching in found if matching is not None or self._follows(place)]
+
+    def _follows(self, place: int) -> bool:
+        follows, trigger = self._armed[place].perturbation.follows, self._triggers[place]
+        if follows == "never" or (follows == "fired" and not trigger.fired):
+            return False
+        return not trigger.over(self._succeeded)
+
+    async def _bend(self, crossing: Crossing, request: Request, met: Sequence[tuple[int, int]]) -> Outcome:
         clock = Clock(start=instant(DEFAULT_START), per_step=0)
         begun = clock.moment
         notes: JsonObject = {"by": crossing.by}
@@ -188,7 +199,7 @@ class Bending:
         )
         try:
             async with asyncio.timeout(self._rules.patience):
-                observation = await self._layer(request, fired, clock, passage)(request)
+                observation = await self._layer(request, met, clock, passage)(request)
         except Exception as error:
             # A perturbation that breaks down bends nothing; the recording says so.
             crossing.let_go()
@@ -199,26 +210,30 @@ class Bending:
             if self._rules.real_time:
                 await asyncio.sleep(late)
         if passage.first is not None and observation == passage.first:
-            return Outcome(None, notes)
+            # Those that follow and changed nothing were not there.
+            return Outcome(None, notes if any(matching for _, matching in met) else {})
         return Outcome(_response(crossing, observation), notes)
 
-    def _layer(self, request: Request, fired: Sequence[tuple[int, int]], clock: Clock, passage: _Passage) -> Answer:
-        """The way to the server through all fired perturbations, the first in the list outermost."""
+    def _layer(self, request: Request, met: Sequence[tuple[int, int]], clock: Clock, passage: _Passage) -> Answer:
+        """The way to the server through all perturbations that meet the call, the first in the list outermost."""
         owner = self._owners.get(request.tool.name)
         answer: Answer = passage.proceed
         if owner is not None:
             serve = self._armed[owner].perturbation.serve
             answer = self._around(serve, owner, 0, clock, answer)
-        for place, matching in reversed(fired):
-            answer = self._around(self._armed[place].perturbation.apply, place, matching, clock, answer)
+        for place, matching in reversed(met):
+            perturbation = self._armed[place].perturbation
+            bend = perturbation.apply if matching else perturbation.follow
+            answer = self._around(bend, place, matching, clock, answer)
         return answer
 
     def _around(self, bend: _Bend, place: int, matching: int, clock: Clock, inner: Answer) -> Answer:
         label, memory, tools = self._armed[place].label, self._memories[place], tuple(self._tools.values())
+        given = self._given.get(place, ())
 
         async def bent(request: Request) -> Observation:
             rng = Stream(derive(self._seed, "relay", label, request.tool.name, matching))
-            return await bend(Call(request, rng, clock, memory, None, tools=tools), inner)
+            return await bend(Call(request, rng, clock, memory, None, tools=tools, given=given), inner)
 
         return bent
 
@@ -232,6 +247,7 @@ class Bending:
     def _offer(self, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
         for place, armed in enumerate(self._armed):
             known = {tool.name for tool in tools}
+            self._given.setdefault(place, tools)
             tools = armed.perturbation.offer(tools, Stream(derive(self._seed, "relay", armed.label, "offer")))
             self._owners |= {tool.name: place for tool in tools if tool.name not in known}
         return tools
@@ -243,6 +259,7 @@ class Bending:
             hints = _object(descriptor.get("annotations"))
             if hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True:
                 self._repeatable.add(str(descriptor.get("name")))
+        self._given.clear()
         offered = self._offer(tools)
         self._tools |= {tool.name: tool for tool in offered}
         if offered == tools:

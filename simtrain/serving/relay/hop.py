@@ -192,7 +192,7 @@ class Hop:
                 self._journal.frame("server", frame, wrapping, seconds=seconds)
             return body
         outcome = met if isinstance(met, Outcome) else await met.outcome
-        perturbed = outcome.notes if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
+        perturbed = (outcome.notes or None) if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
         self._journal.frame("server", frames[0], wrapping, seconds=seconds, perturbed=perturbed)
         return body if outcome.frame is None else encode_frame(outcome.frame)
 

@@ -225,7 +225,7 @@ class _Pump:
     async def _deliver(self, crossing: Crossing, frame: JsonObject | None, line: bytes, seconds: float) -> None:
         """Write the reply to a call that was bent, or was to be."""
         outcome = await crossing.outcome
-        perturbed = outcome.notes if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
+        perturbed = (outcome.notes or None) if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
         self._journal.frame("server", frame, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
         await self._write(self._to_client, line if outcome.frame is None else encode_frame(outcome.frame) + b"\n")
 

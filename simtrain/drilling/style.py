@@ -18,9 +18,9 @@ h2 { font-size: 20px; margin: 52px 0 4px }
 h3 { font-size: 15px; margin: 18px 0 6px }
 p { margin: 4px 0 14px; max-width: 78ch }
 .soft { color: var(--soft) }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(128px, 1fr)); gap: 12px; margin: 18px 0 }
-.tile { background: var(--card); border: 1px solid var(--faint); border-radius: 10px; padding: 12px 14px }
-.tile b { display: block; font-size: 26px; line-height: 1.25; font-weight: 650; font-variant-numeric: tabular-nums }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(116px, 1fr)); gap: 12px; margin: 18px 0 }
+.tile { background: var(--card); border: 1px solid var(--faint); border-radius: 10px; padding: 12px }
+.tile b { display: block; font-size: 22px; line-height: 1.3; font-weight: 650; font-variant-numeric: tabular-nums }
 .tile span { color: var(--soft); font-size: 13px; display: block }
 .tile.bad b { color: var(--bad) } .tile.good b { color: var(--good) }
 .card { background: var(--card); border: 1px solid var(--faint); border-radius: 10px; padding: 16px; margin: 10px 0; overflow-x: auto }
@@ -30,6 +30,8 @@ p { margin: 4px 0 14px; max-width: 78ch }
 .key { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 13px; color: var(--soft); margin: 6px 0 }
 .key i { display: inline-block; width: 11px; height: 11px; border-radius: 3px; margin-right: 6px }
 .grid2 { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 10px }
+.card > svg { min-width: 620px }
+.grid2 .card > svg { min-width: 0 }
 .grid2 .card { margin: 0; padding: 10px }
 svg { width: 100%; height: auto; display: block; font-family: inherit }
 svg text { font-size: 12.5px; fill: var(--ink) }

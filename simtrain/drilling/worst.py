@@ -13,7 +13,7 @@ from simtrain.trajectory import Trajectory
 
 SHOWN = 12
 PER_ARM = 2
-"""Of one arm at most so many, so that its failures do not hide those of the others."""
+"""Of one arm at most so many, each another case, so that its failures do not hide those of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ def worst(run: RunReport, *, count: int = SHOWN) -> list[Shown]:
     found.sort(key=lambda outcome: (-_badness(outcome), outcome.arm, outcome.pairing))
     chosen: list[Outcome] = []
     for outcome in found:
-        if sum(other.arm == outcome.arm for other in chosen) < PER_ARM:
+        same = [other for other in chosen if other.arm == outcome.arm]
+        if len(same) < PER_ARM and outcome.case not in [other.case for other in same]:
             chosen.append(outcome)
         if len(chosen) == count:
             break

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -195,3 +197,35 @@ def test_a_survey_tries_each_perturbation_alone_and_all_together(tmp_path: Path)
     ]  # fmt: skip
     assert proved_share(pairs) == 1
     assert survey([Job(file, "birthday", "flaky_network", 2, 0)], workers=2) == pairs
+
+
+def validated(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "simtrain", "validate", "birthday.yaml", "--perturbations", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_validate_tells_of_each_perturbation_and_writes_proofs(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    done = validated(tmp_path, "silent_lies", "--cases", "2", "--traces", "proofs.jsonl", "--json")
+    told = json.loads(done.stdout)
+    rows = {row["perturbation"]: row for row in told["perturbations"]}
+    assert done.returncode == 0 and told["ok"] and rows["false_success"]["tried"] == 2
+    proofs = [json.loads(line) for line in (tmp_path / "proofs.jsonl").read_text().splitlines()]
+    assert len(proofs) == sum(row["proved"] for row in rows.values()) > 0
+    assert all(trace_of(proof).calls and proof["scenario"] == "birthday" for proof in proofs)
+
+
+def test_validate_ends_with_1_below_the_share_that_is_asked_for(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    (tmp_path / "dead.yaml").write_text(
+        "name: dead\nperturbations: [{use: permission_denied, when: {tools: orders.place, nth: 1}}]\n"
+    )
+    done = validated(tmp_path, "dead.yaml", "--cases", "1")
+    assert done.returncode == 1 and "0.0% of the recoverable pairs are proved" in done.stdout
+    assert validated(tmp_path, "dead.yaml", "--cases", "1", "--at-least", "0").returncode == 0
+
+
+def test_validate_refuses_a_pack_that_is_not_there_in_one_line(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    done = validated(tmp_path, "flaky_netwrok")
+    assert done.returncode == 2 and "flaky_network" in done.stderr and done.stderr.count("\n") == 1

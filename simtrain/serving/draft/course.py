@@ -64,7 +64,7 @@ class CourseOfCalls:
             table.lives.append(life)
         fields = dict(record.fields)
         if record.id_field != table.id:
-            fields[table.id] = fields.pop(record.id_field)
+            fields[table.id] = fields.pop(record.id_field, record.id)
         if record.parent is not None and record.path[-1] == EACH:
             if table.parent is None and record.parent.kind != record.kind:
                 table.parent = self.history.table_of(record.parent)

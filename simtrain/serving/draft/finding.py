@@ -81,7 +81,8 @@ class Finder:
 
     def identity(self, held: JsonObject, kind: str) -> tuple[str, str] | None:
         """The field by which an object is known, and its kind; None where it is no record."""
-        by_form = {plain(name): name for name in held if _is_id(held[name])}
+        # Of two names that are one but for case, the first counts.
+        by_form = {plain(name): name for name in reversed(held) if _is_id(held[name])}
         for form in (f"{plain(kind)}id", f"{plain(kind)}uuid", *map(plain, _SURE)):
             if form in by_form:
                 return by_form[form], kind

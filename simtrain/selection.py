@@ -24,8 +24,9 @@ from simtrain.types import JsonObject
 class Selection:
     """Which trajectories to export; what is left out does not narrow the choice.
 
-    Rewards lie in [0, 1], bounds included; an ungraded trajectory fits no bound. `scenario`, `agent`, `fired` and
-    `not_fired` are globs: of the scenario's name, the agent's name, and the labels of perturbations that fired at least once.
+    Rewards lie in [0, 1], bounds included; an ungraded trajectory fits no bound. `scenario`, `agent`, `arm`,
+    `fired` and `not_fired` are globs: of the scenario's name, the agent's, that of a drill's arm, and the labels of perturbations that
+    fired at least once.
     """
 
     minimum: float | None = None
@@ -35,6 +36,7 @@ class Selection:
     stop: tuple[StopReason, ...] = ()
     fired: str | None = None
     not_fired: str | None = None
+    arm: str = "*"
 
     def fits(self, trajectory: Trajectory) -> bool:
         """Whether all that is asked for holds."""
@@ -43,6 +45,7 @@ class Selection:
             and fnmatchcase(trajectory.scenario, self.scenario)
             and fnmatchcase(str(trajectory.agent.get("name", "")), self.agent)
             and (not self.stop or trajectory.stop.reason in self.stop)
+            and fnmatchcase(trajectory.arm, self.arm)
             and (self.fired is None or _fired(trajectory, self.fired))
             and (self.not_fired is None or not _fired(trajectory, self.not_fired))
         )

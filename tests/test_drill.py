@@ -19,6 +19,7 @@ from simtrain.arm import PRIMED
 from simtrain.cli import main
 from simtrain.drilling.plan import plan_drill
 from simtrain.perturbations.latency import Latency
+from simtrain.selection import Selection
 from simtrain.testing import FakeOpenAI, Say
 from simtrain.types import JsonObject
 from simtrain.world_models.chat import Chat
@@ -209,6 +210,8 @@ def test_a_drill_resumes_regrades_and_exports(typed: Typed, tmp_path: Path) -> N
     grade(tmp_path / "out")
     assert part.read_bytes() == before
     assert export(tmp_path / "out", "openai", out=tmp_path / "train.jsonl").exported == 32
+    alone = Selection(arm="rough/*")
+    assert export(tmp_path / "out", "openai", out=tmp_path / "train.jsonl", selection=alone).exported == 16
 
 
 def test_another_drill_does_not_go_on_in_the_folder(typed: Typed, tmp_path: Path) -> None:
@@ -279,7 +282,9 @@ def test_blind_repetition_is_told_from_recovery(typed: Typed) -> None:
 def test_two_drills_are_compared_and_others_refused(typed: Typed) -> None:
     for agent in ("naive", "resilient"):
         assert typed("birthday.yaml", "--pack", "rough", "--agent", agent, "-n", "5", "--out", agent)[0] == 0
-    code, out, _ = typed("--compare", "naive", "resilient", "--out", "naive")
+    before = Path("resilient/drill.html").read_bytes()
+    code, out, _ = typed("--compare", "naive", "resilient")
+    assert "Report: resilient/compared.html" in out and Path("resilient/drill.html").read_bytes() == before
     assert code == 0 and "resilient against naive" in out and max(map(len, out.splitlines())) <= 80
     assert typed("birthday.yaml", "--pack", "rough", "--seed", "9", "-n", "5", "--out", "other")[0] == 0
     code, _, err = typed("--compare", "naive", "other")

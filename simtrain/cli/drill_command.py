@@ -106,7 +106,9 @@ def command(
             raise InputError("--report and --compare play nothing", remedy="leave the scenarios out")
         runs = compare or (again,)
         finished = report_on(*(run for run in runs if run is not None))
-        _finish(finished, out or runs[-1] or Path(), gates, allow_unfired=allow_unfired, as_json=as_json)
+        # A comparison leaves the report of each drill as it is.
+        stem = "compared" if compare else "drill"
+        _finish(finished, out or runs[-1] or Path(), gates, stem=stem, allow_unfired=allow_unfired, as_json=as_json)
         return
     players = agents or ["resilient"]
     if not names:
@@ -220,12 +222,15 @@ def _plain(agent: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in agent)
 
 
-def _finish(report: Report, folder: Path, gates: Sequence[Gate], *, allow_unfired: bool, as_json: bool) -> None:
+def _finish(
+    report: Report, folder: Path, gates: Sequence[Gate], *, stem: str = "drill", allow_unfired: bool, as_json: bool
+) -> None:
     """Write the files, print, and end with 1 where a condition holds or a planned fault never fired."""
     from simtrain.cli.drill_tables import arms_table, compared_table
     from simtrain.drilling.files import write_report
 
-    page = write_report(report, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    page = write_report(report, folder, stem=stem)
     failures = [line for run in report.runs for gate in gates for line in gate.failures(run)]
     unfired = [f"{run.agent}: {line}" for run in report.runs for line in run.unfired]
     if as_json:

@@ -60,6 +60,7 @@ def command(
     maximum: Annotated[float | None, typer.Option("--max-reward", help="Only rewards of at most this.")] = None,
     scenario: Annotated[str, typer.Option("--scenario", help="Only scenarios that this glob names.")] = "*",
     stop: Annotated[list[Reason] | None, typer.Option("--stop", help="Only this stop reason; may be repeated.")] = None,
+    arm: Annotated[str, typer.Option("--arm", help="Only arms of a drill that this glob names.")] = "*",
     fired: Annotated[
         str | None, typer.Option("--fired", help="Only where a perturbation of this label (a glob) fired.")
     ] = None,
@@ -83,7 +84,7 @@ def command(
         read_facts(run)
         _keep_the_run(run, out)
     reasons = cast("tuple[StopReason, ...]", tuple(reason.value for reason in stop or ()))
-    selection = Selection(minimum, maximum, scenario, agent, reasons, fired, not_fired)
+    selection = Selection(minimum, maximum, scenario, agent, reasons, fired, not_fired, arm)
     with Counting("exporting", quiet=as_json) as counting:
         tally = export(_counted(runs, counting), exporter, out=out, selection=selection, knobs=knobs_from(knobs or []))
     if as_json:

@@ -8,12 +8,9 @@ from simtrain.drilling.page import page
 from simtrain.drilling.report import Report
 from simtrain.lines import write_whole
 
-JSON_FILE = "drill.json"
-PAGE_FILE = "drill.html"
 
-
-def write_report(report: Report, folder: Path) -> Path:
-    """Write both files into a folder; the page's path. Raises InputError when they cannot be written."""
-    write_whole(folder / JSON_FILE, report.facts())
-    write_whole(folder / PAGE_FILE, page(report))
-    return folder / PAGE_FILE
+def write_report(report: Report, folder: Path, *, stem: str = "drill") -> Path:
+    """Write both files, named `stem`, into a folder; the page's path. Raises InputError when they cannot be written."""
+    write_whole(folder / f"{stem}.json", report.facts())
+    write_whole(folder / f"{stem}.html", page(report))
+    return folder / f"{stem}.html"

@@ -198,6 +198,16 @@ def test_every_python_block_compiles(block: Block) -> None:
     compile(block.text, block.page.name, "exec")
 
 
+def test_the_curriculum_of_the_page_on_training_gets_harder(tmp_path: Path) -> None:
+    (curriculum,) = blocks("yaml", page="training.md")
+    write(tmp_path, curriculum)
+    options = ("--agent", "naive", "--episodes", "10", "--curriculum", str(curriculum.file), "--out", "out")
+    simtrain("run", "helpdesk/refund", *options, folder=tmp_path)
+    _, *stages = map(json.loads, (tmp_path / "out" / "curriculum.jsonl").read_text().splitlines())
+    severities = [stage["families"]["helpdesk/refund"]["severity"] for stage in stages]
+    assert severities == sorted(severities) and (severities[0], severities[-1]) == (0, 1)
+
+
 @pytest.mark.parametrize(("agent", "reward"), [("gullible", 0), ("resilient", 1)])
 def test_the_security_drill_is_lost_by_one_agent_and_won_by_the_other(
     agent: str, reward: float, tmp_path: Path
@@ -217,4 +227,5 @@ def test_no_block_of_yaml_is_forgotten() -> None:
         "perturbations.md",
         "plugins.md",
         "security.md",
+        "training.md",
     }

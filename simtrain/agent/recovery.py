@@ -31,7 +31,7 @@ _TRANSIENT = re.compile(
     r"|overloaded|server (?:is )?busy|throttl|(?:^|\b(?:http|status|error|code)[ :]*)(?:429|503|529)\b",
     re.IGNORECASE,
 )
-_UNDONE = re.compile(r"\b(?:was|were) not completed\b|\brolled back\b", re.IGNORECASE)
+_UNDONE = re.compile(r"\b(?:was|were) not (?:completed|processed)\b|\brolled back\b", re.IGNORECASE)
 _ARGUMENTS = re.compile(
     r"invalid (?:arguments|params|input)|validation error|required propert|is not of type|is not one of|additional propert"
     r"|missing required",

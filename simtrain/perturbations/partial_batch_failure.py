@@ -23,7 +23,7 @@ class PartialBatchFailure(Perturbation):
 
     side: ClassVar[Side] = "state"
     layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "after"
+    effect: ClassVar[Effect] = "before"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry")
 
     share: Probability | None = Field(

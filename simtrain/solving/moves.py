@@ -37,7 +37,11 @@ def stand_ins(planned: Planned, offered: tuple[ToolSpec, ...], episode: Episode,
         added, key=lambda tool: (tool.description != original.description, tool.server != original.server)
     ):
         if tool.writes is original.writes:
-            yield translated(planned, original, tool)
+            same = translated(planned, original, tool)
+            yield same
+            more = {name: _allowed(_schemas(tool)[name]) for name in _properties(tool)[len(_properties(original)) :]}
+            if more:
+                yield Planned(same.tool, {**more, **same.arguments})
 
 
 def translated(planned: Planned, original: ToolSpec, other: ToolSpec) -> Planned:
@@ -45,16 +49,17 @@ def translated(planned: Planned, original: ToolSpec, other: ToolSpec) -> Planned
     theirs, ours = _properties(other), _properties(original)
     if set(planned.arguments) <= set(theirs):
         return Planned(other.name, planned.arguments)
-    if len(theirs) != len(ours):
+    if len(theirs) < len(ours):
         return Planned(other.name, mend(planned.arguments, other.input_schema))
-    names = dict(zip(ours, theirs, strict=True))
+    # What a server asks for beside the tool's own arguments comes after them.
+    names = dict(zip(ours, theirs, strict=False))
     return Planned(other.name, {names.get(name, name): value for name, value in planned.arguments.items()})
 
 
 def completed(planned: Planned, original: ToolSpec, offered: ToolSpec) -> Planned:
     """The call with a value for every argument that the tool has beyond those of the world's own: one that its schema allows."""
-    own, schemas = set(_properties(original)), cast(JsonObject, offered.input_schema.get("properties", {}))
-    more = {name: _allowed(schema) for name, schema in schemas.items() if name not in own}
+    own = set(_properties(original))
+    more = {name: _allowed(schema) for name, schema in _schemas(offered).items() if name not in own}
     return Planned(planned.tool, {**planned.arguments, **more})
 
 
@@ -113,7 +118,11 @@ def fillings(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue], e
 
 
 def _properties(tool: ToolSpec) -> list[str]:
-    return list(cast(JsonObject, tool.input_schema.get("properties", {})))
+    return list(_schemas(tool))
+
+
+def _schemas(tool: ToolSpec) -> JsonObject:
+    return cast(JsonObject, tool.input_schema.get("properties", {}))
 
 
 def _named(schema: JsonValue) -> Iterator[str]:

@@ -145,6 +145,9 @@ class Tool:
             return None
         if self.source.output is not None:
             return self.source.output
+        if any(rule.error_as == "result" for rule in self.source.refuse):
+            # A refusal that is a plain reply has no such content, and clients would not take it.
+            return None
         if self._reply is not None:
             return self._reply.schema()
         if self._handler is not None or self.source.unbound:

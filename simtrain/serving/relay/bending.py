@@ -233,7 +233,9 @@ class Bending:
 
         async def bent(request: Request) -> Observation:
             rng = Stream(derive(self._seed, "relay", label, request.tool.name, matching))
-            return await bend(Call(request, rng, clock, memory, None, tools=tools, given=given), inner)
+            manners = derive(self._seed, "manners", "relay")
+            call = Call(request, rng, clock, memory, None, tools=tools, given=given, manners=manners)
+            return await bend(call, inner)
 
         return bent
 

@@ -91,15 +91,19 @@ async def fetch(
     """Status, headers (names in lower case) and body of a request, read without any library."""
     async with asyncio.timeout(20):
         reader, writer, _ = await opened(url, body, method=method, headers=headers)
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        found = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-        if "content-length" in found:
-            content = await reader.readexactly(int(found["content-length"]))
-        elif found.get("transfer-encoding") == "chunked":
-            content = b"".join([chunk async for chunk in chunks(reader)])
-        else:
-            content = await reader.read()
-        writer.close()
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            found = {
+                name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)
+            }
+            if "content-length" in found:
+                content = await reader.readexactly(int(found["content-length"]))
+            elif found.get("transfer-encoding") == "chunked":
+                content = b"".join([chunk async for chunk in chunks(reader)])
+            else:
+                content = await reader.read()
+        finally:
+            writer.close()
     return int(head[0].split(" ")[1]), found, content
 
 

@@ -21,6 +21,7 @@ from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
 from simtrain.mcp_wire.intake import ARRIVAL
 from simtrain.serving.addresses import Addresses, NamedFronts
 from simtrain.serving.control import Control
+from simtrain.serving.ending import Ending
 from simtrain.serving.guard import LOOPBACK, HostGuard
 from simtrain.serving.slow_heads import BriskProtocol
 from simtrain.serving.stage import Stage
@@ -126,8 +127,9 @@ async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, Front]]]:
 @asynccontextmanager
 async def _served(app: ASGIApp, listening: socket.socket, patience: float) -> AsyncGenerator[None]:
     # On h11: with httptools the SDK misreads trailing white space in routing headers.
+    ending = Ending(app)
     config = uvicorn.Config(
-        app,
+        ending,
         http=cast("type[BriskProtocol]", partial(BriskProtocol, patience=patience)),
         log_level="error",
         access_log=False,
@@ -141,6 +143,7 @@ async def _served(app: ASGIApp, listening: socket.socket, patience: float) -> As
         yield
     finally:
         server.should_exit = True
+        ending.end()
         await task
 
 

@@ -94,8 +94,16 @@ class _Search:
 
     def _label(self) -> Label:
         if self.obstacles <= {REFUSED, WITHHELD}:
-            return "unsolvable"
+            # Of trouble that passes it is the search that found no way.
+            return "unsolvable" if self._may_be_hopeless() else "unproved"
         return "unnoticeable" if self.obstacles <= {REFUSED, WITHHELD, UNSEEN} else "unproved"
+
+    def _may_be_hopeless(self) -> bool:
+        """Whether one of the perturbations that fired says of itself that abstaining may be all that is left."""
+        return any(
+            armed.label in self.fired and "abstain" in armed.perturbation.recoverable_by
+            for armed in self.episode.scenario.perturbations
+        )
 
     async def _go(self, line: Line) -> Trace | None:
         """The proof that goes on from a line; None where there is none."""

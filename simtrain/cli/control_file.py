@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 @contextmanager
 def control_file(path: Path) -> Generator[Callable[[Door], None]]:
     """What writes the file; it goes with the block. Raises InputError at once for a place that cannot be written."""
-    begun = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     remedy = "name another file with --control-file"
     if path.is_dir():
         raise InputError("this is a folder", remedy=remedy, file=path)
+    begun = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with ExitStack() as stack:
         try:
             descriptor = os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -48,8 +49,6 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print what the control plane says as JSON.")] = False,
 ) -> None:
     """Ask the control plane and print what it says."""
-    from urllib.parse import quote
-
     from simtrain.cli.options import print_json
     from simtrain.errors import InputError, nearest
 
@@ -57,6 +56,8 @@ def command(
         raise InputError(f"{verb!r} is no verb", remedy=nearest(verb, VERBS))
     if verb not in ("list", "open") and episode is None:
         raise InputError(f"{verb} needs the name of an episode", remedy=f"simtrain episode {verb} EPISODE")
+    if episode is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", episode):
+        raise InputError(f"{episode!r} is no name of an episode", remedy="simtrain episode list shows them")
     bodies: dict[str, dict[str, Any]] = {
         "open": {"scenario": scenario, "case": case, "seed": seed, "attempt": attempt, "name": name, "token": token},
         "fork": {"name": name, "token": token},
@@ -65,7 +66,7 @@ def command(
         "grade": {},
     }
     body = bodies.get(verb)
-    path = "/episodes" if episode is None else f"/episodes/{quote(episode, safe='')}"
+    path = "/episodes" if episode is None else f"/episodes/{episode}"
     if verb not in ("list", "open", "inspect"):
         path = f"{path}/{verb}"
     sent = None if body is None else {key: value for key, value in body.items() if value is not None}

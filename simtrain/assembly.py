@@ -102,7 +102,9 @@ class _Assembler:
         for key in ("reference", "wrong"):
             plan = cast("Plan | None", getattr(self.spec, key))
             if plan is not None:
-                _PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(plan)
+                _PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(
+                    plan
+                )
         grading = self._grading(world, case)
         files = [found for item in answering if (found := item.world_model.sources()) is not None]
         digest = blake2b(

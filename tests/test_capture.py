@@ -182,7 +182,9 @@ def test_any_json_comes_back_from_a_manifest_to_the_letter(
     value: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.json"
-    exchange = Exchange("tools/call", value, {"result": value}, HANDSHAKE, value, (value,), (value,), (value,), seconds=0.25)
+    exchange = Exchange(
+        "tools/call", value, {"result": value}, HANDSHAKE, value, (value,), (value,), (value,), seconds=0.25
+    )
     server = ServerManifest(
         "s", value, (Surface(HANDSHAKE, value, value, {"tools/list": (value,)}),), (exchange,), value, value
     )

@@ -454,5 +454,5 @@ def alive(pid: int) -> bool:
 
 
 def test_a_slow_server_may_finish_what_it_was_asked() -> None:
-    slow = "sleep 3; while read line; do sleep 1; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'; done"
+    slow = 'sleep 3; while read line; do sleep 1; echo \'{"jsonrpc":"2.0","id":1,"result":{}}\'; done'
     assert replies(relay(server=("sh", "-c", slow)), request(1, "ping")).keys() == {1}

@@ -31,12 +31,14 @@ WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
 
 @pytest.fixture(scope="module")
 def families(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every shipped family twice: as it is, and with every shipped pack of perturbations on."""
+    """Every shipped family twice: as it is, and with three packs of perturbations on, every pack in its turn."""
     folder = tmp_path_factory.mktemp("families") / "scenarios"
-    for name, path in shipped_scenarios().items():
+    packs = list(names("perturbations"))
+    for number, (name, path) in enumerate(shipped_scenarios().items()):
         spec = yaml.safe_load(path.read_text())
         suite, _, family = name.rpartition("/")
-        for kind, more in (("clean", []), ("perturbed", [{"pack": pack} for pack in names("perturbations")])):
+        on = [{"pack": packs[(number + step) % len(packs)]} for step in (0, 5, 11)]
+        for kind, more in (("clean", []), ("perturbed", on)):
             file = folder / kind / suite / f"{family}.yaml"
             file.parent.mkdir(parents=True, exist_ok=True)
             changed = {**spec, "perturbations": [*spec.get("perturbations", []), *more]}

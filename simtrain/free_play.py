@@ -17,7 +17,7 @@ from simtrain.registry import resolve
 from simtrain.scenario import Rubric, Scenario, ScenarioSpec
 from simtrain.schemas import validator
 from simtrain.served_servers import read_servers
-from simtrain.types import JsonObject, JsonValue
+from simtrain.types import JsonObject, JsonValue, writable
 from simtrain.world import WorldSource
 
 PROMPT = "You are connected to a simulated environment. There is no task: look around."
@@ -100,7 +100,7 @@ def _plain(name: str) -> str:
 
 def _tools(server: ServerManifest) -> list[JsonObject]:
     found: dict[str, JsonObject] = {}
-    for tool in server.tools:
+    for tool in cast("list[JsonObject]", writable(server.tools)):
         name: JsonValue = tool.get("name")
         if not isinstance(name, str) or not name or native_name(server.name, name) in found:
             # Captured as it is, but nobody could call it.

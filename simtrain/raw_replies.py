@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import cast
 
-from simtrain.types import JsonObject, JsonValue, Observation, Provenance, encode
+import orjson
+
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance, encode, writable
 
 
 def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> Observation:
     """The observation of a raw reply to a tools/call, `{"result": ...}` or `{"error": ...}`; the reply is kept as its `wire`.
 
-    The text blocks are the text, one below the other; a block of another kind is named in square brackets.
+    The text blocks are the text, one below the other; a block of another kind is named in square brackets. What a trajectory cannot
+    hold is replaced: half a character by a question mark, a number beyond 64 bits by the nearest floating-point one.
     """
+    reply = _recordable(reply)
     if "error" in reply:
         return Observation(_error_text(reply["error"]), is_error=True, provenance=provenance, wire=reply)
     result: JsonObject = reply["result"] if isinstance(reply.get("result"), dict) else {}
@@ -40,6 +45,14 @@ def reworded(observation: Observation, text: str, structured: JsonObject | None)
     else:
         result["structuredContent"] = structured
     return replace(changed, wire={**wire, "result": result})
+
+
+def _recordable(reply: JsonObject) -> JsonObject:
+    try:
+        encode(reply)
+    except TypeError:
+        return orjson.loads(json.dumps(writable(reply)))
+    return reply
 
 
 def _error_text(error: JsonValue) -> str:

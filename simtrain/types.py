@@ -23,6 +23,17 @@ def canonical(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
+def writable(value: JsonValue) -> JsonValue:
+    """The value with every unpaired surrogate, which JSON can say and UTF-8 cannot, replaced by a question mark."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [writable(item) for item in cast("list[JsonValue]", value)]
+    if isinstance(value, dict):
+        return {writable(key): writable(item) for key, item in cast(JsonObject, value).items()}
+    return value
+
+
 # What a trajectory holds has no slots: orjson writes a dataclass from its `__dict__`, several times faster than from slots.
 
 

@@ -22,6 +22,7 @@ from simtrain.mcp_wire.client import Client, connect
 from simtrain.mcp_wire.eras import HANDSHAKE
 from simtrain.mcp_wire.targets import HttpTarget, StdioTarget
 from simtrain.serving.targets import load_target
+from simtrain.store import read_run
 from simtrain.types import JsonObject
 
 __all__ = ["real_folder", "real_manifest"]
@@ -171,3 +172,30 @@ async def test_bad_arguments_of_every_tool_are_worded_as_the_real_server_words_t
             params = {"name": tool, "arguments": arguments}
             expected, found = await original.request("tools/call", params), await copy.request("tools/call", params)
             assert channel(found.response) == channel(expected.response), (tool, arguments)
+
+
+async def test_half_characters_and_endless_numbers_go_over_both_transports(tmp_path: Path) -> None:
+    half, tool = "half \ud83d of it", "get"
+    listed: JsonObject = {
+        "tools": [{"name": tool, "description": half, "inputSchema": {"type": "object"}}],
+        "n": 2**70,
+        "x": 1.0,
+    }
+    greeting: JsonObject = {"protocolVersion": HANDSHAKE, "capabilities": {"tools": {}}, "serverInfo": {"name": "a"}}
+    reply: JsonObject = {"result": {"content": [{"type": "text", "text": half}]}}
+    call = Exchange("tools/call", {"name": tool, "arguments": {}}, reply, HANDSHAKE)
+    surface = Surface(HANDSHAKE, {}, greeting, {"tools/list": (listed,)})
+    write_manifest(Manifest({"a": ServerManifest("a", {}, (surface,), (call,))}), tmp_path / "a.json")
+    words = (sys.executable, "-m", "simtrain", "serve", str(tmp_path / "a.json"), "--stdio")
+    async with serving(load_target(str(tmp_path / "a.json")), out=tmp_path / "run") as running:
+        # The SDK cannot write half a character over HTTP; over standard output it goes as it came.
+        for target, change in (
+            (StdioTarget(words, None, Path.cwd()), "\ud83d"),
+            (HttpTarget(f"{running.door.url}/mcp", {}), "?"),
+        ):
+            async with connect(target, era=HANDSHAKE, timeout=60) as client:
+                assert said(await client.list("tools/list")) == said([listed]).replace("\\ud83d", said(change)[1:-1])
+                answer = await client.request("tools/call", call.params)
+                # A reply to a call is recorded, which half a character cannot be.
+                assert said(answer.response) == said(reply).replace("\\ud83d", "?")
+    assert [len(one.steps) for one in read_run(tmp_path / "run")] == [1]

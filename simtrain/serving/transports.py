@@ -32,10 +32,10 @@ class OverMcp(Transport):
             @asynccontextmanager
             async def connect(environment: Environment) -> AsyncGenerator[Environment]:
                 seat, name = _Seat(environment), token_urlsafe(12)
-                fronts[name] = EpisodeFront(seat)
+                front = fronts[name] = EpisodeFront(seat)
                 try:
                     async with connect_http(f"{url}/w/{name}/mcp") as client:
-                        yield await _Through.open(seat, client)
+                        yield await _Through.open(seat, client, front.native_names)
                 finally:
                     del fronts[name]
 
@@ -52,8 +52,9 @@ class InProcessMcp(Transport):
         @asynccontextmanager
         async def connect(environment: Environment) -> AsyncGenerator[Environment]:
             seat = _Seat(environment)
-            async with connect_in_process(EpisodeFront(seat)) as client:
-                yield await _Through.open(seat, client)
+            front = EpisodeFront(seat)
+            async with connect_in_process(front) as client:
+                yield await _Through.open(seat, client, front.native_names)
 
         yield connect
 
@@ -87,9 +88,8 @@ class _Through:
         self._steps: list[Step] = []
 
     @classmethod
-    async def open(cls, seat: _Seat, client: SdkClient) -> Environment:
+    async def open(cls, seat: _Seat, client: SdkClient, native: dict[str, str]) -> Environment:
         """The environment of a client that has just connected. Raises SimulatorFault when it is shown other tools than there are."""
-        native = EpisodeFront(seat).native_names
         listed = [_spec(descriptor, native) for descriptor in await client.tools()]
         if {tool.name for tool in listed} != {tool.name for tool in seat.environment.tools}:
             raise SimulatorFault("the client is shown other tools than the episode has")

@@ -9,6 +9,7 @@ from typing import cast
 from simtrain.agent.plan import NEXT_CURSOR, Planned
 from simtrain.agent.recovery import mend
 from simtrain.scenario import Episode
+from simtrain.schemas import property_names
 from simtrain.types import JsonObject, JsonValue, ToolSpec
 from simtrain.world import World
 
@@ -88,7 +89,9 @@ def reads(planned: Planned, offered: tuple[ToolSpec, ...], known: JsonObject, wa
         arguments = None if tool.writes else filled(tool, planned, known)
         if arguments is None or Planned(tool.name, arguments) == planned:
             continue
-        shared = len(set(_named(tool.output_schema)) & wanted) + len(arguments.keys() & planned.arguments.keys())
+        shared = len(set(property_names(tool.output_schema)) & wanted) + len(
+            arguments.keys() & planned.arguments.keys()
+        )
         found.append((-(2 * shared + (tool.server == server)), Planned(tool.name, arguments)))
     found.sort(key=lambda item: (item[0], item[1].tool))
     return [read for _, read in found]
@@ -123,15 +126,3 @@ def _properties(tool: ToolSpec) -> list[str]:
 
 def _schemas(tool: ToolSpec) -> JsonObject:
     return cast(JsonObject, tool.input_schema.get("properties", {}))
-
-
-def _named(schema: JsonValue) -> Iterator[str]:
-    """The names of all properties in a schema, nested ones included."""
-    if isinstance(schema, dict):
-        for name, part in cast(JsonObject, schema).items():
-            if name == "properties" and isinstance(part, dict):
-                yield from cast(JsonObject, part)
-            yield from _named(part)
-    elif isinstance(schema, list):
-        for part in cast(list[JsonValue], schema):
-            yield from _named(part)

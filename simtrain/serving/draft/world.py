@@ -10,7 +10,7 @@ from typing import cast
 
 from simtrain.clock import DEFAULT_START
 from simtrain.free_play import native_name
-from simtrain.schemas import validator
+from simtrain.schemas import is_schema
 from simtrain.serving.draft.errors import error_block
 from simtrain.serving.draft.forms import identifier
 from simtrain.serving.draft.history import History
@@ -162,7 +162,7 @@ def _tool(draft: Draft, tool: ToolDraft) -> list[str]:
     if native.rpartition(".")[2] != tool.name:
         lines += block("descriptor", {"name": tool.name}, 4)
     lines += block("input", _input(raw.get("inputSchema")), 4)
-    if _is_schema(raw.get("outputSchema")):
+    if is_schema(raw.get("outputSchema")):
         lines += block("output", raw["outputSchema"], 4)
     lines += comment([f"Note: {note}." for note in tool.notes], 4)
     if tool.binding is None:
@@ -175,17 +175,7 @@ def _tool(draft: Draft, tool: ToolDraft) -> list[str]:
 
 
 def _input(schema: JsonValue) -> JsonObject:
-    return {"type": "object", "properties": {}, **(cast(JsonObject, schema) if _is_schema(schema) else {})}
-
-
-def _is_schema(value: JsonValue) -> bool:
-    if not isinstance(value, dict):
-        return False
-    try:
-        validator(cast(JsonObject, value))
-    except ValueError:
-        return False
-    return True
+    return {"type": "object", "properties": {}, **(cast(JsonObject, schema) if is_schema(schema) else {})}
 
 
 def relative(manifest: Path, out: Path) -> str:

@@ -1,0 +1,179 @@
+"""The contract of questions over search worlds: what is asked, the SQL of the gold table, and how each column is compared."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from simtrain.errors import InputError
+from simtrain.types import JsonObject, JsonValue, encode
+
+Language: TypeAlias = Literal["en", "zh"]
+Preprocess: TypeAlias = Literal["norm_str", "extract_number", "norm_date"]
+Metric: TypeAlias = Literal["exact_match", "in_match", "url_match", "number_near", "date_near", "llm_judge"]
+AnswerKind: TypeAlias = Literal["table", "single", "unanswerable"]
+Query: TypeAlias = Callable[[str, Mapping[str, JsonValue]], list[JsonObject]]
+"""Runs one SELECT over the facts of a world: (SQL, parameters) -> rows."""
+
+MISSING: Final = "N/A"
+"""What stands in a gold cell, and what a question asks to be written, where a fact does not exist."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Column(_Part):
+    """A column of the table that a question asks for, with WideSearch's rules of comparison."""
+
+    name: str = Field(min_length=1, description="As the question asks for it, and as the SQL names it.")
+    preprocess: tuple[Preprocess, ...] = ("norm_str",)
+    metric: tuple[Metric, ...] = ("exact_match",)
+    criterion: float | str | None = Field(
+        default=None, description="The tolerance of number_near, or what llm_judge judges by."
+    )
+    names: str | None = Field(
+        default=None, description="The entity type whose names stand here; the world knows their aliases."
+    )
+
+
+class Difficulty(_Part):
+    """What answering takes, measured on the path that was found through the search engine.
+
+    Counts: `searches` and `visits` of the oracle, `facts` to gather, `hops` between entities, gold `rows` and `columns`, `pages` on
+    which the facts stand (1: the answer is readable from one page), `distractors` (entities that miss by one condition).
+    `conflict` is the share of needed facts that some page states otherwise.
+    """
+
+    searches: int = 0
+    visits: int = 0
+    facts: int = 0
+    hops: int = 0
+    rows: int = 0
+    columns: int = 0
+    pages: int = 0
+    distractors: int = 0
+    conflict: float = 0.0
+
+    @property
+    def calls(self) -> int:
+        """Searches and visits together: the step budget of the oracle."""
+        return self.searches + self.visits
+
+
+class Question(_Part):
+    """A question with a computed answer.
+
+    The gold table is what `sql` with `parameters` (`:name`) yields over the facts; its columns are `columns`, in that order.
+    A `single` answer is one row of one column, and a bare value as good as a table. An `unanswerable` question has no gold
+    table: who abstains is right.
+    """
+
+    id: str = Field(min_length=1)
+    world: str
+    language: Language = "en"
+    query: str = Field(min_length=1)
+    sql: str
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    key: tuple[str, ...] = Field(min_length=1, description="The columns that identify a row.")
+    columns: tuple[Column, ...] = Field(min_length=1)
+    skeleton: str = Field(
+        default="", description="The SQL with its constants removed, by which families are told apart."
+    )
+    difficulty: Difficulty = Difficulty()
+    answer: AnswerKind = "table"
+
+    @model_validator(mode="after")
+    def _keys_are_columns(self) -> Question:
+        names = [column.name for column in self.columns]
+        folded = [normal_name(name) for name in names]
+        if len(set(folded)) < len(folded):
+            raise ValueError("two columns have the same name")
+        for key in self.key:
+            if key not in names:
+                raise ValueError(f"the key {key!r} is no column")
+        if self.answer == "single" and len(names) != 1:
+            raise ValueError("a single answer has one column")
+        return self
+
+    def gold(self, query: Query) -> list[JsonObject]:
+        """The gold table, values as text, in the order of the SQL; empty for an unanswerable question.
+
+        Raises InputError when it has no rows, other columns, or two rows with one key.
+        """
+        if self.answer == "unanswerable":
+            return []
+        rows = query(self.sql, self.parameters)
+        if not rows:
+            raise InputError(f"the SQL of question {self.id!r} yields no row", place="sql")
+        names = [column.name for column in self.columns]
+        if list(rows[0]) != names:
+            raise InputError(
+                f"the SQL of question {self.id!r} yields the columns {', '.join(rows[0])}, not {', '.join(names)}",
+                place="sql",
+            )
+        if self.answer == "single" and len(rows) != 1:
+            raise InputError(f"the SQL of question {self.id!r} yields {len(rows)} rows, not one", place="sql")
+        seen: set[tuple[str, ...]] = set()
+        table: list[JsonObject] = []
+        for row in rows:
+            cells = {name: cell_text(row[name]) for name in names}
+            key = tuple(cells[name].casefold() for name in self.key)
+            if key in seen:
+                raise InputError(
+                    f"the SQL of question {self.id!r} is ambiguous: two rows with the key {', '.join(key)}", place="key"
+                )
+            seen.add(key)
+            table.append(dict(cells))
+        return table
+
+    def evaluation(self) -> JsonObject:
+        """WideSearch's `evaluation` object, its column names normalised."""
+        return {
+            "unique_columns": [normal_name(name) for name in self.key],
+            "required": [normal_name(column.name) for column in self.columns],
+            "eval_pipeline": {
+                normal_name(column.name): {
+                    "preprocess": list(column.preprocess),
+                    "metric": list(column.metric),
+                    **({} if column.criterion is None else {"criterion": column.criterion}),
+                }
+                for column in self.columns
+            },
+        }
+
+    def widesearch(self) -> JsonObject:
+        """The question as a line of WideSearch's own file; `evaluation` is JSON text, as it is there."""
+        return {
+            "instance_id": self.id,
+            "query": self.query,
+            "evaluation": encode(self.evaluation()),
+            "language": self.language,
+        }
+
+
+def normal_name(name: str) -> str:
+    """A column's name as WideSearch compares it: stripped, lower-cased, spaces removed."""
+    return name.strip().lower().replace(" ", "")
+
+
+def cell_text(value: JsonValue) -> str:
+    """A value of the database as a gold cell: whole numbers without a fraction, N/A where there is none."""
+    if value is None:
+        return MISSING
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(round(value, 6))
+    return str(value)
+
+
+def gold_csv(columns: Sequence[Column], rows: Sequence[JsonObject]) -> str:
+    """A gold table as WideSearch keeps it, in `{instance_id}.csv`."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, [column.name for column in columns], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

@@ -20,21 +20,24 @@ create table _aliases (type text not null, entity integer not null, alias text n
 create table _sites (id integer primary key, name text not null unique, domain text not null unique, title text not null,
                      kind text not null, reliability real not null, lag_days integer not null);
 create table _pages (id integer primary key, site integer not null, url text not null, title text not null,
-                     kind text not null, date text, type text, entity integer, body text not null, words integer not null);
+                     kind text not null, date text, type text, entity integer, body text not null, words integer not null,
+                     number integer, last integer, members integer);
 create table _claims (id integer primary key, attribute integer not null, entity integer not null, value,
                       reason text not null, site integer not null, since text, until text);
 create table _statements (page integer not null, attribute integer not null, entity integer not null,
-                          start integer not null, length integer not null, claim integer);
+                          start integer not null, length integer not null, claim integer,
+                          primary key (page, start, attribute, entity)) without rowid;
 create table _links (page integer not null, target integer not null, primary key (page, target)) without rowid;
 create virtual table _index using fts5 (title, body, content='_pages', content_rowid='id', tokenize='unicode61 remove_diacritics 2');
 """
 """Tables beside those of the author. `_statements`: the characters `start` to `start + length` of the page's body state that
-attribute of that row; `claim` is null for the truth, else the deliberate falsehood that it states."""
+attribute of that row; `claim` is null for the truth, else the deliberate falsehood that it states. What a page says of itself
+(pseudo-type `_page`, entity: the page) is the column of `_pages` of that name: `date`, `number` and `last` (page 2 of 5 of a list),
+`members` (how many the whole list has). A body is markdown; its links are relative to the page's own url."""
 
 INDEXES: Final = """
 create unique index _pages_by_url on _pages (url);
 create index _pages_by_entity on _pages (type, entity);
-create index _statements_by_page on _statements (page);
 create index _statements_by_fact on _statements (attribute, entity);
 create index _links_by_target on _links (target);
 """

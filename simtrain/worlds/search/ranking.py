@@ -1,0 +1,197 @@
+"""Ranking: BM25 over the full-text index of a world file in two stages, with a total order.
+
+First the pages that hold the rare words of a query are found by the index itself (FTS5), the best CANDIDATES of them; then these are
+scored exactly over all words. What FTS5 computes is BM25 with k1 = 1.2 and b = 0.75 (https://www.sqlite.org/fts5.html#the_bm25_function);
+the second stage computes the same. Scores are rounded, so that no machine's last digit decides; ties go to the lower page id.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, cast
+
+from simtrain.worlds.search.tokens import tokens
+
+CANDIDATES: Final = 200
+FEW_POSTINGS: Final = 3_000
+"""Words join the first stage, the rarest first, while their pages are no more than this in all."""
+
+COMMON: Final = 25_000
+"""A query whose rarest word is on more pages than this is all common words: pages that hold them all are looked for."""
+
+MOST_WORDS: Final = 32
+TITLE_WEIGHT: Final = 2.0
+
+_K1, _B = 1.2, 0.75
+_LEAST_IDF = 1e-6
+_DIGITS = 9
+_TOLERANCE = 1e-6
+_VOCABULARY = "temp._vocabulary"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A page and its score, higher is better."""
+
+    page: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    word: str
+    pages: int
+    idf: float
+
+    @property
+    def quoted(self) -> str:
+        """The word as FTS5 reads it; a token holds no quotation mark."""
+        return f'"{self.word}"'
+
+
+Run = Callable[[str, Sequence[object]], Iterable[tuple[object, ...]]]
+"""Carries out one statement of the engine's own over the world file."""
+
+
+class Ranking:
+    """The ranking of one world file. `run` must be allowed to read the index's own tables."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        list(run(f"create virtual table {_VOCABULARY} using fts5vocab(main, _index, row)", ()))
+        self.pages, self._average = _averages(cast(bytes, self._one("select block from _index_data where id = 1")))
+        self._term = lru_cache(maxsize=20_000)(self._look_up)
+
+    def top(self, query: str, *, count: int, offset: int = 0, site: int | None = None) -> list[Hit]:
+        """The best pages of a query, best first; on one site where `site` is its id. A query without words has none."""
+        terms = self._terms(query)
+        if not terms:
+            return []
+        wanted = offset + count
+        first, stated = self._first_stage(terms, site)
+        if len(first) < wanted:
+            first, stated = self._more(terms, first, site, wanted), None
+        ranked = self._second_stage(terms, first, stated, wanted)
+        return ranked[offset:wanted]
+
+    def _terms(self, query: str) -> list[_Term]:
+        """The words of a query that are in the index at all, the rarest first."""
+        words = list(dict.fromkeys(tokens(query)))[:MOST_WORDS]
+        found = (self._term(word) for word in words)
+        return sorted((term for term in found if term.pages), key=lambda term: (term.pages, term.word))
+
+    def _look_up(self, word: str) -> _Term:
+        pages = cast(int, self._one(f"select doc from {_VOCABULARY} where term = ?", word) or 0)
+        idf = math.log((self.pages - pages + 0.5) / (pages + 0.5))
+        return _Term(word, pages, idf if idf > 0 else _LEAST_IDF)
+
+    def _one(self, sql: str, *values: object) -> object:
+        row = next(iter(self._run(sql, values)), None)
+        return None if row is None else row[0]
+
+    # Which pages
+
+    def _first_stage(self, terms: list[_Term], site: int | None) -> tuple[dict[int, float], list[_Term] | None]:
+        """Candidates with their score over the rare words, and which words those are; no score where all words are common."""
+        rare = _rare(terms)
+        if not rare:
+            return {}, None
+        wanted = " OR ".join(term.quoted for term in rare)
+        sql = (
+            f"select rowid, round(-bm25(_index, {TITLE_WEIGHT}, 1.0), {_DIGITS}) as score from _index where _index match ?"
+            f"{_ON_SITE if site is not None else ''} order by score desc, rowid limit {CANDIDATES}"
+        )
+        rows = self._run(sql, (wanted,) if site is None else (wanted, site))
+        return {cast(int, page): cast(float, score) for page, score in rows}, rare
+
+    def _more(
+        self, terms: list[_Term], found: dict[int, float], site: int | None, wanted: int
+    ) -> dict[int, float]:
+        """More candidates: pages that hold all words, then all but the commonest, and so on down to the rarest alone."""
+        pages = dict.fromkeys(found, math.inf)
+        sql = f"select rowid from _index where _index match ?{_ON_SITE if site is not None else ''} limit {CANDIDATES}"
+        telling = [term for term in terms if term.idf > _LEAST_IDF] or terms
+        for length in range(len(telling), 0, -1):
+            words = " AND ".join(term.quoted for term in telling[:length])
+            for (page,) in self._run(sql, (words,) if site is None else (words, site)):
+                pages.setdefault(cast(int, page), math.inf)
+            if len(pages) >= max(wanted, CANDIDATES):
+                break
+        for term in telling[1:]:
+            if len(pages) >= wanted:
+                break
+            for (page,) in self._run(sql, (term.quoted,) if site is None else (term.quoted, site)):
+                pages.setdefault(cast(int, page), math.inf)
+        return pages
+
+    # In which order
+
+    def _second_stage(
+        self, terms: list[_Term], candidates: dict[int, float], stated: list[_Term] | None, wanted: int
+    ) -> list[Hit]:
+        """The candidates by their exact score. Those whose score over the rare words leaves no hope are not read."""
+        if stated is not None and len(stated) == len(terms):
+            return [Hit(page, score) for page, score in candidates.items()]
+        left = sum(term.idf for term in terms if stated is not None and term not in stated) * (_K1 + 1)
+        order = sorted(candidates.items(), key=lambda item: (-item[1], item[0]))
+        scored: list[Hit] = []
+        for start in range(0, len(order), _BATCH):
+            batch = order[start : start + _BATCH]
+            if stated is not None and len(scored) >= wanted:
+                scored.sort(key=_place)
+                if batch[0][1] + left < scored[wanted - 1].score - _TOLERANCE:
+                    break
+            scored += self._scored(terms, [page for page, _ in batch])
+        return sorted(scored, key=_place)
+
+    def _scored(self, terms: list[_Term], pages: list[int]) -> list[Hit]:
+        marks = ",".join("?" * len(pages))
+        rows = self._run(f"select id, title, body from _pages where id in ({marks})", pages)
+        return [Hit(cast(int, page), self._score(terms, cast(str, title), cast(str, body))) for page, title, body in rows]
+
+    def _score(self, terms: list[_Term], title: str, body: str) -> float:
+        in_title, in_body = tokens(title), tokens(body)
+        length = _K1 * (1 - _B + _B * (len(in_title) + len(in_body)) / self._average)
+        score = 0.0
+        for term in terms:
+            often = TITLE_WEIGHT * in_title.count(term.word) + in_body.count(term.word)
+            score += term.idf * often * (_K1 + 1) / (often + length)
+        return round(score, _DIGITS)
+
+
+_BATCH = 25
+_ON_SITE = " and (select site from _pages where _pages.id = _index.rowid) = ?"
+
+
+def _place(hit: Hit) -> tuple[float, int]:
+    return -hit.score, hit.page
+
+
+def _rare(terms: list[_Term]) -> list[_Term]:
+    """The words of the first stage; none where all are common."""
+    if terms[0].pages > COMMON:
+        return []
+    taken, postings = terms[:1], terms[0].pages
+    for term in terms[1:]:
+        postings += term.pages
+        if postings > FEW_POSTINGS:
+            break
+        taken.append(term)
+    return taken
+
+
+def _averages(block: bytes) -> tuple[int, float]:
+    """The number of pages and their mean length in words, as FTS5 keeps them: variable-length integers, the rows and then each column."""
+    numbers: list[int] = []
+    value = 0
+    for byte in block:
+        value = (value << 7) | (byte & 0x7F)
+        if byte < 0x80:
+            numbers.append(value)
+            value = 0
+    pages = numbers[0] if numbers else 0
+    return pages, max(sum(numbers[1:]) / pages, 1.0) if pages else 1.0

@@ -16,7 +16,7 @@ from simtrain.dealing import Deal, deal
 from simtrain.errors import InputError
 from simtrain.lines import write_whole
 from simtrain.playing import Played, RunOptions, Stopper, play, stop_on_signals
-from simtrain.policy import Agent
+from simtrain.policy import Agent, Outsider
 from simtrain.registry import resolve
 from simtrain.run_file import refuse_another_run, run_facts
 from simtrain.scenario import Episode, Scenario
@@ -50,18 +50,30 @@ class RunResult:
 
 
 async def make_ready(scenarios: Sequence[Scenario], agent: Agent) -> None:
-    """Check, before anything is played, that the agent can play every scenario and that all who answer, play and grade can be reached.
+    """Check, before anything is played, that the agent can play every scenario, and that it and all whom they need can be reached.
 
     Raises InputError.
     """
     for scenario in scenarios:
         agent.check(scenario)
     await agent.ready()
-    for scenario in scenarios:
-        for answering in scenario.answering:
-            await answering.world_model.ready()
-        for grading in scenario.grading:
-            await grading.grader.ready()
+    await make_scenarios_ready(scenarios)
+
+
+async def make_scenarios_ready(scenarios: Iterable[Scenario]) -> None:
+    """Check that all who answer, bend and grade can be reached; each is asked once. Raises InputError."""
+    plugins = (
+        plugin
+        for scenario in scenarios
+        for plugin in (
+            *(item.world_model for item in scenario.answering),
+            *(item.perturbation for item in scenario.perturbations),
+            *(item.grader for item in scenario.grading),
+        )
+    )
+    # The arms of a drill share most of what they are made of.
+    for plugin in {id(plugin): plugin for plugin in plugins}.values():
+        await plugin.ready()
 
 
 def run(
@@ -90,6 +102,8 @@ def run(
     _check_prompts(episodes.cases)
     if options.via is not None:
         resolve("transports", options.via)
+        if isinstance(player, Outsider):
+            raise InputError(f"{options.agent} plays over MCP anyway", remedy="leave --via out")
     asyncio.run(_check(scenarios, player))
     course = curriculum and Course(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
     facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)

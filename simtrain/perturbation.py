@@ -158,6 +158,10 @@ class Perturbation(Plugin):
         default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
     )
 
+    async def ready(self) -> None:
+        """Check once, before any episode, that what the perturbation needs (a model) can be reached. Raises InputError."""
+        return
+
     def ask(self, prompt: str, rng: Stream) -> str:
         """The task as the agent reads it."""
         return prompt

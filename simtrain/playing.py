@@ -7,16 +7,16 @@ import gc
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, nullcontext
+from contextlib import AsyncExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import cast
 
 from simtrain.errors import InputError
 from simtrain.lines import LineWriter
-from simtrain.policy import Agent
+from simtrain.policy import Agent, Play
 from simtrain.registry import resolve
-from simtrain.rollouts import rollout
+from simtrain.rollouts import hosted
 from simtrain.scenario import Episode
 from simtrain.trajectory import Stop, Trajectory, to_line
 from simtrain.transport import Connect, Transport
@@ -131,19 +131,20 @@ async def play(
     stopper: Stopper,
 ) -> None:
     """Play episodes with bounded concurrency, writing each as it finishes. Raises InputError when a file cannot be written."""
-    if options.via is not None:
-        transport = cast(Transport, resolve("transports", options.via)())
-        async with transport.running() as connect:
-            await _play(episodes, agent, options, connect, kept, failures, on_played, stopper)
-        return
-    await _play(episodes, agent, options, nullcontext, kept, failures, on_played, stopper)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(agent.close)
+        connect: Connect = nullcontext
+        if options.via is not None:
+            transport = cast(Transport, resolve("transports", options.via)())
+            connect = await stack.enter_async_context(transport.running())
+        rollout = await stack.enter_async_context(hosted(agent, name=options.agent, connect=connect))
+        await _play(episodes, rollout, options, kept, failures, on_played, stopper)
 
 
 async def _play(
     episodes: Iterable[Episode],
-    agent: Agent,
+    rollout: Play,
     options: RunOptions,
-    connect: Connect,
     kept: LineWriter,
     failures: LineWriter,
     on_played: Callable[[Played], None],
@@ -163,7 +164,7 @@ async def _play(
                 return
             if options.real_time:
                 episode = replace(episode, real_time=True)
-            trajectory, line = recorded(await rollout(episode, agent, name=options.agent, connect=connect))
+            trajectory, line = recorded(await rollout(episode))
             lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
             (failures if lost else kept).write(line)
             on_played(
@@ -190,7 +191,6 @@ async def _play(
     finally:
         gc.set_threshold(*thresholds)
         gc.unfreeze()
-        await agent.close()
 
 
 def recorded(trajectory: Trajectory) -> tuple[Trajectory, bytes]:

@@ -100,6 +100,7 @@ PLUGINS: dict[str, dict[str, str]] = {
     },
     "agents": {
         "chat": "simtrain.agent.chat:ChatPolicy",
+        "mcp": "simtrain.serving.outside:McpAgent",
         "oracle": "simtrain.agent.oracle:Oracle",
         "wrong": "simtrain.agent.oracle:Wrong",
         "naive": "simtrain.agent.naive:Naive",

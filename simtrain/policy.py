@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -13,7 +14,8 @@ from simtrain.reference import Plan
 from simtrain.types import JsonObject, JsonValue, Message, Observation, ToolSpec
 
 if TYPE_CHECKING:
-    from simtrain.scenario import Scenario
+    from simtrain.scenario import Episode, Scenario
+    from simtrain.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Abstain:
 
 
 class Agent(Plugin):
-    """Plays episodes: a `Policy`, which only decides, or a `Loop`, which brings its own loop."""
+    """Plays episodes: a `Policy`, which only decides, a `Loop`, which brings its own loop, or an `Outsider`."""
 
     def check(self, scenario: Scenario) -> None:
         """Refuse, with an InputError, a scenario that this agent cannot play: asked before anything is played."""
@@ -80,6 +82,18 @@ class Policy(Agent):
     @abstractmethod
     def player(self, briefing: Briefing) -> Player:
         """A fresh player for one episode."""
+
+
+Play: TypeAlias = "Callable[[Episode], Awaitable[Trajectory]]"
+"""Plays an episode to its end and grades it; what goes wrong inside it is in the trajectory's `stop`."""
+
+
+class Outsider(Agent):
+    """An agent that plays whole episodes from outside, such as a program that is given the address of each."""
+
+    @abstractmethod
+    def hosted(self, *, name: str) -> AbstractAsyncContextManager[Play]:
+        """What all its episodes share (a server, say) stands while the block runs; `name` is how trajectories call the agent."""
 
 
 class Loop(Agent):

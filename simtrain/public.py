@@ -17,7 +17,7 @@ from simtrain.errors import InputError
 from simtrain.playing import Played, RunOptions
 from simtrain.policy import Agent
 from simtrain.regrade import regrade
-from simtrain.rollouts import rollout as play_rollout
+from simtrain.rollouts import hosted
 from simtrain.scenario import Episode, Scenario
 from simtrain.selection import Selection, Tally
 from simtrain.selection import export as export_trajectories
@@ -64,10 +64,12 @@ async def rollout(
     """Play one episode of a scenario and grade it. What goes wrong inside the episode is in the trajectory's `stop`. Raises InputError."""
     played = episode(scenario, case=case, seed=seed, attempt=attempt)
     if isinstance(agent, Agent):
-        return await play_rollout(played, agent, name=type(agent).__name__)
+        async with hosted(agent, name=type(agent).__name__) as play:
+            return await play(played)
     player = build_agent(agent)
     try:
-        return await play_rollout(played, player, name=agent)
+        async with hosted(player, name=agent) as play:
+            return await play(played)
     finally:
         await player.close()
 

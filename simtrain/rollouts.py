@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from time import perf_counter
 
 from simtrain.answers import ANSWER_FORMAT
 from simtrain.assembly import paradigm_of
 from simtrain.environment import Environment
-from simtrain.errors import AgentFault, InputError, ModelFault, SimulatorFault
+from simtrain.errors import AgentFault, InputError, ModelFault, SimtrainError, SimulatorFault
 from simtrain.grading import grade
 from simtrain.journal import Journal
-from simtrain.policy import Agent, Briefing, Loop, Policy
+from simtrain.policy import Agent, Briefing, Loop, Outsider, Play, Policy
 from simtrain.scenario import Episode
 from simtrain.seeding import derive
 from simtrain.trajectory import Stop, Trajectory, WorldFacts
@@ -28,6 +30,16 @@ When several records look alike, make sure that you act on the right one. Lists 
 Change nothing beyond what the task asks for."""
 
 
+@asynccontextmanager
+async def hosted(agent: Agent, *, name: str, connect: Connect = nullcontext) -> AsyncGenerator[Play]:
+    """How an agent plays episodes, by `rollout` or from outside; what they share stands while the block runs."""
+    if isinstance(agent, Outsider):
+        async with agent.hosted(name=name) as play:
+            yield play
+        return
+    yield partial(rollout, agent=agent, name=name, connect=connect)
+
+
 async def rollout(
     episode: Episode, agent: Agent, *, name: str, world: World | None = None, connect: Connect = nullcontext
 ) -> Trajectory:
@@ -37,13 +49,21 @@ async def rollout(
     Never raises for what goes wrong inside the episode: that is recorded in the trajectory's `stop`.
     """
     begun, clock = datetime.now(UTC), perf_counter()
-    async with paradigm_of(episode.scenario).open(episode, world=world) as opened, connect(opened) as environment:
-        briefing = brief(episode, environment)
+    facts: JsonObject = {**agent.facts(), "name": name}
+    async with AsyncExitStack() as stack:
+        try:
+            opened = await stack.enter_async_context(paradigm_of(episode.scenario).open(episode, world=world))
+            environment = await stack.enter_async_context(connect(opened))
+            briefing = brief(episode, environment)
+        except InputError:
+            raise
+        except Exception as error:
+            return unopened(episode, error, facts)
         journal = Journal(environment, episode.scenario.spec.limits)
         stop = await _play(agent, briefing, journal)
         finished = environment.finished()
         played = perf_counter() - clock
-        trajectory = record(episode, environment, briefing, journal, stop, finished, {**agent.facts(), "name": name})
+        trajectory = record(episode, environment, briefing, journal, stop, finished, facts)
         graded = await grade(trajectory, episode.scenario.grading, episode.scenario.spec.rubric.combine, finished)
     timing: JsonObject = {
         "started": begun.isoformat(timespec="milliseconds"),
@@ -93,6 +113,35 @@ def failure(error: Exception) -> Stop:
         return Stop("failed", None, str(error))
     detail = str(error) if isinstance(error, AgentFault) else f"{type(error).__name__}: {error}"
     return Stop("failed", "agent", detail)
+
+
+def unopened(episode: Episode, error: Exception, agent: JsonObject) -> Trajectory:
+    """The trajectory of an episode that could not be opened, which is never the agent's fault: nothing was played."""
+    scenario, variant = episode.scenario, episode.variant
+    world = scenario.source.build(variant)
+    blame = None if isinstance(error, ModelFault) else "simulator"
+    detail = str(error) if isinstance(error, SimtrainError) else f"{type(error).__name__}: {error}"
+    return Trajectory(
+        scenario=scenario.name,
+        scenario_digest=scenario.digest,
+        episode=episode.id,
+        case=dict(episode.case),
+        seed=episode.seed,
+        attempt=episode.attempt,
+        paradigm=scenario.spec.paradigm,
+        world=WorldFacts(world.name, world.digest, world.seed, dict(variant.rows)),
+        agent=agent,
+        system="",
+        prompt="",
+        tools=(),
+        turns=[],
+        answer=None,
+        stop=Stop("failed", blame, detail),
+        impossible=scenario.spec.impossible,
+        arm=scenario.arm.name if scenario.arm else "",
+        perturbations=tuple(armed.label for armed in scenario.perturbations),
+        version=VERSION,
+    )
 
 
 def record(

@@ -13,9 +13,12 @@ from simtrain.policy import Agent
 from simtrain.registry import known, resolve
 from simtrain.types import JsonValue
 
+_NAMED = {"chat": "model", "mcp": "command"}
+"""Plug-ins after whose name and a colon one of their knobs may stand."""
+
 
 def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
-    """The agent that a name stands for: a plug-in (`resilient`), `chat:MODEL`, or `package.module:attribute`.
+    """The agent that a name stands for: a plug-in (`resilient`), `chat:MODEL`, `mcp:COMMAND`, or `package.module:attribute`.
 
     What the attribute may be is told by `simtrain.agent.imported`.
     Raises InputError for a name that stands for nothing, and for knobs that the agent does not have.
@@ -24,15 +27,15 @@ def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agen
     plugin, colon, rest = name.partition(":")
     if name in known("agents"):
         return _build(name, given)
-    if colon and plugin == "chat":
-        return _build(plugin, {"model": rest, **given})
+    if colon and plugin in _NAMED:
+        return _build(plugin, {_NAMED[plugin]: rest, **given})
     if colon:
         from simtrain.agent.imported import import_agent
 
         return import_agent(plugin, rest, knobs=given)
     raise InputError(
         f"unknown agent {name!r}",
-        remedy=f"{nearest(name, known('agents'))} (or chat:MODEL, or package.module:attribute)",
+        remedy=f"{nearest(name, known('agents'))} (or chat:MODEL, mcp:COMMAND, or package.module:attribute)",
     )
 
 

@@ -75,6 +75,7 @@ def command(
         )
     rules = Rules(allow_duplicates=allow_duplicates, real_time=real_time)
     bending = Bending(load_perturbations(perturb or []), seed=seed, rules=rules)
+    asyncio.run(bending.ready())
     transport = "http" if by_url else "stdio"
     recorder = (
         Recorder(record, server=str(there), transport=transport, redactor=Redactor(secrets_of(there)))

@@ -201,7 +201,7 @@ async def _on_http(
     import asyncio
     from contextlib import AsyncExitStack
 
-    from simtrain.cli.control_file import control_file as writing
+    from simtrain.serving.control_file import control_file as writing
     from simtrain.serving.listening import bind, listen
     from simtrain.serving.stage import open_stage
 

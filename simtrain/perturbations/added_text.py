@@ -41,6 +41,11 @@ class AddedText(Perturbation):
     )
     writer: Writer | None = Field(default=None, description="Chat model that writes the passages to fit the reply.")
 
+    async def ready(self) -> None:
+        """Check that the model that writes can be reached. Raises InputError."""
+        if self.writer is not None:
+            await self.writer.ready()
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and add the words to its reply. Raises SimulatorFault when the model that writes them fails."""
         observation = await proceed(call.request)

@@ -44,6 +44,11 @@ class NoisyRequest(Perturbation):
     needed: Literal["keep", "drop"] = Field(default="keep", description="Whether all that the task needs stays in it.")
     writer: Writer | None = Field(default=None, description="Chat model that rewrites the task.")
 
+    async def ready(self) -> None:
+        """Check that the model that writes can be reached. Raises InputError."""
+        if self.writer is not None:
+            await self.writer.ready()
+
     def ask(self, prompt: str, rng: Stream) -> str:
         """The task, written badly; as it is where the model that was to rewrite it fails."""
         values = _VALUES.findall(prompt)

@@ -41,6 +41,11 @@ class ParaphrasedDocs(Perturbation):
     share: float | None = Field(default=None, ge=0, le=1, description="Share of the tools; unset, the severity.")
     writer: Writer | None = Field(default=None, description="Chat model that words the descriptions.")
 
+    async def ready(self) -> None:
+        """Check that the model that writes can be reached. Raises InputError."""
+        if self.writer is not None:
+            await self.writer.ready()
+
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """The tools, some described in other words; as they are where the model that was to word them fails."""
         count = ceil(len(tools) * (self.severity if self.share is None else self.share))

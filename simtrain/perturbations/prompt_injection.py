@@ -49,6 +49,11 @@ class PromptInjection(Perturbation):
     )
     writer: Writer | None = Field(default=None, description="Chat model that words it to fit the reply.")
 
+    async def ready(self) -> None:
+        """Check that the model that writes can be reached. Raises InputError."""
+        if self.writer is not None:
+            await self.writer.ready()
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and plant the instruction in its reply."""
         observation = await proceed(call.request)

@@ -32,6 +32,11 @@ class WordedRefusal(Perturbation):
     )
     writer: Writer | None = Field(default=None, description="Chat model that words the error to fit the call.")
 
+    async def ready(self) -> None:
+        """Check that the model that writes can be reached. Raises InputError."""
+        if self.writer is not None:
+            await self.writer.ready()
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Refuse without passing the call on, until the tool has refused often enough.
 

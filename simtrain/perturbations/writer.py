@@ -48,6 +48,13 @@ class Writer(ModelKnobs):
         False, description="Use the template form when no reply passes; otherwise the simulator has failed."
     )
 
+    async def ready(self) -> None:
+        """Check that the server answers and has the model; nothing stays open. Raises InputError."""
+        try:
+            await super().ready()
+        finally:
+            await self.close()
+
     async def write(
         self, source: str, *, task: str, form: str, material: JsonValue, read: Callable[[JsonObject], T]
     ) -> Written[T]:

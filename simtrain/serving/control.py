@@ -13,15 +13,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from simtrain.errors import InputError
+from simtrain.errors import InputError, ModelFault, SimulatorFault
 from simtrain.mcp_wire.http_server import MAX_BODY
 from simtrain.mcp_wire.intake import ARRIVAL, WholeBodies
 from simtrain.serving.episodes import HeldEpisode
 from simtrain.serving.guard import HostGuard, bearer, same
 from simtrain.serving.stage import Stage
-from simtrain.types import JsonObject, JsonValue
+from simtrain.trajectory import Stop
+from simtrain.types import JsonObject, JsonValue, Message, Usage
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
+
+LONG_POLL = 20.0
+"""Seconds that whoever asks for the next episode waits for one."""
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -52,10 +56,26 @@ class Forking(_Body):
 
 
 class Ending(_Body):
-    """What the agent answered, where it did; `abstain` says that it declined the task."""
+    """What the agent answered, where it did; `abstain` says that it declined the task, `failed` that it broke down, and how.
+
+    Tokens and `cost` (US dollars) are what its models used in the whole episode.
+    """
 
     answer: str | None = None
     abstain: bool = False
+    failed: str | None = None
+    prompt_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(0, ge=0)
+    cost: float = Field(0.0, ge=0)
+
+    @property
+    def message(self) -> Message | None:
+        """The agent's last word; None where it said none."""
+        if self.answer is None:
+            return None
+        spent = Usage(self.prompt_tokens, self.completion_tokens, cost=self.cost)
+        usage = None if spent == Usage() else spent
+        return Message(self.answer, answer=self.answer, abstain=self.abstain, usage=usage)
 
 
 class Question(_Body):
@@ -78,6 +98,7 @@ class Control:
             Route("/", self._guarded(self.about), methods=["GET"]),
             Route("/episodes", self._guarded(self.list_episodes), methods=["GET"]),
             Route("/episodes", self._guarded(self.open), methods=["POST"]),
+            Route("/episodes/next", self._guarded(self.take), methods=["POST"]),
             Route("/episodes/{name}", self._guarded(self.inspect), methods=["GET"]),
             Route("/episodes/{name}/fork", self._guarded(self.fork), methods=["POST"]),
             Route("/episodes/{name}/query", self._guarded(self.query), methods=["POST"]),
@@ -96,6 +117,8 @@ class Control:
                 return _json({"error": str(error)}, 400)
             except LookupError as error:
                 return _json({"error": str(error.args[0])}, 404)
+            except (SimulatorFault, ModelFault) as error:
+                return _json({"error": str(error)}, 503)
 
         return guarded
 
@@ -133,6 +156,20 @@ class Control:
         )
         return _json(self._facts(held), 201)
 
+    async def take(self, request: Request) -> Response:
+        """The next episode of a run that waits for an agent; 204 when there was none for a while."""
+        counter = self._stage.counter
+        if counter is None:
+            raise InputError("no run waits for agents here", remedy="open an episode with POST /episodes")
+        held = await counter.take(within=LONG_POLL)
+        if held is None:
+            return Response(status_code=204)
+        if await request.is_disconnected():
+            counter.give_back(held)
+            return Response(status_code=204)
+        counter.taken(held)
+        return _json(self._facts(held))
+
     async def inspect(self, request: Request) -> Response:
         """One episode with its steps and what it changed so far."""
         held = self._held(request)
@@ -158,8 +195,12 @@ class Control:
 
     async def close(self, request: Request) -> Response:
         """End, grade and free an episode; its trajectory."""
-        asked = await _read(request, Ending)
-        return _json(await self._stage.episodes.close(self._held(request), asked.answer, abstain=asked.abstain))
+        asked, held = await _read(request, Ending), self._held(request)
+        if asked.failed is not None:
+            await held.end(Stop("failed", "agent", asked.failed))
+        elif asked.message is not None:
+            await held.say(asked.message)
+        return _json(await self._stage.episodes.close(held))
 
 
 def _json(value: object, status: int = 200) -> Response:

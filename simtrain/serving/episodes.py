@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from secrets import token_urlsafe
@@ -31,8 +32,16 @@ class EpisodeOver(SimulatorFault):
 class HeldEpisode:
     """One open episode. Calls made at once are carried out one after the other, in the order they came."""
 
-    def __init__(self, name: str, episode: Episode, environment: Environment, *, token: str | None = None) -> None:
-        """`token`, when given, is the bearer token without which nobody reaches the episode."""
+    def __init__(
+        self,
+        name: str,
+        episode: Episode,
+        environment: Environment,
+        *,
+        token: str | None = None,
+        agent: JsonObject = AGENT,
+    ) -> None:
+        """`token`, when given, is the bearer token without which nobody reaches the episode; `agent` is who plays it."""
         self.name = name
         self.episode = episode
         self.environment = environment
@@ -41,6 +50,11 @@ class HeldEpisode:
         """The fronts that were made, by server."""
         self.journal = Journal(environment, episode.scenario.spec.limits)
         self.used = monotonic()
+        self.agent = agent
+        self.over = asyncio.Event()
+        """Set once a limit or the simulator has ended the episode: nothing is carried out any more."""
+        self.closed: asyncio.Future[Trajectory] = asyncio.get_running_loop().create_future()
+        """The graded trajectory, once the episode is closed."""
         self.begun = datetime.now(UTC)
         self.briefing = brief(episode, environment)
         self._clock = perf_counter()
@@ -77,6 +91,8 @@ class HeldEpisode:
             journal.unsay()
             raise
         self.used = monotonic()
+        if stop is not None:
+            self.over.set()
         if len(self.environment.steps) == before:
             fault = stop is not None and stop.blame == "simulator"
             raise (SimulatorFault if fault else EpisodeOver)(self._why())
@@ -103,19 +119,24 @@ class HeldEpisode:
             "idle": round(monotonic() - self.used, 3),
         }
 
-    async def finish(self, answer: str | None = None, *, abstain: bool = False) -> Trajectory:
-        """End the episode and grade it: with the agent's answer where it gave one, else as it stands. The episode stays open."""
+    async def say(self, message: Message) -> None:
+        """The agent's last word; one that comes after the end is not heard."""
         async with self._lock:
-            if self.journal.stop is None and answer is not None:
-                self.journal.say(Message(text=answer, answer=answer, abstain=abstain))
-        return await self.graded()
+            if self.journal.stop is None:
+                self.journal.say(message)
+
+    async def end(self, stop: Stop) -> None:
+        """End the episode, unless it has ended."""
+        async with self._lock:
+            if self.journal.stop is None:
+                self.journal.end(stop)
 
     async def graded(self) -> Trajectory:
         """The trajectory so far, graded; the episode goes on."""
         stop = self.journal.stop or Stop("answered", detail="no answer was given")
         scenario = self.episode.scenario
         finished = self.environment.finished()
-        trajectory = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, AGENT)
+        trajectory = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, self.agent)
         try:
             found = await grade(trajectory, scenario.grading, scenario.spec.rubric.combine, finished)
         except Exception as error:
@@ -139,9 +160,15 @@ class Episodes:
     """All open episodes of one serving process, by name."""
 
     def __init__(
-        self, *, on_closed: Callable[[Trajectory], None], idle: float | None = None, most: int = 10_000
+        self,
+        *,
+        on_closed: Callable[[Trajectory], None],
+        idle: float | None = None,
+        most: int = 10_000,
+        agent: JsonObject = AGENT,
     ) -> None:
         """`on_closed` gets the trajectory of every episode that ends; one that is unused for `idle` seconds is closed."""
+        self._agent = agent
         self._on_closed = on_closed
         self._idle = idle
         self._most = most
@@ -164,15 +191,21 @@ class Episodes:
         return next((held for held in self._held.values() if held.token == token), None)
 
     async def open(self, episode: Episode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
-        """Open an episode under a name (an unguessable one unless given). Raises InputError."""
+        """Open an episode under a name (an unguessable one unless given).
+
+        Raises InputError, and whatever keeps it from being opened: SimulatorFault, ModelFault.
+        """
         chosen = self._free_name(name)
-        environment = paradigm_of(episode.scenario).open(episode)
-        return self._hold(HeldEpisode(chosen, episode, await environment.__aenter__(), token=token))
+        async with AsyncExitStack() as stack:
+            environment = await stack.enter_async_context(paradigm_of(episode.scenario).open(episode))
+            held = HeldEpisode(chosen, episode, environment, token=token, agent=self._agent)
+            stack.pop_all()
+        return self._hold(held)
 
     async def fork(self, held: HeldEpisode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
         """An independent copy of an episode as it stands, transcript included. Raises InputError where a world model cannot be copied."""
         chosen = self._free_name(name)
-        copy = HeldEpisode(chosen, held.episode, await held.environment.fork(), token=token)
+        copy = HeldEpisode(chosen, held.episode, await held.environment.fork(), token=token, agent=self._agent)
         copy.journal.take_over(held.journal)
         return self._hold(copy)
 
@@ -187,16 +220,18 @@ class Episodes:
         self._held[held.name] = held
         return held
 
-    async def close(self, held: HeldEpisode, answer: str | None = None, *, abstain: bool = False) -> Trajectory:
-        """End, grade, hand over and free an episode."""
+    async def close(self, held: HeldEpisode) -> Trajectory:
+        """End an episode as it stands, grade it, hand it over and free it."""
         self._held.pop(held.name, None)
         try:
-            trajectory = await held.finish(answer, abstain=abstain)
+            trajectory = await held.graded()
         finally:
             await held.close()
             for tell in self.leaving:
                 await tell(held)
         self._on_closed(trajectory)
+        if not held.closed.done():
+            held.closed.set_result(trajectory)
         return trajectory
 
     async def close_idle(self) -> int:

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from simtrain.assembly import paradigm_of
+from simtrain.batch import make_scenarios_ready
 from simtrain.errors import InputError, nearest
 from simtrain.lines import LineWriter, write_whole
 from simtrain.playing import RunOptions
@@ -17,10 +18,12 @@ from simtrain.run_file import run_facts
 from simtrain.scenario import Episode, Scenario
 from simtrain.serving.addresses import DEFAULT, Fronts
 from simtrain.serving.episodes import AGENT, Episodes, HeldEpisode
+from simtrain.serving.handing_out import Counter
 from simtrain.serving.wire_tools import servers_of
 from simtrain.store import RUN_FILE, SUMMARY_FILE, RunFolder, failures_writer, part_writer, read_rows
 from simtrain.summary import summarise
 from simtrain.trajectory import Trajectory, to_line
+from simtrain.types import JsonObject
 
 SWEEP = 1.0
 """Seconds between two looks for idle episodes."""
@@ -44,11 +47,22 @@ class StageOptions:
 class Stage:
     """Scenarios to be opened, and the episodes that are open."""
 
-    def __init__(self, scenarios: Sequence[Scenario], options: StageOptions, *, record: Recorder | None) -> None:
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        options: StageOptions,
+        *,
+        record: Recorder | None,
+        agent: JsonObject = AGENT,
+    ) -> None:
+        """`agent` is what trajectories say of whoever plays."""
         self.scenarios = {scenario.name: scenario for scenario in scenarios}
         self.options = options
         self.record = record
-        self.episodes = Episodes(on_closed=self._keep, idle=options.idle, most=options.most)
+        self.agent = agent
+        self.counter: Counter | None = None
+        """Where episodes of a run wait for agents outside."""
+        self.episodes = Episodes(on_closed=self._keep, idle=options.idle, most=options.most, agent=agent)
         self.fronts = Fronts(options.page_size)
         self._opening = asyncio.Lock()
 
@@ -79,6 +93,8 @@ class Stage:
             return self.episodes.find(DEFAULT) or await self.open(name=DEFAULT)
 
     def _scenario(self, name: str | None) -> Scenario:
+        if not self.scenarios:
+            raise InputError("the episodes of a run are dealt", remedy="ask for the next one with POST /episodes/next")
         if name is None:
             return next(iter(self.scenarios.values()))
         if name not in self.scenarios:
@@ -142,13 +158,9 @@ async def open_stage(
 ) -> AsyncGenerator[Stage]:
     """A stage whose episodes are closed, and whose trajectories are in `out`, at the end. Raises InputError.
 
-    Every world model is asked whether it can be reached before anything is opened.
+    All who answer, bend and grade are asked whether they can be reached before anything is opened.
     """
-    for scenario in scenarios:
-        for answering in scenario.answering:
-            await answering.world_model.ready()
-        for grading in scenario.grading:
-            await grading.grader.ready()
+    await make_scenarios_ready(scenarios)
     # The episode of whoever just connects must be there.
     episode_of(scenarios[0], case=options.case, seed=options.seed, attempt=0)
     recorder = None

@@ -107,6 +107,11 @@ class Bending:
         self._calls = 0
         self.fired: dict[str, int] = {item.label: 0 for item in self._armed}
 
+    async def ready(self) -> None:
+        """Check that all that the perturbations need can be reached. Raises InputError."""
+        for item in self._armed:
+            await item.perturbation.ready()
+
     def client_sends(self, frame: JsonObject, scope: Scope, repeat: Repeat) -> Crossing | None:
         """A frame from a client: None for one that goes on as it is."""
         if not self._armed or "id" not in frame or "method" not in frame:

@@ -1,6 +1,6 @@
 """simtrain: train, drill and test LLM agents in simulated environments.
 
-The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `grade`, `export`, and `as_agent` for an agent of your own.
+The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `drill`, `grade`, `export`, and `as_agent` for an agent of your own.
 Everything is imported when it is first used.
 """
 
@@ -12,11 +12,22 @@ from typing import TYPE_CHECKING
 from simtrain.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from simtrain.public import as_agent, export, grade, load_scenario, load_scenarios, open_episode, rollout, run
+    from simtrain.public import (
+        as_agent,
+        drill,
+        export,
+        grade,
+        load_scenario,
+        load_scenarios,
+        open_episode,
+        rollout,
+        run,
+    )
 
 __all__ = [
     "__version__",
     "as_agent",
+    "drill",
     "export",
     "grade",
     "load_scenario",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simtrain.agent.choosing import build_agent
 from simtrain.agent.imported import as_agent as as_agent
@@ -24,6 +25,10 @@ from simtrain.selection import export as export_trajectories
 from simtrain.store import read_run
 from simtrain.trajectory import Trajectory
 from simtrain.types import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from simtrain.drilling.drill import DrillResult
+    from simtrain.drilling.plan import Kind
 
 
 def load_scenario(name: str | Path) -> Scenario:
@@ -121,6 +126,62 @@ def run(
         on_planned=on_planned,
         on_played=on_played,
     )
+
+
+def drill(
+    scenarios: Sequence[Scenario],
+    *agents: Agent | str,
+    out: str | Path,
+    packs: Sequence[str | Path] = (),
+    severities: Sequence[float] = (),
+    arms: Sequence[Kind] = ("alone", "pack", "together"),
+    cases: int | None = None,
+    knobs: Mapping[str, JsonValue] | None = None,
+    seed: int = 0,
+    attempts: int = 1,
+    concurrency: int = 32,
+    workers: int = 1,
+    via: str | None = None,
+    max_cost: float | None = None,
+    prove: bool = False,
+    resume: bool = False,
+    on_planned: Callable[[int], None] = lambda _: None,
+    on_played: Callable[[Played], None] = lambda _: None,
+) -> DrillResult:
+    """Play the same cases with and without what goes wrong, and report into the folder `out`; see docs/drills.md.
+
+    One agent (`resilient` unless named), or two by name that are compared. `cases` is how many of each family are drawn; without
+    `packs` the scenarios' own perturbations are drilled. The result's `report` holds the measures of every arm. Raises InputError.
+    """
+    from simtrain.drilling.drill import Watch
+    from simtrain.drilling.drill import drill as play_drill
+    from simtrain.drilling.plan import plan_drill
+
+    players = agents or ("resilient",)
+    made = next((agent for agent in players if isinstance(agent, Agent)), None)
+    if made is not None and len(players) > 1:
+        raise InputError(
+            "agents made in Python are drilled one by one", remedy="give their names, or compare run folders"
+        )
+    plan = plan_drill(
+        scenarios, packs=[str(pack) for pack in packs], severities=sorted(severities), kinds=arms, cases=cases
+    )
+    options = [
+        RunOptions(
+            agent if isinstance(agent, str) else type(agent).__name__,
+            dict(knobs or {}),
+            seed,
+            None,
+            attempts,
+            concurrency,
+            workers,
+            via=via,
+            max_cost=max_cost,
+        )
+        for agent in players
+    ]
+    watch = Watch(on_planned, on_played)
+    return play_drill(plan, options, Path(out), agent=made, proving=prove, resume=resume, watch=watch)
 
 
 def grade(run_folder: str | Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:

@@ -95,6 +95,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Plan, play, report, judge."""
+    from simtrain.drilling.drill import folders_of
     from simtrain.drilling.gates import read_gate
     from simtrain.drilling.report import report_on
     from simtrain.errors import InputError
@@ -113,8 +114,6 @@ def command(
     players = agents or ["resilient"]
     if not names:
         raise InputError("there is nothing to drill", remedy="name a scenario, or a drill with --report")
-    if len(players) > 2 or len(set(players)) < len(players):
-        raise InputError("two different agents can be compared", remedy="drill others into folders of their own")
     if resume and out is None:
         raise InputError("--resume needs --out", remedy="name the run folder to go on with")
     if allow_live:
@@ -126,6 +125,7 @@ def command(
         )
         for player in players
     ]
+    folders_of(options, Path())
     if plan_only:
         _print_plan(plan, options, as_json=as_json)
         return
@@ -175,51 +175,20 @@ def _play(
     plan: Plan, options: Sequence[RunOptions], out: Path, *, resume: bool, prove: bool, quiet: bool
 ) -> tuple[Report, Path]:
     """Play the drill with each agent, and report; ends the process with 1 where it did not come to its end."""
-    from simtrain.batch import run
-    from simtrain.cli.progress import RunProgress
-    from simtrain.drilling.budget import refuse_unpriced
-    from simtrain.drilling.files import write_report
-    from simtrain.drilling.report import report_on
+    from simtrain.cli.drill_progress import DrillProgress
+    from simtrain.drilling.drill import drill
 
-    for option in options:
-        refuse_unpriced(option)
-    folders = [out] if len(options) == 1 else [out / _plain(option.agent) for option in options]
-    for option, folder in zip(options, folders, strict=True):
-        with RunProgress(quiet=quiet) as progress:
-            result = run(
-                plan.scenarios,
-                option,
-                folder,
-                resume=resume,
-                on_planned=progress.planned,
-                on_played=progress.played,
-            )
-        if result.failed or result.interrupted:
-            print(
-                f"{folder}: {result.played} played, {result.failed} failed through no fault of the agent"
-                f"{', stopped early' if result.interrupted else ''}; go on with --out {out} --resume",
-                file=sys.stderr,
-            )
-            if any(True for _ in folder.glob("trajectories-*.jsonl")) and result.summary["total"]["episodes"]:
-                write_report(report_on(folder), folder)
-            sys.exit(1)
-        if prove:
-            _prove(plan, option, folder, quiet=quiet)
-    return report_on(*folders), out
-
-
-def _prove(plan: Plan, options: RunOptions, folder: Path, *, quiet: bool) -> None:
-    from simtrain.cli.progress import Counting
-    from simtrain.dealing import deal
-    from simtrain.drilling.solvability import prove
-
-    dealt = deal(plan.scenarios, seed=options.seed, total=None, attempts=1)
-    with Counting("proving", total=len(dealt), quiet=quiet) as counting:
-        prove(dealt, folder, on_done=counting.advance)
-
-
-def _plain(agent: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in agent)
+    with DrillProgress(quiet=quiet) as progress:
+        result = drill(plan, options, out, proving=prove, resume=resume, watch=progress.watch)
+    if result.report is None or not result.complete:
+        last = result.runs[-1]
+        print(
+            f"{last.path}: {last.played} played, {last.failed} failed through no fault of the agent"
+            f"{', stopped early' if last.interrupted else ''}; go on with --out {out} --resume",
+            file=sys.stderr,
+        )
+        sys.exit(1)
+    return result.report, out
 
 
 def _finish(

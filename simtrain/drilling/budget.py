@@ -7,21 +7,25 @@ from simtrain.completion import Price
 from simtrain.errors import InputError
 from simtrain.model_knobs import ModelKnobs
 from simtrain.playing import RunOptions
+from simtrain.policy import Agent
 
 
-def price_of(options: RunOptions) -> Price | None:
-    """The price of the agent's model; None for an agent that says of no model. Raises InputError for an unknown agent."""
-    agent = build_agent(options.agent, options.knobs)
+def price_of(options: RunOptions, agent: Agent | None = None) -> Price | None:
+    """The price of the agent's model (of `agent`, where it was made in Python); None for an agent that says of no model.
+
+    Raises InputError for an unknown agent.
+    """
+    agent = agent or build_agent(options.agent, options.knobs)
     if not isinstance(agent, ModelKnobs):
         return None
     return Price(agent.prompt_price, agent.completion_price, agent.cached_price)
 
 
-def refuse_unpriced(options: RunOptions) -> None:
+def refuse_unpriced(options: RunOptions, agent: Agent | None = None) -> None:
     """Raise an InputError where a cost is limited that nobody could count."""
     if options.max_cost is None:
         return
-    price = price_of(options)
+    price = price_of(options, agent)
     if price is not None and not (price.prompt or price.completion):
         raise InputError(
             f"--max-cost: nobody has said what {options.agent} costs",

@@ -69,11 +69,16 @@ def todo(home: Path) -> list[str]:
 def task_manager(database: Path) -> list[str]:
     """The command line of `mcp-task-manager-server`, projects and tasks in a SQLite file.
 
-    It needs the node that npm ran with: a part of it is compiled for that one, where there is none to download.
+    Its SQLite would have to be compiled; one of the same interface that comes compiled takes its place.
     """
     script = _installed_with_npm("tasks") / "node_modules" / "mcp-task-manager-server" / "dist" / "server.js"
     settings = [f"DATABASE_PATH={database}", "LOG_LEVEL=silent"]
-    return ["/usr/bin/env", *settings, shutil.which("node") or node(), str(script)]
+    return ["/usr/bin/env", *settings, node(), str(script)]
+
+
+def task_orchestrator(file: Path) -> list[str]:
+    """The command line of `task-orchestrator-mcp`, tasks in a JSON file."""
+    return ["/usr/bin/env", f"FILE_PATH={file}", node(), npm_program("orchestrator", "task-orchestrator-mcp")]
 
 
 def node() -> str:
@@ -98,14 +103,15 @@ def pip_python(group: str) -> str:
 
 @cache
 def _installed_with_npm(group: str) -> Path:
-    packages = PINS["npm"][group]
+    packages, instead = PINS["npm"][group], PINS["npm in the place of others"].get(group, {})
     npm = shutil.which("npm")
     folder = ROOT / f"npm-{group}"
-    with _once(folder, packages) as missing:
+    with _once(folder, packages | instead) as missing:
         if missing:
             if npm is None:
                 _unavailable("npm is not installed")
-            (folder / "package.json").write_text(json.dumps({"name": f"real-{group}", "private": True}))
+            project = {"name": f"real-{group}", "private": True, "overrides": instead}
+            (folder / "package.json").write_text(json.dumps(project))
             wanted = [f"{name}@{version}" for name, version in packages.items()]
             _run([npm, "install", "--no-audit", "--no-fund", "--loglevel=error", "--save-exact", *wanted], folder)
     return folder

@@ -203,6 +203,64 @@ async def test_a_real_server_of_projects_from_npm_is_drafted_from_a_recording(tm
         )
 
 
+async def test_a_real_server_of_tasks_from_npm_is_drafted_and_refuses_what_nothing_explains(tmp_path: Path) -> None:
+    command = real_servers.task_orchestrator(tmp_path / "tasks.json")
+    manifest = capture(command, tmp_path / "all.json", name="orchestrator")
+    recording = tmp_path / "rec.jsonl"
+    async with connected(recorded(command, recording)) as said:
+        await said("listTasks")
+        fence = await said(
+            "createTask",
+            name="Paint the fence",
+            description="Two coats of green",
+            completion_criteria=["No wood shows"],
+            constraints=["Only in dry weather"],
+        )
+        lawn = await said("createTask", name="Mow the lawn")
+        paint = await said("createTask", name="Buy the paint", description="Green, five litres")
+        first, second, third = (made["task"]["id"] for made in (fence, lawn, paint))
+        await said("listTasks")
+        await said("getTask", id=first)
+        await said("getTask", id=second)
+        await said("getTask", id="nobody")
+        await said("updateTask", id=second, name="Mow the big lawn", description="Before noon")
+        await said("getTask", id=second)
+        await said("updateTask", id="nobody", name="x")
+        await said("updateTask", id=third, status="done", resolution="In the shed")
+        await said("getTask", id=third)
+        await said("deleteTask", id=second)
+        await said("deleteTask", id=second)
+        await said("getTask", id=second)
+        await said("listTasks")
+        # Tasks are done in their order: to start this one before the others is refused.
+        rake = await said("createTask", name="Rake the leaves")
+        await said("startTask", id=first)
+        await said("startTask", id=rake["task"]["id"])
+        await said("startTask", id="nobody")
+        await said("completeTask", id=first, resolution="It is green")
+    world = tmp_path / "orchestrator.yaml"
+    report = draft(manifest, world, "--recording", recording)
+    unbound = {name: tool["reason"] for name, tool in report["tools"].items() if not tool["bound"]}
+    assert share_bound(report) >= 0.6 and set(unbound) == {"startTask", "completeTask"}
+    assert "it would do what the server refused" in unbound["startTask"]
+    bound = [tool for name, tool in report["tools"].items() if name not in unbound]
+    assert sum(tool["same"] for tool in bound) >= 0.85 * sum(tool["calls"] for tool in bound)
+    async with connected(served(world)) as said:
+        one = (await said("createTask", name="Dig", constraints=["By hand"]))["task"]
+        two = (await said("createTask", name="Sow", description="Beans"))["task"]
+        assert (one["status"], one["constraints"], two["description"]) == ("todo", ["By hand"], "Beans")
+        assert "constraints" not in two and one["id"] != two["id"]
+        assert await said("getTask", id=one["id"]) == {"task": one}
+        assert (await said("listTasks"))["tasks"] == [one, two]
+        changed = await said("updateTask", id=two["id"], name="Sow beans", status="in_progress")
+        assert changed["task"] == {**two, "name": "Sow beans", "status": "in_progress"}
+        assert await said("deleteTask", id=one["id"]) == {"id": one["id"]}
+        assert [task["name"] for task in (await said("listTasks"))["tasks"]] == ["Sow beans"]
+        gone = await said("getTask", id=one["id"])
+        assert "TASK_NOT_FOUND" in gone and f"Task with id '{one['id']}' not found" in gone
+        assert await said("startTask", id=two["id"]) == "error: startTask is not supported by this simulated server."
+
+
 async def test_a_server_with_structured_content_and_a_beginning_is_drafted(tracker: Path, tmp_path: Path) -> None:
     world = tmp_path / "tracker.yaml"
     report = draft(tracker, world)

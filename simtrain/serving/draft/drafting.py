@@ -1,4 +1,5 @@
-"""Making a draft: from what was observed to a world whose every bound tool gives at least one recorded reply again."""
+"""Making a draft: from what was observed to a world whose every bound tool gives at least one recorded reply again, and succeeds
+nowhere where the real one refused."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ class Drafted:
 
 
 async def make_draft(observed: Observed, manifest: Path, *, name: str | None = None) -> Drafted:
-    """The draft of a server. A tool whose successful replies all come out different is left unbound. Raises InputError."""
+    """The draft of a server. A tool whose successful replies all come out different, or that does what was refused, is left unbound.
+
+    Raises InputError.
+    """
     history = build_history(observed)
     draft = Draft(history, tuple(draft_tools(history)), world_name(name or observed.manifest.name))
     while True:
@@ -55,7 +59,11 @@ def _without_faulty(draft: Draft, error: InputError) -> Draft:
 
 
 def _kept(history: History, tool: ToolDraft, rehearsed: Rehearsed) -> ToolDraft:
+    if tool.binding is None:
+        return tool
+    if rehearsed.let_through is not None:
+        return ToolDraft(tool.name, None, f"it would do what the server refused ({rehearsed.let_through})")
     done = {call.number for call in split_calls(history, tool.name)[0]}
-    if tool.binding is None or done & rehearsed.right:
+    if done & rehearsed.right:
         return tool
     return ToolDraft(tool.name, None, f"its replies came out different ({rehearsed.first})")

@@ -53,6 +53,10 @@ class Expressions:
             else None
         )
 
+    def takes_away(self, table: Table) -> bool:
+        """Whether the tool deletes rows of a table."""
+        return table is self.tool.subject and self.history.intent(self.tool.name) == "delete"
+
     def row(self, table: Table, samples: Sequence[Sample]) -> str:
         keys = keys_of(self.history, table, [cast(JsonObject, sample.value) for sample in samples])
         return f"select {wrapped([key.column() for key in keys])}\n{self.from_one(table)}"
@@ -147,6 +151,7 @@ class Expressions:
             return _literal(values[0])
         for expression, value_of in self._candidates():
             if all(_equal(value_of(sample.call), sample.value) for sample in samples):
+                self.remember([expression.sql.removeprefix(":")])
                 return expression
         if constant and not isinstance(values[0], list | dict):
             return None if len(samples) == 1 and _tells(values[0], self.named(samples[0].call)) else _literal(values[0])
@@ -175,6 +180,11 @@ class Expressions:
             cell = f"(select {identifier(column)} {self.from_one(table)})"
             found.append(
                 (Expression(cell, kind), lambda call, table=table, column=column: _cell(tool, table, column, call))
+            )
+        for column in self._gone_columns():
+            kind = tool.subject.columns[column] if tool.subject else "text"
+            found.append(
+                (Expression(f":row_{column}", kind), lambda call, column=column: self._gone(call).get(column, UNKNOWN))
             )
         return found
 

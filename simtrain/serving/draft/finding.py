@@ -20,6 +20,8 @@ DEEPEST = 12
 _SURE = ("id", "uuid", "_id")
 _WEAK = ("key", "slug", "number", "name", "path", "uri", "title")
 _OTHER_ID = re.compile(r"(.+?)(?:_id|Id|ID|_uuid)")
+_ROLES = frozenset({"parent", "owner", "user", "author", "created", "next", "previous", "last", "first"})
+"""First words of keys that tell of another row, not of the object that has them: `next_task_id`."""
 _ENVELOPE = frozenset({"success", "ok", "message", "status", "error", "count", "total"})
 """Words of a reply about itself: no columns where the object that has them also holds records."""
 
@@ -88,11 +90,7 @@ class Finder:
                 return by_form[form], kind
         for name in held:
             match = _OTHER_ID.fullmatch(name)
-            if (
-                match
-                and _is_id(held[name])
-                and plain(match[1]) not in ("parent", "owner", "user", "author", "created", "next")
-            ):
+            if match and _is_id(held[name]) and _snake(match[1]).partition("_")[0] not in _ROLES:
                 return name, _snake(match[1])
         for name in _WEAK:
             if name in self.weak and name in by_form and len(held) > 1:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import cast
 
 from simtrain.clock import DEFAULT_START, instant
+from simtrain.comparing import shown
 from simtrain.errors import SimulatorFault
 from simtrain.serving.draft.history import History
 from simtrain.serving.draft.observed import Call
@@ -26,11 +27,15 @@ _EPOCH = range(1_000_000_000_000, 10_000_000_000_000)
 
 @dataclass
 class Rehearsed:
-    """What became of the recorded calls of one tool: how many replies came out the same, and the first that did not."""
+    """What became of the recorded calls of one tool: how many replies came out the same, and the first that did not.
+
+    `let_through` is the first call that the server refused and the draft carried out.
+    """
 
     calls: int = 0
     same: int = 0
     first: str | None = None
+    let_through: str | None = None
     right: set[int] = field(default_factory=set[int])
 
 
@@ -66,8 +71,15 @@ async def _play(calls: list[Call], opened: OpenStandIn, pairing: Pairing, found:
         if problem is None:
             rehearsed.same += 1
             rehearsed.right.add(call.number)
-        elif rehearsed.first is None:
-            rehearsed.first = f"call {call.number}: {problem}"
+            continue
+        rehearsed.first = rehearsed.first or f"call {call.number}: {problem}"
+        if rehearsed.let_through is None and _is_refusal(call.response) and not _is_refusal(own):
+            rehearsed.let_through = f"call {call.number}: {shown(call.text)}"
+
+
+def _is_refusal(response: JsonObject) -> bool:
+    result: JsonValue = response.get("result")
+    return "error" in response or (isinstance(result, dict) and cast(JsonObject, result).get("isError") is True)
 
 
 def _pairing(history: History) -> Pairing:

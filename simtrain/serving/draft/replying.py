@@ -85,7 +85,8 @@ class Replies:
         if isinstance(first, list):
             return {"items": self._list_part((), bodies, "items")}
         table = self.sql.row_table([sample.value for sample in bodies])
-        if table is not None:
+        # A row that the tool has taken away cannot be read any more: what is said of it is explained key by key.
+        if table is not None and not self.sql.takes_away(table):
             return {"one": self.sql.row(table, bodies)}
         keys = self.sql.keys(bodies)
         # The lists first: what stands before them may count them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from simtrain.serving.draft.replying import Replied, Replies
 from simtrain.serving.draft.rowing import Unexplained
 from simtrain.serving.draft.selecting import Tool
 from simtrain.serving.draft.writing import Written, changing, creating, deleting
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, encode
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class _Drafting:
         if not (entry.get("write") or entry.get("read")):
             raise Unexplained("no table has anything to do with it")
         counters = {subject.name: made.counter} if made and subject and made.counter is not None else {}
-        return ToolDraft(name, Binding(entry, counters), notes=(*(written.notes if written else ()), *assumed))
+        notes = (*(written.notes if written else ()), *assumed, *_idle(tool, entry))
+        return ToolDraft(name, Binding(entry, counters), notes=notes)
 
     def _write(self, tool: Tool, made: NewId | None) -> Written | None:
         intent, subject = self.history.intent(tool.name), tool.subject
@@ -161,6 +163,18 @@ def _id_given(history: History, name: str, subject: Table | None, done: Sequence
         if same_name and given and all(one == other for one, other in given):
             return argument
     return None
+
+
+def _idle(tool: Tool, entry: JsonObject) -> list[str]:
+    """The arguments that no recorded call gives and that do nothing in the draft."""
+    text = encode(entry)
+    given = {name for call in tool.history.observed.calls_of(tool.name) for name in call.arguments}
+    idle = [
+        name
+        for name in tool.history.observed.properties(tool.name)
+        if name not in given and not re.search(rf":{re.escape(name)}\b", text)
+    ]
+    return [f"{', '.join(idle)}: given in no recorded call, and without effect here"] if idle else []
 
 
 def _entry(made: NewId | None, written: Written | None, replied: Replied, refusals: list[JsonObject]) -> JsonObject:

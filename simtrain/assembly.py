@@ -18,7 +18,7 @@ from simtrain.errors import InputError, nearest
 from simtrain.grader import Grader
 from simtrain.paradigm import Paradigm
 from simtrain.perturbation import Perturbation
-from simtrain.reference import AnyStep, CallStep, EachStep, Plan, SetStep
+from simtrain.reference import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
 from simtrain.registry import known, resolve
 from simtrain.scenario import Answering, Armed, Grading, PackSpec, PackUse, PerturbationUse, Scenario, ScenarioSpec, Use
 from simtrain.templates import Text, Value, expression
@@ -352,6 +352,9 @@ class _PlanCheck:
                 for name, source in step.values.items():
                     self._names(Value, source, (*here, "set", name))
                     self.bound.add(name)
+            elif isinstance(step, ReadStep):
+                self._names(expression, step.read, (*here, "read"))
+                self.bound.add(step.bind)
             else:
                 self._names(Value, step.abstain, (*here, "abstain"))
 

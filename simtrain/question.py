@@ -41,6 +41,35 @@ class Column(_Part):
     )
 
 
+class Fact(_Part):
+    """An attribute (`station.crew`) of the row whose id stands in the column `entity` of the evidence."""
+
+    attribute: str = Field(pattern=r"^\w+\.\w+$")
+    entity: str
+
+
+class Cell(Fact):
+    """What a cell of the gold table is read from: one fact, or the facts of all rows that share its key, combined.
+
+    With `site`, what that site says of it, be it true or not.
+    """
+
+    combine: Literal["value", "count", "sum", "mean"] = "value"
+    site: str | None = None
+
+
+class Evidence(_Part):
+    """The facts that a gold table rests on.
+
+    `sql`, with the question's parameters, yields the question's key columns (by name, to find the gold row) and columns of row ids;
+    several rows may share a key. `cells` is the origin of each column, `deciding` the facts by which rows belong to the answer.
+    """
+
+    sql: str
+    cells: dict[str, Cell]
+    deciding: tuple[Fact, ...] = ()
+
+
 class Difficulty(_Part):
     """What answering takes, measured on the path that was found through the search engine.
 
@@ -86,6 +115,7 @@ class Question(_Part):
     )
     difficulty: Difficulty = Difficulty()
     answer: AnswerKind = "table"
+    evidence: Evidence | None = None
 
     @model_validator(mode="after")
     def _keys_are_columns(self) -> Question:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from simtrain.passages import Form
 from simtrain.types import JsonValue
 
 
@@ -44,6 +45,17 @@ class SetStep(_Part):
     values: dict[str, JsonValue] = Field(alias="set", description="Name to expression or template.")
 
 
+class ReadStep(_Part):
+    """Read a passage out of a text that a reply holds."""
+
+    read: str = Field(description="Expression for the text.")
+    after: str = Field(description="The words right before the passage.")
+    until: str = Field(default="", description="The words right after it; left out, it goes to the end.")
+    form: Form = Field(default="text", description="How it is read: text, number or date.")
+    times: float = Field(default=1.0, description="What a number is multiplied by, to be in the unit that is wanted.")
+    bind: str = Field(alias="as", description="Name for what was read.")
+
+
 class AbstainStep(_Part):
     """Decline the task, and stop."""
 
@@ -51,7 +63,7 @@ class AbstainStep(_Part):
 
 
 # The tags stand in the locations of pydantic, so none of them may be a key of a step.
-_TAGS = {"call": "a call", "for": "a loop", "set": "a name", "abstain": "an end"}
+_TAGS = {"call": "a call", "for": "a loop", "set": "a name", "read": "a passage", "abstain": "an end"}
 
 
 def _tag(value: Any) -> str:
@@ -63,6 +75,7 @@ AnyStep: TypeAlias = Annotated[
     Annotated[CallStep, Tag("a call")]
     | Annotated[EachStep, Tag("a loop")]
     | Annotated[SetStep, Tag("a name")]
+    | Annotated[ReadStep, Tag("a passage")]
     | Annotated[AbstainStep, Tag("an end")],
     Discriminator(_tag),
 ]

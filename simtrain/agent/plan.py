@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, TypeAlias, cast
 
 from simtrain.errors import AgentFault, InputError
 from simtrain.journal import Journal
+from simtrain.passages import find_passage, read_as
 from simtrain.policy import Briefing, Player, Policy
-from simtrain.reference import AnyStep, CallStep, EachStep, Plan, SetStep
+from simtrain.reference import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
 from simtrain.templates import Value, expression
 from simtrain.types import Action, JsonObject, JsonValue, Message, Observation, encode
 
@@ -115,8 +116,17 @@ class Walk:
         elif isinstance(step, SetStep):
             for name, source in step.values.items():
                 self._values[name] = _value_of(source, self._values)
+        elif isinstance(step, ReadStep):
+            self._values[step.bind] = self._read(step)
         else:
             self._abstain(step.abstain)
+
+    def _read(self, step: ReadStep) -> JsonValue:
+        text = _expression(step.read).evaluate(self._values)
+        if not isinstance(text, str):
+            raise InputError(f"{step.read!r} is no text to read from")
+        found = read_as(find_passage(text, after=step.after, until=step.until), step.form)
+        return found if isinstance(found, str) or step.times == 1.0 else found * step.times
 
     def _make(self, step: CallStep) -> Generator[Planned, Observation, None]:
         given = {name: _value_of(source, self._values) for name, source in step.arguments.items()}

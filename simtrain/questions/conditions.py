@@ -1,0 +1,107 @@
+"""Conditions drawn from the values that a world holds, so that about a wanted share of rows meets them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Final, cast
+
+from simtrain.questions.schema import Attribute, Schema
+from simtrain.questions.shapes import Term, Test
+from simtrain.seeding import Stream
+from simtrain.types import JsonValue
+
+TESTED: Final = frozenset({"category", "flag", "date", "number", "quantity", "money"})
+"""The kinds of attribute that conditions are made of."""
+
+_WINDOW: Final = 12
+"""How many neighbouring values are looked at for the widest gap."""
+
+
+def test_of(term: Term, attribute: Attribute, schema: Schema, stream: Stream, *, share: float) -> Test | None:
+    """A condition on a term that about `share` of the rows meets; None where the values allow none."""
+    values = [(value, count) for value, count in schema.values(attribute) if value is not None]
+    if len(values) < 2:
+        return None
+    if attribute.kind in ("category", "flag"):
+        return _chosen(term, values, stream, share)
+    if attribute.kind == "date":
+        return _years(term, values, stream, share)
+    if attribute.numeric:
+        return _range(term, values, stream, share)
+    return None
+
+
+def _chosen(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> Test:
+    total = sum(count for _, count in values)
+    value, count = stream.choose(values)
+    if len(values) > 3 and share > 0.3 and stream.random() < 0.5:
+        others = [item for item, _ in values if item != value]
+        return Test(term, "in", (value, stream.choose(others)))
+    if count / total < 0.4 and share > 0.6:
+        return Test(term, "<>", (value,))
+    return Test(term, "=", (value,))
+
+
+def _years(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> Test | None:
+    first, last = _stretch(values, stream, share)
+    early, late = int(str(values[first][0])[:4]), int(str(values[last][0])[:4])
+    edge = stream.random()
+    if edge < 0.25:
+        return Test(term, "<=", (f"{late}-12-31",))
+    if edge < 0.5:
+        return Test(term, ">=", (f"{early}-01-01",))
+    return Test(term, "between", (f"{early}-01-01", f"{late}-12-31"))
+
+
+def _range(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> Test | None:
+    first, last = _stretch(values, stream, share)
+    numbers = [float(value) for value, _ in values]
+    low, high = _limit(numbers, first), _limit(numbers, last + 1)
+    edge = stream.random()
+    if edge < 0.25 and low is not None:
+        return Test(term, ">=", (low,))
+    if edge < 0.5 and high is not None:
+        return Test(term, "<=", (high,))
+    return None if low is None or high is None or low >= high else Test(term, "between", (low, high))
+
+
+def _stretch(values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> tuple[int, int]:
+    """The places of the first and last value of a stretch that holds about `share` of the rows, at either end or inside."""
+    sums = list(accumulate(count for _, count in values))
+    wanted = max(1.0, share * sums[-1])
+    begin = stream.number(0, max(0.0, sums[-1] - wanted))
+    first = min(bisect_left(sums, begin + 1), len(values) - 1)
+    last = min(max(first, bisect_left(sums, begin + wanted)), len(values) - 1)
+    return first, last
+
+
+def _limit(numbers: Sequence[float], place: int) -> int | float | None:
+    """A round number before `numbers[place]` and after its predecessor, where the gap near there is widest."""
+    if place <= 0:
+        return None
+    if place >= len(numbers):
+        return None
+    near = range(max(1, place - _WINDOW), min(len(numbers), place + _WINDOW))
+    best = max(near, key=lambda index: (numbers[index] - numbers[index - 1], -abs(index - place)))
+    low, high = numbers[best - 1], numbers[best]
+    return _round_between(low, high)
+
+
+def _round_between(low: float, high: float) -> int | float | None:
+    """The roundest number above `low` and below `high`; whole numbers side by side leave `high` itself."""
+    middle = (low + high) / 2
+    for digits in range(-9, 4):
+        found = round(middle, digits)
+        if low < found < high:
+            return int(found) if float(found).is_integer() else found
+    return int(high) if high.is_integer() else None
+
+
+def years_of(test: Test) -> tuple[str | None, str | None]:
+    """The first and the last year of a condition on a date."""
+    if test.operator == "between":
+        return str(test.values[0])[:4], str(test.values[1])[:4]
+    year = str(cast(str, test.values[0]))[:4]
+    return (year, None) if test.operator == ">=" else (None, year)

@@ -1,0 +1,24 @@
+"""Names that could be mistaken for one another: one edit apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def lookalikes(names: Iterable[str]) -> tuple[str, str] | None:
+    """Two of these names that are at most one edit (a letter put in, left out or replaced) apart; None where no two are."""
+    seen: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        forms = _forms(name.casefold())
+        other = next((seen[form] for form in forms if form in seen), None)
+        if other is not None:
+            return other, name
+        seen.update(dict.fromkeys(forms, name))
+    return None
+
+
+def _forms(plain: str) -> list[str]:
+    """The name with any one letter blanked, or a blank put in anywhere: names share such a form when one edit lies between them."""
+    blanked = [f"{plain[:place]}\0{plain[place + 1 :]}" for place in range(len(plain))]
+    widened = [f"{plain[:place]}\0{plain[place:]}" for place in range(len(plain) + 1)]
+    return blanked + widened

@@ -1,0 +1,140 @@
+"""The schema of a search world as questions see it: tables, attributes, references between them, and the values they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, cast
+
+from simtrain.types import JsonObject, JsonValue
+from simtrain.world import World
+
+NUMERIC: Final = frozenset({"number", "quantity", "money"})
+TEMPORAL: Final = ("since", "until")
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of a type; `target` is the type that a reference points to."""
+
+    type: str
+    name: str
+    kind: str
+    unit: str | None
+    target: str | None
+    label: str
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values can be added up and ordered as numbers."""
+        return self.kind in NUMERIC
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An entity type or a relation: its attributes by name."""
+
+    name: str
+    kind: Literal["entity", "relation"]
+    plural: str
+    attributes: Mapping[str, Attribute]
+
+    @property
+    def refs(self) -> list[Attribute]:
+        """The references to other tables; for a relation, its two ends."""
+        return [attribute for attribute in self.attributes.values() if attribute.kind == "ref"]
+
+    @property
+    def lasting(self) -> bool:
+        """Whether its rows hold for a time: from `since` until `until`, or still."""
+        return all(name in self.attributes for name in TEMPORAL)
+
+
+class Schema:
+    """The tables of a built world, in the author's order, with what is asked of their values again and again."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.tables = _tables(world)
+        self._values: dict[tuple[str, str], list[tuple[JsonValue, int]]] = {}
+
+    def table(self, name: str) -> Table:
+        """The table of that name."""
+        return self.tables[name]
+
+    def values(self, attribute: Attribute) -> Sequence[tuple[JsonValue, int]]:
+        """The distinct values of an attribute with how many rows have each, in order; nulls come as None, first."""
+        place = (attribute.type, attribute.name)
+        if place not in self._values:
+            column = f"{attribute.type}.{attribute.name}"
+            rows = self.world.query(f"select {column} as v, count(*) as n from {attribute.type} group by 1 order by 1")
+            self._values[place] = [(row["v"], cast(int, row["n"])) for row in rows]
+        return self._values[place]
+
+    def has_nulls(self, attribute: Attribute) -> bool:
+        """Whether some row has no value there."""
+        return any(value is None for value, _ in self.values(attribute)[:1])
+
+    def size(self, table: str) -> int:
+        """How many rows a table has."""
+        return sum(count for _, count in self.values(next(iter(self.tables[table].attributes.values()))))
+
+    def name_of(self, table: str, entity: JsonValue) -> str:
+        """The name of an entity."""
+        return self.names[table][cast(int, entity)]
+
+    @cached_property
+    def names(self) -> Mapping[str, Mapping[int, str]]:
+        """Entity type -> id -> name."""
+        return {
+            name: {cast(int, row["id"]): str(row["name"]) for row in self.world.query(f"select id, name from {name}")}
+            for name, table in self.tables.items()
+            if table.kind == "entity"
+        }
+
+    def site(self, name: str) -> str:
+        """The title of a site."""
+        return self.site_titles[name]
+
+    @cached_property
+    def site_titles(self) -> Mapping[str, str]:
+        """Site -> title, as people know it."""
+        return {str(row["name"]): str(row["title"]) for row in self.world.query("select name, title from _sites")}
+
+    @cached_property
+    def today(self) -> str:
+        """The day on which the world is met, as an ISO date."""
+        state = self.world.open()
+        try:
+            return state.clock.now[:10]
+        finally:
+            state.close()
+
+    def pointing_at(self, target: str) -> list[Attribute]:
+        """The references of all tables that point at a type."""
+        return [ref for table in self.tables.values() for ref in table.refs if ref.target == target]
+
+
+def _tables(world: World) -> dict[str, Table]:
+    attributes: dict[str, dict[str, Attribute]] = {}
+    for row in world.query("select type, name, kind, unit, target, label from _attributes order by id"):
+        found = Attribute(**cast("dict[str, str]", row))
+        attributes.setdefault(found.type, {})[found.name] = found
+    return {
+        str(row["name"]): Table(
+            str(row["name"]),
+            row["kind"],
+            str(row["plural"]),
+            _complete(world, row, attributes.get(str(row["name"]), {})),
+        )
+        for row in world.query("select name, kind, plural from _types order by position, name")
+    }
+
+
+def _complete(world: World, row: JsonObject, attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+    """The attributes of a type, the name of an entity among them."""
+    name = str(row["name"])
+    if row["kind"] == "entity" and "name" not in attributes:
+        return {"name": Attribute(name, "name", "name", None, None, "name"), **attributes}
+    return attributes

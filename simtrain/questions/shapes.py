@@ -1,0 +1,123 @@
+"""What a composed question asks, before it has SQL or words: tables joined, conditions, columns, and how rows are chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from simtrain.types import JsonValue
+
+Operator: TypeAlias = Literal["=", "<>", "in", ">=", "<=", "between", "current", "ended", "on", "more", "less"]
+"""`current`, `ended` and `on` (a day) test the time for which a row holds; `more` and `less` compare with another term."""
+
+Combine: TypeAlias = Literal["count", "sum", "mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A table in the join: the subject, or what the reference `ref` of the node `parent` points to."""
+
+    table: str
+    parent: int = -1
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An attribute at a node."""
+
+    node: int
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition on a term: with values, or with another term."""
+
+    term: Term
+    operator: Operator
+    values: tuple[JsonValue, ...] = ()
+    other: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """That rows of another table point at the subject by `ref`, `negated` that none does.
+
+    With `end` only rows count whose reference `end` points at the entity of that name.
+    """
+
+    table: str
+    ref: str
+    end: str = ""
+    name: str = ""
+    current: bool = False
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure over the rows of a group."""
+
+    combine: Combine
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The rows with the highest (or lowest) value of a term: `count` of all, or, with `group`, the one of each group."""
+
+    term: Term
+    highest: bool
+    count: int = 1
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """An attribute of the subject of which one site tells the truth and another something else."""
+
+    attribute: str
+    trusted: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A question as structure. The rows are those of node 0 that meet all conditions; with `group`, one for each entity there."""
+
+    family: str
+    nodes: tuple[Node, ...]
+    columns: tuple[Term | Measure, ...]
+    key: tuple[int, ...] = (0,)
+    tests: tuple[Test, ...] = ()
+    exists: tuple[Exists, ...] = ()
+    group: int | None = None
+    extreme: Extreme | None = None
+    dispute: Dispute | None = None
+
+    @property
+    def subject(self) -> str:
+        """The table whose rows are asked for, or counted."""
+        return self.nodes[0].table
+
+    @property
+    def hops(self) -> int:
+        """How far the farthest node lies from the subject; a condition on other rows is one hop, by a named end two."""
+        return max([*map(self.depth, range(len(self.nodes))), *(1 + bool(item.end) for item in self.exists)])
+
+    def depth(self, node: int) -> int:
+        """How many references lie between the subject and a node."""
+        return len(self.path(node))
+
+    def path(self, node: int) -> list[Node]:
+        """The nodes after the subject on the way to a node, itself included."""
+        found: list[Node] = []
+        while node > 0:
+            found.append(self.nodes[node])
+            node = self.nodes[node].parent
+        return found[::-1]
+
+    def asks_for(self) -> str:
+        """What makes the rows: equal for questions that differ in their columns alone."""
+        return repr(replace(self, family="", columns=() if self.group is None else self.columns, key=()))

@@ -1,0 +1,297 @@
+"""From a shape to SQL: the gold table, and the evidence by which each of its cells is found on a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simtrain.question import Cell, Evidence, Fact
+from simtrain.questions.schema import Schema
+from simtrain.questions.shapes import Exists, Measure, Shape, Term, Test
+from simtrain.types import JsonValue
+
+_COMPARISONS = {"more": ">", "less": "<"}
+_TOKEN = re.compile(r""""[^"]*"|:\w+|\b[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*|\b[a-z_][a-z0-9_]*|\S""")
+_KEYWORDS = frozenset(
+    {
+        "select",
+        "from",
+        "join",
+        "left",
+        "on",
+        "where",
+        "and",
+        "or",
+        "not",
+        "exists",
+        "is",
+        "null",
+        "in",
+        "between",
+        "order",
+    }
+    | {"by", "desc", "limit", "group", "count", "sum", "round", "avg", "min", "as"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A shape in SQL with the values of its parameters."""
+
+    sql: str
+    parameters: dict[str, JsonValue]
+    evidence: Evidence
+    skeleton: str
+
+
+def compile_shape(shape: Shape, schema: Schema, columns: Sequence[str]) -> Compiled:
+    """The SQL of a shape; `columns` are the names of its columns as the question writes them."""
+    return _Compiler(shape, schema, columns).compiled()
+
+
+class _Compiler:
+    def __init__(self, shape: Shape, schema: Schema, columns: Sequence[str]) -> None:
+        self.shape = shape
+        self.schema = schema
+        self.columns = columns
+        self.parameters: dict[str, JsonValue] = {}
+        self.aliases: list[str] = []
+        for node in shape.nodes:
+            self.aliases.append(self._alias(node.table))
+        self.witnesses: list[str] = []
+
+    def compiled(self) -> Compiled:
+        """The gold SQL and the evidence, over the same rows."""
+        origin, where = self._from(), self._where()
+        order, limit = self._order(), self._limit()
+        selected = [
+            f'{self._expression(column)} as "{name}"' for column, name in zip(self._asked(), self.columns, strict=True)
+        ]
+        group = "" if self.shape.group is None else f" group by {self.aliases[self.shape.group]}.id"
+        sql = f"select {', '.join(selected)} {origin}{where}{group} order by {order}{limit}"
+        keys = [selected[place] for place in self.shape.key]
+        ids = [f"{alias}.id as _{place}" for place, alias in enumerate(self.aliases)]
+        rows = ", ".join([*keys, *ids, *self.witnesses])
+        evidence = Evidence(
+            sql=f"select {rows} {origin}{where} order by {order}, {self.aliases[0]}.id{limit}",
+            cells=dict(zip(self.columns, self._cells(), strict=True)),
+            deciding=tuple(self._deciding()),
+        )
+        return Compiled(sql, self.parameters, evidence, skeleton(sql, self.schema))
+
+    def _alias(self, table: str) -> str:
+        taken = sum(alias == table or alias.startswith(f"{table}__") for alias in self.aliases)
+        return f"{table}__{taken + 1}" if taken else table
+
+    def _asked(self) -> list[Term | Measure]:
+        """The columns; of a dispute, what the two sites say in the end."""
+        shape = self.shape
+        if shape.dispute is None:
+            return list(shape.columns)
+        return [*shape.columns, Term(0, shape.dispute.attribute), Term(-1, "value")]
+
+    def _expression(self, column: Term | Measure) -> str:
+        if isinstance(column, Term):
+            return self._term(column)
+        if column.combine == "count":
+            return "count(*)"
+        inner = self._term(column.term)
+        return f"sum({inner})" if column.combine == "sum" else f"round(avg({inner}), 2)"
+
+    def _term(self, term: Term) -> str:
+        return f"{'_claims' if term.node < 0 else self.aliases[term.node]}.{term.attribute}"
+
+    def _bind(self, value: JsonValue) -> str:
+        name = f"p{len(self.parameters) + 1}"
+        self.parameters[name] = value
+        return f":{name}"
+
+    def _from(self) -> str:
+        first, *others = zip(self.shape.nodes, self.aliases, strict=True)
+        text = f"from {first[1]}"
+        needed = self._needed()
+        for place, (node, alias) in enumerate(others, start=1):
+            named = alias if alias == node.table else f"{node.table} as {alias}"
+            join = "join" if place in needed else "left join"
+            text += f" {join} {named} on {alias}.id = {self.aliases[node.parent]}.{node.ref}"
+        if self.shape.dispute is not None:
+            text += (
+                f" join _claims on _claims.entity = {self.aliases[0]}.id"
+                " join _attributes on _attributes.id = _claims.attribute join _sites on _sites.id = _claims.site"
+            )
+        return text
+
+    def _needed(self) -> set[int]:
+        """The nodes without which there is no row."""
+        shape = self.shape
+        terms = [test.term for test in shape.tests] + [test.other for test in shape.tests if test.other]
+        if shape.extreme is not None:
+            terms.append(shape.extreme.term)
+        ends = [term.node for term in terms]
+        ends += [place for place in (shape.group, shape.extreme and shape.extreme.group) if place is not None]
+        ends += [column.node for column in (shape.columns[place] for place in shape.key) if isinstance(column, Term)]
+        found: set[int] = set()
+        for end in ends:
+            while end > 0:
+                found.add(end)
+                end = shape.nodes[end].parent
+        for place, node in enumerate(shape.nodes):
+            if place and not self.schema.has_nulls(
+                self.schema.table(shape.nodes[node.parent].table).attributes[node.ref]
+            ):
+                found.add(place)
+        return found
+
+    def _where(self) -> str:
+        shape = self.shape
+        parts = [self._test(test, self._term(test.term), self.aliases[test.term.node]) for test in shape.tests]
+        parts += [self._exists(item) for item in shape.exists]
+        if shape.extreme is not None:
+            term = self._term(shape.extreme.term)
+            if shape.extreme.group is None:
+                parts.append(f"{term} is not null")
+            else:
+                parts += [f"{term} is not null", self._best(term)]
+        if shape.dispute is not None:
+            dispute = shape.dispute
+            place = self.schema.table(shape.subject).attributes[dispute.attribute]
+            parts += [
+                f"_attributes.type = {self._bind(place.type)} and _attributes.name = {self._bind(place.name)}",
+                f"_sites.name = {self._bind(dispute.other)}",
+                f"_claims.value <> {self._term(Term(0, dispute.attribute))}",
+            ]
+        return f" where {' and '.join(parts)}" if parts else ""
+
+    def _test(self, test: Test, term: str, alias: str) -> str:
+        match test.operator:
+            case "between":
+                return f"{term} between {self._bind(test.values[0])} and {self._bind(test.values[1])}"
+            case "in":
+                return f"{term} in ({', '.join(map(self._bind, test.values))})"
+            case "current":
+                return f"{alias}.until is null"
+            case "ended":
+                return f"{alias}.until is not null"
+            case "on":
+                day = self._bind(test.values[0])
+                return f"{alias}.since <= {day} and ({alias}.until is null or {alias}.until > {day})"
+            case "more" | "less":
+                assert test.other is not None
+                return f"{term} {_COMPARISONS[test.operator]} {self._term(test.other)}"
+            case _:
+                return f"{term} {test.operator} {self._bind(test.values[0])}"
+
+    def _exists(self, item: Exists) -> str:
+        rows = f"from {item.table}"
+        conditions = [f"{item.table}.{item.ref} = {self.aliases[0]}.id"]
+        if item.end:
+            target = self.schema.table(item.table).attributes[item.end].target
+            rows += f" join {target} as named on named.id = {item.table}.{item.end}"
+            conditions.append(f"named.name = {self._bind(item.name)}")
+        if item.current:
+            conditions.append(f"{item.table}.until is null")
+        found = f"{rows} where {' and '.join(conditions)}"
+        if item.negated:
+            return f"not exists (select 1 {found})"
+        self.witnesses.append(f"(select min({item.table}.id) {found}) as _w{len(self.witnesses)}")
+        return f"exists (select 1 {found})"
+
+    def _best(self, term: str) -> str:
+        extreme = self.shape.extreme
+        assert extreme is not None
+        assert extreme.group is not None
+        ref = self.shape.nodes[extreme.group].ref
+        own = [
+            self._test(test, f"other.{test.term.attribute}", "other")
+            for test in self.shape.tests
+            if test.term.node == 0
+        ]
+        table = self.shape.subject
+        sign = ">" if extreme.highest else "<"
+        same = [f"other.{ref} = {self.aliases[0]}.{ref}", f"other.{extreme.term.attribute} {sign} {term}", *own]
+        return f"not exists (select 1 from {table} as other where {' and '.join(same)})"
+
+    def _order(self) -> str:
+        extreme = self.shape.extreme
+        keys = [self._expression(self.shape.columns[place]) for place in self.shape.key]
+        if extreme is not None and extreme.group is None:
+            return ", ".join([f"{self._term(extreme.term)}{' desc' if extreme.highest else ''}", *keys])
+        return ", ".join(keys)
+
+    def _limit(self) -> str:
+        extreme = self.shape.extreme
+        return f" limit {self._bind(extreme.count)}" if extreme is not None and extreme.group is None else ""
+
+    def _cells(self) -> list[Cell]:
+        shape = self.shape
+        found = [self._cell(column) for column in shape.columns]
+        if shape.dispute is not None:
+            name = f"{shape.subject}.{shape.dispute.attribute}"
+            found += [
+                Cell(attribute=name, entity="_0", site=site) for site in (shape.dispute.trusted, shape.dispute.other)
+            ]
+        return found
+
+    def _cell(self, column: Term | Measure) -> Cell:
+        if isinstance(column, Measure):
+            fact = self._fact(column.term)
+            return Cell(attribute=fact.attribute, entity=fact.entity, combine=column.combine)
+        fact = self._fact(column)
+        return Cell(attribute=fact.attribute, entity=fact.entity)
+
+    def _fact(self, term: Term) -> Fact:
+        """What states a term: the name of what a reference points to is stated by the reference."""
+        node = self.shape.nodes[term.node]
+        if term.attribute == "name" and term.node > 0:
+            return Fact(attribute=f"{self.shape.nodes[node.parent].table}.{node.ref}", entity=f"_{node.parent}")
+        return Fact(attribute=f"{node.table}.{term.attribute}", entity=f"_{term.node}")
+
+    def _deciding(self) -> list[Fact]:
+        shape = self.shape
+        found: dict[Fact, None] = {}
+        for place in range(1, len(shape.nodes)):
+            found[self._fact(Term(place, "name"))] = None
+        for test in shape.tests:
+            names = {"current": ["since"], "ended": ["until"], "on": ["since"]}.get(
+                test.operator, [test.term.attribute]
+            )
+            for name in names:
+                found[self._fact(Term(test.term.node, name))] = None
+            if test.other is not None:
+                found[self._fact(test.other)] = None
+        if shape.extreme is not None:
+            found[self._fact(shape.extreme.term)] = None
+        positive = [item for item in shape.exists if not item.negated]
+        for place, item in enumerate(positive):
+            found[Fact(attribute=f"{item.table}.{item.ref}", entity=f"_w{place}")] = None
+            if item.end:
+                found[Fact(attribute=f"{item.table}.{item.end}", entity=f"_w{place}")] = None
+        return list(found)
+
+
+def skeleton(sql: str, schema: Schema) -> str:
+    """SQL without what is particular: constants, names of tables, columns and results, and how many columns there are."""
+    letters: dict[str, str] = {}
+    parts: list[str] = []
+    for token in _TOKEN.findall(sql):
+        if token[0] in "\"'":
+            parts.append("?" if token[0] == "'" else "n")
+        elif token[0] == ":" or token.isdigit():
+            parts.append("?")
+        elif "." in token and len(token) > 1:
+            alias, _, _ = token.partition(".")
+            parts.append(f"{_letter(letters, alias)}.c")
+        elif token.lower() in _KEYWORDS or not token[0].isidentifier():
+            parts.append(token.lower())
+        else:
+            parts.append(_letter(letters, token))
+    head, _, rest = " ".join(parts).partition(" from ")
+    columns = dict.fromkeys(
+        re.sub(r"[A-Z]\.c", "c", part.strip()) for part in head.removeprefix("select ").split(" , ")
+    )
+    return f"select {', '.join(columns)} from {rest}"
+
+
+def _letter(letters: dict[str, str], name: str) -> str:
+    return letters.setdefault(name, chr(ord("A") + len(letters) % 26))

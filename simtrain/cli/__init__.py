@@ -28,6 +28,7 @@ COMMANDS = (
     "episode",
     "relay",
     "world",
+    "score-widesearch",
 )
 
 
@@ -46,7 +47,7 @@ def build() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_version)
     for name in COMMANDS:
-        module = import_module(f"simtrain.cli.{name}_command")
+        module = import_module(f"simtrain.cli.{name.replace('-', '_')}_command")
         short = module.HELP.partition("\n")[0]
         if hasattr(module, "group"):
             app.add_typer(module.group(), name=name, help=module.HELP, short_help=short)

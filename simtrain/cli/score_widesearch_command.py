@@ -1,0 +1,126 @@
+"""`simtrain score-widesearch`: score answers to WideSearch's questions, or to one's own in its format."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from simtrain.cli.options import console, print_json, report
+from simtrain.errors import InputError
+
+if TYPE_CHECKING:
+    from simtrain.types import JsonObject
+    from simtrain.widesearch.benchmark import Mode
+
+HELP = """Score answers to WideSearch questions, row by row and cell by cell.
+
+Questions and responses are JSON Lines, gold tables CSV, as in the public
+benchmark. The mode `strict` is exact and never above 1; `compatible` gives the
+figures of the benchmark's own evaluator, defects included, and needs the extra
+`widesearch`. Names are aligned and cells judged by code, and by a model only
+where one is named. Exit code 1 when a model could not settle an answer.
+
+\b
+Examples:
+  simtrain score-widesearch --questions widesearch.jsonl \\
+      --gold widesearch_gold --responses runs/answers.jsonl
+  simtrain score-widesearch --questions q.jsonl --gold gold --responses out \\
+      --mode compatible --as-of 2026-01-31 --model gpt-5.4 --json
+"""
+
+
+def command(
+    questions: Annotated[Path, typer.Option("--questions", help="JSONL: instance_id, query, evaluation.")],
+    gold: Annotated[Path, typer.Option("--gold", help="Folder of gold tables, INSTANCE_ID.csv.")],
+    responses: Annotated[
+        Path, typer.Option("--responses", help="JSONL, or a folder of it: instance_id, response, trial_idx.")
+    ],
+    mode: Annotated[str, typer.Option("--mode", help="strict or compatible.")] = "strict",
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="The day taken for today by compatible scoring.", metavar="DATE")
+    ] = None,
+    aliases: Annotated[Path | None, typer.Option("--aliases", help="JSON: known names of columns and keys.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Ask this model where code cannot tell.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Its server; else OPENAI_BASE_URL.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write a JSON line for each answer here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Score, with a display when it takes long, then print the figures."""
+    import asyncio
+
+    import orjson
+
+    from simtrain.cli.progress import Counting
+    from simtrain.llm import ChatClient
+    from simtrain.widesearch.benchmark import Way, score_all, summary
+    from simtrain.widesearch.files import read_known, read_questions, read_responses
+
+    way = Way(_mode(mode), _day(as_of), {} if aliases is None else read_known(aliases))
+    asked = read_questions(questions, gold)
+    answered = read_responses(responses, [question.id for question in asked])
+
+    async def score() -> JsonObject:
+        client = None if model is None else ChatClient(model, base_url=base_url)
+        if client is not None:
+            await client.ready()
+        own = Way(way.mode, way.as_of, way.known, client)
+        try:
+            trials = await score_all(asked, answered, own, on_scored=counting.advance)
+        finally:
+            if client is not None:
+                await client.close()
+        return summary(trials, own)
+
+    with Counting("scoring", total=max(len(asked), len(answered)), quiet=as_json) as counting:
+        found = asyncio.run(score())
+    if out is not None:
+        out.write_bytes(b"".join(orjson.dumps(answer) + b"\n" for answer in found["answers"]))
+    if as_json:
+        print_json(found)
+    else:
+        _print(found, out)
+    if found["failed"]:
+        report(f"{found['failed']} of {found['trials']} answers could not be scored: {_first_error(found)}")
+        sys.exit(1)
+
+
+def _mode(text: str) -> Mode:
+    if text not in ("strict", "compatible"):
+        raise InputError(f"there is no mode {text!r}", remedy="strict or compatible", place="--mode")
+    return cast("Mode", text)
+
+
+def _day(text: str | None) -> date:
+    try:
+        return date.today() if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{text!r} is no date", remedy="write it like 2026-01-31", place="--as-of") from None
+
+
+def _first_error(found: JsonObject) -> str:
+    return next(answer["error"] for answer in found["answers"] if "error" in answer)
+
+
+def _print(found: JsonObject, out: Path | None) -> None:
+    from simtrain.cli.tables import plain_table
+
+    screen = console()
+    told = f", as of {found['as_of']}" if "as_of" in found else ""
+    title = f"{found['questions']} questions, {found['trials']} answers ({found['mode']}{told})"
+    figures = plain_table("figure", "Avg@N", "Max@N", title=title)
+    for name in found["avg"]:
+        figures.add_row(name, f"{found['avg'][name]:.4f}", f"{found['max'][name]:.4f}")
+    screen.print(figures)
+    screen.print(f"Pass@N {found['pass']:.4f}")
+    losses = plain_table("column", "right", "wrong", "absent", "lost", title="What each column lost, in cells")
+    for name, loss in found["columns"].items():
+        cells = loss["right"] + loss["wrong"] + loss["absent"]
+        lost = f"{(loss['wrong'] + loss['absent']) / cells:.1%}" if cells else "-"
+        losses.add_row(name, *(f"{loss[part]:g}" for part in ("right", "wrong", "absent")), lost)
+    screen.print(losses)
+    if out is not None:
+        screen.print(f"The figures of each answer are in {out}.")

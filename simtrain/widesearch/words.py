@@ -1,0 +1,34 @@
+"""Text of cells as strict scoring compares it: without markup, case and white space."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from typing import Final
+
+MISSING: Final = frozenset(
+    {"", "n/a", "na", "none", "null", "nan", "unknown", "-", "–", "—", "--", "?", "无", "未知", "不详"}
+)
+"""What stands, folded, where a fact does not exist."""
+
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+_NOTE = re.compile(r"\[\^?\d{1,3}\]")
+_AROUND = " \t\r\n\"'“”‘’«»`"
+
+
+def plain(text: str) -> str:
+    """A cell's text without Markdown emphasis, links, footnote marks, HTML tags and quotes around it."""
+    bare = _TAG.sub(" ", _NOTE.sub("", _LINK.sub(r"\1", html.unescape(text))))
+    return " ".join(unicodedata.normalize("NFKC", bare.replace("*", "").replace("`", "")).split()).strip(_AROUND)
+
+
+def folded(text: str) -> str:
+    """A cell's plain text without case and white space: what two cells share that read the same."""
+    return "".join(plain(text).casefold().split())
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell says that there is no fact."""
+    return folded(text) in MISSING

@@ -8,7 +8,6 @@ the second stage computes the same. Scores are rounded, so that no machine's las
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,8 +16,8 @@ from typing import Final, cast
 from simtrain.worlds.search.tokens import tokens
 
 CANDIDATES: Final = 200
-FEW_POSTINGS: Final = 3_000
-"""Words join the first stage, the rarest first, while their pages are no more than this in all."""
+FEW: Final = 500, 5_000, 1 / 200
+"""Words join the first stage, the rarest first, while the pages that they are on are few in all: at least, at most, share of all pages."""
 
 COMMON: Final = 25_000
 """A query whose rarest word is on more pages than this is all common words: pages that hold them all are looked for."""
@@ -79,10 +78,11 @@ class Ranking:
         return ranked[offset:wanted]
 
     def _terms(self, query: str) -> list[_Term]:
-        """The words of a query that are in the index at all, the rarest first."""
+        """The words of a query that are in the index, the rarest first; those on most pages only where there are no others."""
         words = list(dict.fromkeys(tokens(query)))[:MOST_WORDS]
-        found = (self._term(word) for word in words)
-        return sorted((term for term in found if term.pages), key=lambda term: (term.pages, term.word))
+        found = sorted((self._term(word) for word in words), key=lambda term: (term.pages, term.word))
+        there = [term for term in found if term.pages]
+        return [term for term in there if term.idf > _LEAST_IDF] or there
 
     def _look_up(self, word: str) -> _Term:
         pages = cast(int, self._one(f"select doc from {_VOCABULARY} where term = ?", word) or 0)
@@ -97,35 +97,42 @@ class Ranking:
 
     def _first_stage(self, terms: list[_Term], site: int | None) -> tuple[dict[int, float], list[_Term] | None]:
         """Candidates with their score over the rare words, and which words those are; no score where all words are common."""
-        rare = _rare(terms)
+        rare = self._rare(terms)
         if not rare:
             return {}, None
         wanted = " OR ".join(term.quoted for term in rare)
         sql = (
             f"select rowid, round(-bm25(_index, {TITLE_WEIGHT}, 1.0), {_DIGITS}) as score from _index where _index match ?"
-            f"{_ON_SITE if site is not None else ''} order by score desc, rowid limit {CANDIDATES}"
+            f"{'' if site is None else _ON_SITE} order by score desc, rowid limit {CANDIDATES}"
         )
         rows = self._run(sql, (wanted,) if site is None else (wanted, site))
         return {cast(int, page): cast(float, score) for page, score in rows}, rare
 
-    def _more(
-        self, terms: list[_Term], found: dict[int, float], site: int | None, wanted: int
-    ) -> dict[int, float]:
+    def _rare(self, terms: list[_Term]) -> list[_Term]:
+        """The words of the first stage; none where all are common."""
+        if terms[0].pages > COMMON:
+            return []
+        least, most, share = FEW
+        few = min(max(least, int(self.pages * share)), most)
+        taken, pages = terms[:1], terms[0].pages
+        for term in terms[1:]:
+            pages += term.pages
+            if pages > few:
+                break
+            taken.append(term)
+        return taken
+
+    def _more(self, terms: list[_Term], found: dict[int, float], site: int | None, wanted: int) -> dict[int, float]:
         """More candidates: pages that hold all words, then all but the commonest, and so on down to the rarest alone."""
         pages = dict.fromkeys(found, math.inf)
-        sql = f"select rowid from _index where _index match ?{_ON_SITE if site is not None else ''} limit {CANDIDATES}"
-        telling = [term for term in terms if term.idf > _LEAST_IDF] or terms
-        for length in range(len(telling), 0, -1):
-            words = " AND ".join(term.quoted for term in telling[:length])
+        enough = wanted + _BATCH if found else max(wanted, CANDIDATES)
+        together = [" AND ".join(term.quoted for term in terms[:length]) for length in range(len(terms), 0, -1)]
+        for words in (*together, *(term.quoted for term in terms[1:])):
+            sql = f"select rowid from _index where _index match ?{'' if site is None else _ON_SITE} limit {enough}"
             for (page,) in self._run(sql, (words,) if site is None else (words, site)):
                 pages.setdefault(cast(int, page), math.inf)
-            if len(pages) >= max(wanted, CANDIDATES):
+            if len(pages) >= enough:
                 break
-        for term in telling[1:]:
-            if len(pages) >= wanted:
-                break
-            for (page,) in self._run(sql, (term.quoted,) if site is None else (term.quoted, site)):
-                pages.setdefault(cast(int, page), math.inf)
         return pages
 
     # In which order
@@ -136,30 +143,32 @@ class Ranking:
         """The candidates by their exact score. Those whose score over the rare words leaves no hope are not read."""
         if stated is not None and len(stated) == len(terms):
             return [Hit(page, score) for page, score in candidates.items()]
-        left = sum(term.idf for term in terms if stated is not None and term not in stated) * (_K1 + 1)
+        others = {term.word: term.idf * (_K1 + 1) for term in terms if term not in (stated or ())}
+        weights = {term.word: term.idf * (_K1 + 1) for term in terms}
         order = sorted(candidates.items(), key=lambda item: (-item[1], item[0]))
         scored: list[Hit] = []
         for start in range(0, len(order), _BATCH):
-            batch = order[start : start + _BATCH]
-            if stated is not None and len(scored) >= wanted:
-                scored.sort(key=_place)
-                if batch[0][1] + left < scored[wanted - 1].score - _TOLERANCE:
-                    break
-            scored += self._scored(terms, [page for page, _ in batch])
+            batch = dict(order[start : start + _BATCH])
+            scored.sort(key=_place)
+            least = scored[wanted - 1].score - _TOLERANCE if len(scored) >= wanted else -math.inf
+            if order[start][1] + sum(others.values()) < least:
+                break
+            marks = ",".join("?" * len(batch))
+            for page, title, body in self._run(f"select id, title, body from _pages where id in ({marks})", [*batch]):
+                text = f"{title}\n{body}".lower()
+                hope = batch[cast(int, page)] + sum(weight for word, weight in others.items() if word in text)
+                if hope >= least or not text.isascii():
+                    scored.append(Hit(cast(int, page), self._score(weights, cast(str, title), cast(str, body))))
         return sorted(scored, key=_place)
 
-    def _scored(self, terms: list[_Term], pages: list[int]) -> list[Hit]:
-        marks = ",".join("?" * len(pages))
-        rows = self._run(f"select id, title, body from _pages where id in ({marks})", pages)
-        return [Hit(cast(int, page), self._score(terms, cast(str, title), cast(str, body))) for page, title, body in rows]
-
-    def _score(self, terms: list[_Term], title: str, body: str) -> float:
+    def _score(self, weights: dict[str, float], title: str, body: str) -> float:
         in_title, in_body = tokens(title), tokens(body)
         length = _K1 * (1 - _B + _B * (len(in_title) + len(in_body)) / self._average)
         score = 0.0
-        for term in terms:
-            often = TITLE_WEIGHT * in_title.count(term.word) + in_body.count(term.word)
-            score += term.idf * often * (_K1 + 1) / (often + length)
+        for word, weight in weights.items():
+            often = in_body.count(word) + (TITLE_WEIGHT * in_title.count(word) if word in in_title else 0)
+            if often:
+                score += weight * often / (often + length)
         return round(score, _DIGITS)
 
 
@@ -169,19 +178,6 @@ _ON_SITE = " and (select site from _pages where _pages.id = _index.rowid) = ?"
 
 def _place(hit: Hit) -> tuple[float, int]:
     return -hit.score, hit.page
-
-
-def _rare(terms: list[_Term]) -> list[_Term]:
-    """The words of the first stage; none where all are common."""
-    if terms[0].pages > COMMON:
-        return []
-    taken, postings = terms[:1], terms[0].pages
-    for term in terms[1:]:
-        postings += term.pages
-        if postings > FEW_POSTINGS:
-            break
-        taken.append(term)
-    return taken
 
 
 def _averages(block: bytes) -> tuple[int, float]:

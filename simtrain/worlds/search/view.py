@@ -24,7 +24,7 @@ class _Knobs(BaseModel):
 
 
 class Upkeep(_Knobs):
-    """How well a site is kept: the shares of its pages whose links are dead, that moved, that ask for money, that are slow, that are broken."""
+    """How well a site is kept: the shares of its pages that are dead, moved, behind a paywall, slow and broken."""
 
     dead: Share = 0.0
     moved: Share = Field(default=0.0, description="Redirected to another address of the same site.")

@@ -73,11 +73,24 @@ def _tell_time(name: str, place: int, now: Callable[[], str], local: bool, *argu
 class Database:
     """One in-memory database. `moment` is the virtual time (`2031-03-03T09:00:20Z`) that its SQL sees."""
 
-    __slots__ = ("__weakref__", "_connection", "_left", "_mode", "moment")
+    __slots__ = ("__weakref__", "_connection", "_left", "_mode", "_steps", "moment")
 
-    def __init__(self, content: bytes | None = None, *, moment: str = "", backwards: bool = False) -> None:
-        """Open an empty database, or a copy of `content` (as `serialize` returns it). `backwards` reverses every order left open."""
-        connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=48, check_same_thread=False)
+    def __init__(
+        self,
+        content: bytes | None = None,
+        *,
+        moment: str = "",
+        backwards: bool = False,
+        connection: sqlite3.Connection | None = None,
+        steps: int = MAX_STEPS,
+    ) -> None:
+        """Open an empty database, a copy of `content` (as `serialize` returns it), or guard a `connection` that is open.
+
+        `backwards` reverses every order left open; a statement may take `steps` times STEP_OPS operations.
+        """
+        connection = connection or sqlite3.connect(
+            ":memory:", isolation_level=None, cached_statements=48, check_same_thread=False
+        )
         if content is not None:
             connection.deserialize(content)
         connection.execute("pragma cache_size=-64")
@@ -89,7 +102,7 @@ class Database:
         self.moment = moment
         self._connection = connection
         self._mode = Mode.READ
-        self._left = MAX_STEPS
+        self._left = self._steps = steps
         for limit, value in ((sqlite3.SQLITE_LIMIT_LENGTH, MAX_LENGTH), (sqlite3.SQLITE_LIMIT_ATTACHED, 0)):
             connection.setlimit(limit, value)
         for name, function in time_functions(lambda: self.moment).items():
@@ -126,7 +139,7 @@ class Database:
     ) -> sqlite3.Cursor:
         """Carry out one statement. Raises sqlite3.Error, `interrupted` among them when it takes too many steps."""
         self._mode = mode
-        self._left = MAX_STEPS
+        self._left = self._steps
         try:
             return self._connection.execute(sql, parameters)  # pyright: ignore[reportArgumentType]
         except sqlite3.OperationalError as error:

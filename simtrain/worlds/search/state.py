@@ -1,0 +1,210 @@
+"""A search world open for one episode: the shared web, read by this episode's tools, and its notebook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from simtrain.clock import Clock, seconds
+from simtrain.errors import SimulatorFault
+from simtrain.handler import Reply, ToolError
+from simtrain.request import Request
+from simtrain.types import Changes, JsonObject, JsonValue, Observation, Provenance
+from simtrain.world import WorldState
+from simtrain.worlds.search.concealed import Concealed
+from simtrain.worlds.search.extracting import (
+    MOVED_TO,
+    Failure,
+    Opened,
+    absolute,
+    before_paywall,
+    for_goal,
+    normal_url,
+    parts_of,
+    scraps,
+)
+from simtrain.worlds.search.memory import WRITING, Memory
+from simtrain.worlds.search.snippets import snippet
+from simtrain.worlds.search.tokens import tokens
+from simtrain.worlds.search.toolsets.tool import Result
+from simtrain.worlds.search.view import Condition
+from simtrain.worlds.search.web import StoredPage
+
+if TYPE_CHECKING:
+    from simtrain.worlds.search.world import SearchWorld
+
+EMBEDDED = Provenance("embedded")
+
+_NOTHING = Concealed()
+_SITE = re.compile(r"(?<!\S)site:(\S+)", re.IGNORECASE)
+
+
+class SearchState(WorldState):
+    """A search world open for one episode. The web is the same for all of them; only the notebook and the clock are its own."""
+
+    __slots__ = ("_concealed", "_question", "clock", "memory", "oldest_unseen", "world")
+
+    def __init__(self, world: SearchWorld, changes: Changes | None = None) -> None:
+        self.world = world
+        self.clock = Clock(start=world.start, per_step=world.per_step)
+        self.memory = Memory(changes)
+        self.oldest_unseen: str | None = None
+        self._concealed = _NOTHING
+        self._question = ""
+
+    def conceal(self, cells: Iterable[JsonValue], *, question: str) -> None:
+        """Tell the state which question is running: its gold cells, which teasing snippets keep to themselves, and its stable identity, by
+        which the leak of its snippets is drawn where the view mixes several."""
+        self._concealed = Concealed.of(cells)
+        self._question = question
+
+    def grow_old(self, date: str) -> None:
+        """Answer from an index of that date (`2131-04-05`): younger pages are neither found nor opened."""
+        self.oldest_unseen = date
+
+    # Calls
+
+    def answer(self, request: Request) -> Observation:
+        tool = self.world.compiled[request.tool.name]
+        before = self.memory.copy() if tool.writes else None
+        try:
+            return _observed(tool.act(self, request.arguments))
+        except ToolError as error:
+            self.memory = before or self.memory
+            return Observation(str(error), is_error=True, provenance=EMBEDDED)
+
+    def partial(self, request: Request, statements: int) -> Observation:
+        if statements > 0:
+            return self.answer(request)
+        with self.savepoint():
+            return self.answer(request)
+
+    def statements(self, request: Request) -> int:
+        """1 for an operation that changes the notebook."""
+        tool = self.world.compiled[request.tool.name]
+        return int(tool.writes and not WRITING.isdisjoint(map(str, request.arguments.values())))
+
+    # What tools ask of the engine
+
+    @property
+    def results(self) -> int:
+        """How many results a search has where the call does not say."""
+        return self.world.view.results
+
+    def search(self, query: str, *, count: int | None = None, offset: int = 0) -> list[Result]:
+        """The best pages for a query; `site:` and a domain in it restricts it to that site."""
+        site = _SITE.search(query)
+        words = _SITE.sub(" ", query)
+        only = None if site is None else self.world.web.site_by_domain.get(_domain(site[1]))
+        if site is not None and only is None:
+            return []
+        hits = self.world.web.ranking.top(
+            words, count=self.results if count is None else count, offset=offset, site=only.id if only else None
+        )
+        pages = [self.world.web.page(hit.page) for hit in hits]
+        return [self._result(page, words) for page in pages if not self._is_unseen(page)]
+
+    def _result(self, page: StoredPage, query: str) -> Result:
+        leak = self.world.view.leak(self.world.seed, self._question or " ".join(query.casefold().split()))
+        said = snippet(
+            page.body,
+            query=tokens(query),
+            leak=leak,
+            statements=self.world.web.statements(page.id) if leak != "normal" else (),
+            concealed=self._concealed,
+        )
+        return Result(page.url, page.title, said, page.date, self.world.web.site_by_id[page.site].title)
+
+    def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | Failure:
+        """A page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time."""
+        place = normal_url(url)
+        if place is None:
+            return Failure(url, "invalid_url", "this is not a URL")
+        host, path, query = place
+        if host not in self.world.web.site_by_domain:
+            return Failure(url, "unknown_host", f"the name {host} could not be resolved")
+        moved = path.startswith(f"{MOVED_TO}/")
+        page = self.world.web.page_at(host, path.removeprefix(MOVED_TO) if moved else path, query)
+        condition = self._condition(page) if page else "sound"
+        if page is None or self._is_unseen(page) or (moved and condition != "moved"):
+            return Failure(url, "not_found", "404 Not Found")
+        if condition == "dead":
+            return Failure(url, "gone", "410 Gone")
+        if condition == "slow":
+            self.clock.advance(seconds(self.world.view.upkeep_of(self._site(page)).delay))
+        return self._opened(page, condition, goal, part)
+
+    def _opened(self, page: StoredPage, condition: Condition, goal: str, part: int) -> Opened | Failure:
+        url = page.url
+        if condition == "moved":
+            domain = self.world.web.site_by_id[page.site].domain
+            head, _, path = url.partition(domain)
+            url = f"{head}{domain}{MOVED_TO}{path}"
+        text = absolute(page.body, page.url)
+        if condition == "paywall":
+            text = before_paywall(text)
+        if condition == "broken":
+            text = scraps(page.title)
+        most = self.world.view.page_words
+        parts = parts_of(text, most) if not goal else [for_goal(text, goal, most)]
+        if part > len(parts):
+            return Failure(
+                page.url, "no_such_part", f"the page has {len(parts)} part{'s' if len(parts) > 1 else ''}, not {part}"
+            )
+        return Opened(url, page.title, page.date, parts[part - 1], part, len(parts))
+
+    def _condition(self, page: StoredPage) -> Condition:
+        return self.world.view.upkeep_of(self._site(page)).condition(self.world.seed, page.url)
+
+    def _site(self, page: StoredPage) -> str:
+        return self.world.web.site_by_id[page.site].name
+
+    def _is_unseen(self, page: StoredPage) -> bool:
+        return self.oldest_unseen is not None and page.date is not None and page.date > self.oldest_unseen
+
+    # State
+
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        return self.world.web.query(sql, parameters, moment=self.clock.now, memory=self.memory)
+
+    def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        return self.world.web.write(sql, parameters, moment=self.clock.now, memory=self.memory)
+
+    @contextmanager
+    def savepoint(self) -> Generator[None]:
+        before, moment = self.memory.copy(), self.clock.moment
+        try:
+            yield
+        finally:
+            self.memory, self.clock.moment = before, moment
+
+    def changes(self) -> Changes:
+        return self.memory.changes()
+
+    def fork(self) -> SearchState:
+        other = SearchState(self.world)
+        other.clock.moment = self.clock.moment
+        other.memory = self.memory.copy()
+        other.oldest_unseen = self.oldest_unseen
+        other._concealed, other._question = self._concealed, self._question
+        return other
+
+    def describe(self) -> str:
+        notes = [f"  {key}: {value}" for key, value in self.memory.notes.items()]
+        return "\n".join((self.world.describe(), *(["Notes of the agent:", *notes] if notes else [])))
+
+    def close(self) -> None:
+        """Nothing to free: the connection belongs to the process."""
+
+
+def _domain(written: str) -> str:
+    place = normal_url(written)
+    return place[0] if place else written
+
+
+def _observed(said: Reply) -> Observation:
+    if said.blocks or said.updated:
+        raise SimulatorFault("a search tool speaks in text")
+    return Observation(said.text, said.structured, said.is_error, provenance=EMBEDDED)

@@ -1,0 +1,69 @@
+"""The toolset `brave`: brave_web_search, whose results are text blocks, and beside it the `fetch` of the reference servers of MCP."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from simtrain.handler import Reply
+from simtrain.types import JsonObject
+from simtrain.worlds.search.extracting import Failure
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of
+
+MOST_RESULTS = 20
+
+
+def _search(engine: Engine, arguments: JsonObject) -> Reply:
+    count = cast(int, arguments.get("count", 10))
+    results = engine.search(
+        cast(str, arguments["query"]), count=count, offset=count * cast(int, arguments.get("offset", 0))
+    )
+    found = [f"Title: {item.title}\nDescription: {item.snippet}\nURL: {item.url}" for item in results]
+    return Reply("\n\n".join(found) or "No web results found")
+
+
+def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
+    url = cast(str, arguments["url"])
+    first, most = cast(int, arguments.get("start_index", 0)), cast(int, arguments.get("max_length", 5000))
+    page = engine.visit(url)
+    if isinstance(page, Failure):
+        return Reply(f"Failed to fetch {url} - {page.message}", is_error=True)
+    text = "\n\n".join([page.text, *_following(engine, page.url, page.parts)])
+    if first >= len(text):
+        return Reply(f"Contents of {page.url}:\n<error>No more content available.</error>")
+    shown = text[first : first + most]
+    if first + most < len(text):
+        shown += f"\n\n<error>Content truncated. Call fetch with a start_index of {first + most} to get more.</error>"
+    return Reply(f"Contents of {page.url}:\n{shown}")
+
+
+def _following(engine: Engine, url: str, parts: int) -> list[str]:
+    pages = (engine.visit(url, part=part) for part in range(2, parts + 1))
+    return [page.text for page in pages if not isinstance(page, Failure)]
+
+
+BRAVE = (
+    SearchTool(
+        "brave_web_search",
+        "Search the web with Brave; returns title, description and URL of each result. For more results use the offset.",
+        arguments_of(
+            ("query",),
+            query={"type": "string", "minLength": 1, "maxLength": 400, "description": "The search query."},
+            count={"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": 10},
+            offset={"type": "integer", "minimum": 0, "maximum": 9, "default": 0, "description": "Pages to pass over."},
+        ),
+        _search,
+        title="Brave web search",
+    ),
+    SearchTool(
+        "fetch",
+        "Fetch a URL and return its content as markdown; long content is cut and goes on at start_index.",
+        arguments_of(
+            ("url",),
+            url={"type": "string", "minLength": 1, "description": "The URL to fetch."},
+            max_length={"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 5000},
+            start_index={"type": "integer", "minimum": 0, "default": 0},
+        ),
+        _fetch,
+        title="Fetch",
+    ),
+)

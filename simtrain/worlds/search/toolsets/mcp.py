@@ -1,0 +1,66 @@
+"""The toolset `mcp`: search and fetch by id, the pair that MCP search servers for deep research offer."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from simtrain.handler import Reply
+from simtrain.types import JsonObject, encode
+from simtrain.worlds.search.extracting import Failure
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of, failed
+
+_TEXT: JsonObject = {"type": "string"}
+
+
+def _search(engine: Engine, arguments: JsonObject) -> Reply:
+    results: list[JsonObject] = [
+        {"id": item.url, "title": item.title, "text": item.snippet, "url": item.url}
+        for item in engine.search(cast(str, arguments["query"]))
+    ]
+    content: JsonObject = {"results": results}
+    return Reply(encode(content), content)
+
+
+def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
+    page = engine.visit(cast(str, arguments["id"]))
+    if isinstance(page, Failure):
+        return failed(page)
+    about: JsonObject = {"parts": page.parts, **({"date": page.date} if page.date else {})}
+    content: JsonObject = {"id": page.url, "title": page.title, "text": page.text, "url": page.url, "metadata": about}
+    return Reply(encode(content), content)
+
+
+MCP = (
+    SearchTool(
+        "search",
+        "Search for documents. Returns the ids by which `fetch` gets them whole.",
+        arguments_of(("query",), query={"type": "string", "minLength": 1, "description": "The search query."}),
+        _search,
+        {
+            "type": "object",
+            "properties": {
+                "results": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"id": _TEXT, "title": _TEXT, "text": _TEXT, "url": _TEXT},
+                    },
+                }
+            },
+            "required": ["results"],
+        },
+        title="Search",
+    ),
+    SearchTool(
+        "fetch",
+        "Get a document whole by its id.",
+        arguments_of(("id",), id={"type": "string", "minLength": 1, "description": "The id from a search."}),
+        _fetch,
+        {
+            "type": "object",
+            "properties": {"id": _TEXT, "title": _TEXT, "text": _TEXT, "url": _TEXT, "metadata": {"type": "object"}},
+            "required": ["id", "title", "text", "url"],
+        },
+        title="Fetch",
+    ),
+)

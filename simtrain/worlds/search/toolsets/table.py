@@ -1,0 +1,117 @@
+"""The toolsets by name, and the tools that a view chooses of them, under the names that it gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from simtrain.errors import InputError, nearest
+from simtrain.handler import Reply
+from simtrain.templates import Text
+from simtrain.types import JsonObject, JsonValue
+from simtrain.worlds.search.toolsets.brave import BRAVE
+from simtrain.worlds.search.toolsets.mcp import MCP
+from simtrain.worlds.search.toolsets.serper import SERPER
+from simtrain.worlds.search.toolsets.tavily import TAVILY
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool
+from simtrain.worlds.search.toolsets.web import MEMORY, WEB
+from simtrain.worlds.search.toolsets.widesearch import WIDESEARCH
+from simtrain.worlds.search.view import ToolRename, ToolsetUse
+
+TOOLSETS: dict[str, tuple[SearchTool, ...]] = {
+    "web": WEB,
+    "memory": MEMORY,
+    "widesearch": WIDESEARCH,
+    "serper": SERPER,
+    "tavily": TAVILY,
+    "brave": BRAVE,
+    "mcp": MCP,
+}
+
+
+def tools_of(uses: Sequence[ToolsetUse]) -> tuple[SearchTool, ...]:
+    """The tools of a view, in order. Raises InputError for an unknown toolset, tool or argument, and for a name that stands twice."""
+    found: list[SearchTool] = []
+    for index, use in enumerate(uses):
+        place = f"tools[{index}]"
+        if use.use not in TOOLSETS:
+            raise InputError(f"unknown toolset {use.use!r}", remedy=nearest(use.use, TOOLSETS), place=place)
+        known = {tool.name for tool in TOOLSETS[use.use]}
+        for name in use.rename:
+            if name not in known:
+                problem = f"the toolset {use.use!r} has no tool {name!r}"
+                raise InputError(problem, remedy=nearest(name, known), place=f"{place}.rename")
+        for tool in TOOLSETS[use.use]:
+            rename = use.rename.get(tool.name)
+            found.append(tool if rename is None else _renamed(tool, rename, f"{place}.rename.{tool.name}"))
+    names = [tool.name for tool in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"two tools are called {name!r}", remedy="give one another name with `rename`", place="tools"
+            )
+    return tuple(found)
+
+
+def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
+    properties = cast(JsonObject, tool.input_schema["properties"])
+    for argument in rename.arguments:
+        if argument not in properties:
+            problem = f"{tool.name} has no argument {argument!r}"
+            raise InputError(problem, remedy=nearest(argument, properties), place=f"{place}.arguments")
+    given = dict(rename.arguments)
+    if len({given.get(name, name) for name in properties}) < len(properties):
+        raise InputError("two arguments have the same name", place=f"{place}.arguments")
+    schema: JsonObject = {
+        **tool.input_schema,
+        "properties": {given.get(name, name): value for name, value in properties.items()},
+        "required": [given.get(name, name) for name in cast("list[str]", tool.input_schema["required"])],
+    }
+    own = {new: name for name, new in given.items()}
+    try:
+        text = Text(rename.text) if rename.text is not None else None
+    except InputError as error:
+        raise error.at(place=f"{place}.text") from None
+
+    def act(engine: Engine, arguments: JsonObject) -> Reply:
+        said = tool.act(engine, {own.get(name, name): value for name, value in arguments.items()})
+        if said.is_error or said.structured is None:
+            return said
+        content = cast(JsonObject, _with_names(said.structured, rename.results))
+        return replace(said, text=text.render(content) if text else said.text, structured=content)
+
+    output = tool.output_schema
+    return replace(
+        tool,
+        name=rename.name or tool.name,
+        description=rename.description or tool.description,
+        input_schema=schema,
+        act=act,
+        output_schema=None if output is None else cast(JsonObject, _with_names(output, rename.results)),
+    )
+
+
+def _with_names(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
+    """The value with the fields of its objects, and the names in a schema's `required`, renamed."""
+    if not names:
+        return value
+    if isinstance(value, list):
+        return [_with_names(item, names) for item in cast("list[JsonValue]", value)]
+    if not isinstance(value, dict):
+        return value
+    return {
+        names.get(name, name): [names.get(item, item) for item in item_names]
+        if (item_names := _required(name, item))
+        else _with_names(item, names)
+        for name, item in cast(JsonObject, value).items()
+    }
+
+
+def _required(name: str, value: JsonValue) -> list[str]:
+    is_list = name == "required" and isinstance(value, list)
+    return (
+        cast("list[str]", value)
+        if is_list and all(isinstance(item, str) for item in cast("list[object]", value))
+        else []
+    )

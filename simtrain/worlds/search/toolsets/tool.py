@@ -1,0 +1,69 @@
+"""The contract of toolsets: a tool of a search world, and what it may ask of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from simtrain.handler import Reply
+from simtrain.types import JsonObject, JsonValue
+from simtrain.worlds.search.extracting import Failure, Opened
+from simtrain.worlds.search.memory import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result of a search; `date` is when the page is from, where it says so."""
+
+    url: str
+    title: str
+    snippet: str
+    date: str | None
+    site: str
+
+
+class Engine(Protocol):
+    """What stands behind the tools, for one episode."""
+
+    memory: Memory
+
+    @property
+    def results(self) -> int:
+        """How many results a search has where the call does not say."""
+        ...
+
+    def search(self, query: str, *, count: int | None = None, offset: int = 0) -> list[Result]:
+        """The best pages for a query; `site:` and a domain in it restricts it to that site."""
+        ...
+
+    def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | Failure:
+        """A page, or a part of a long one; with a goal, what of it speaks of that goal."""
+        ...
+
+
+Act: TypeAlias = Callable[[Engine, JsonObject], Reply]
+"""Carries out a call. Raises ToolError to refuse it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTool:
+    """A tool: its name, description, schemas, and what it does. `annotations` are those of its MCP descriptor."""
+
+    name: str
+    description: str
+    input_schema: JsonObject
+    act: Act
+    output_schema: JsonObject | None = None
+    writes: bool = False
+    title: str = ""
+
+
+def arguments_of(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
+    """The input schema of a tool that takes these arguments."""
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def failed(failure: Failure) -> Reply:
+    """The error reply for a URL that could not be opened."""
+    return Reply(f"Could not open {failure.url}: {failure.message}", is_error=True)

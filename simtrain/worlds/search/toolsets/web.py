@@ -1,0 +1,164 @@
+"""The toolsets `web` and `memory`: web_search, web_extractor and dict_memory, as the search agents of Qwen-AgentWorld use them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from simtrain.handler import Reply, ToolError
+from simtrain.types import JsonObject
+from simtrain.worlds.search.extracting import Failure, Opened
+from simtrain.worlds.search.memory import NEEDED, Operation
+from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of, failed
+
+MOST_QUERIES = 10
+
+_RESULT: JsonObject = {
+    "type": "object",
+    "properties": {
+        "url": {"type": "string"},
+        "title": {"type": "string"},
+        "snippet": {"type": "string"},
+        "date": {"type": ["string", "null"]},
+    },
+    "required": ["url", "title", "snippet", "date"],
+}
+_RESULTS: JsonObject = {"query": {"type": "string"}, "results": {"type": "array", "items": _RESULT}}
+_SEARCHES: JsonObject = {
+    "type": "array",
+    "items": {"type": "object", "properties": _RESULTS, "required": ["query", "results"]},
+}
+
+
+def told(results: list[Result]) -> list[JsonObject]:
+    """Results as JSON objects."""
+    return [{"url": item.url, "title": item.title, "snippet": item.snippet, "date": item.date} for item in results]
+
+
+def written(query: str, results: list[Result]) -> str:
+    """Results in the form in which agents of the field read them."""
+    if not results:
+        return f"A web search for '{query}' found no results. Try other or fewer words."
+    lines = [f"A web search for '{query}' found {len(results)} results:"]
+    for number, item in enumerate(results, 1):
+        lines += ["", f"{number}. [{item.title}]({item.url})"]
+        lines += [f"Date published: {item.date}"] if item.date else []
+        lines += [item.snippet] if item.snippet else []
+    return "\n".join(lines)
+
+
+def _search(engine: Engine, arguments: JsonObject) -> Reply:
+    several = cast("list[str] | None", arguments.get("queries"))
+    single = cast("str | None", arguments.get("query"))
+    if (several is None) == (single is None):
+        raise ToolError("web_search takes either 'query' or 'queries'.")
+    if several is None:
+        query = cast(str, single)
+        results = engine.search(query)
+        return Reply(written(query, results), {"query": query, "results": told(results)})
+    searches = [(query, engine.search(query)) for query in several]
+    text = "\n\n=======\n\n".join(written(query, results) for query, results in searches)
+    return Reply(text, {"searches": [{"query": query, "results": told(results)} for query, results in searches]})
+
+
+def page_text(page: Opened) -> str:
+    """A page as text: what it is and where it was found, then its markdown."""
+    head = [f"Title: {page.title}", f"URL: {page.url}"]
+    head += [f"Date published: {page.date}"] if page.date else []
+    head += [f"Part {page.part} of {page.parts}"] if page.parts > 1 else []
+    return "\n".join((*head, "", page.text))
+
+
+def _extract(engine: Engine, arguments: JsonObject) -> Reply:
+    page = engine.visit(
+        cast(str, arguments["url"]),
+        goal=cast(str, arguments.get("goal") or ""),
+        part=cast(int, arguments.get("page", 1)),
+    )
+    if isinstance(page, Failure):
+        return failed(page)
+    content: JsonObject = {
+        "url": page.url,
+        "title": page.title,
+        "date": page.date,
+        "page": page.part,
+        "pages": page.parts,
+        "content": page.text,
+    }
+    return Reply(page_text(page), content)
+
+
+def _remember(engine: Engine, arguments: JsonObject) -> Reply:
+    operation = cast(Operation, arguments["operation"])
+    found = engine.memory.carry_out(operation, arguments.get("key"), arguments.get("value"))
+    match operation:
+        case "add" | "update":
+            return Reply(f"Noted '{found['key']}'.", found)
+        case "retrieve":
+            return Reply(found["value"], found)
+        case "retrieve_all":
+            lines = [f"{key}: {value}" for key, value in found["notes"].items()]
+            return Reply("\n".join(lines) or "The memory is empty.", found)
+        case _:
+            return Reply(f"Removed {found['removed']}.", found)
+
+
+WEB = (
+    SearchTool(
+        "web_search",
+        "Search the web. Takes one query, or several at once, and returns for each the best results: url, title, snippet and date.",
+        arguments_of(
+            query={"type": "string", "minLength": 1, "description": "What to search for."},
+            queries={
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "minItems": 1,
+                "maxItems": MOST_QUERIES,
+                "description": "Several queries at once, in the place of `query`.",
+            },
+        ),
+        _search,
+        {"type": "object", "properties": {**_RESULTS, "searches": _SEARCHES}},
+        title="Web search",
+    ),
+    SearchTool(
+        "web_extractor",
+        "Open a web page and return its content as markdown. Long documents come in pages; with a goal, what speaks of that goal.",
+        arguments_of(
+            ("url",),
+            url={"type": "string", "minLength": 1, "description": "The address of the page."},
+            goal={"type": "string", "description": "What is looked for on the page."},
+            page={"type": "integer", "minimum": 1, "default": 1, "description": "Which page of a long document."},
+        ),
+        _extract,
+        {
+            "type": "object",
+            "properties": {
+                "url": {"type": "string"},
+                "title": {"type": "string"},
+                "date": {"type": ["string", "null"]},
+                "page": {"type": "integer"},
+                "pages": {"type": "integer"},
+                "content": {"type": "string"},
+            },
+            "required": ["url", "title", "content"],
+        },
+        title="Web page extractor",
+    ),
+)
+
+MEMORY = (
+    SearchTool(
+        "dict_memory",
+        "A notebook for this task: texts under keys. Operations: add, update, retrieve, retrieve_all, remove, remove_all.",
+        arguments_of(
+            ("operation",),
+            operation={"type": "string", "enum": list(NEEDED)},
+            key={"type": "string", "minLength": 1, "description": "The key of the note."},
+            value={"type": "string", "description": "The text to keep (add, update)."},
+        ),
+        _remember,
+        {"type": "object"},
+        writes=True,
+        title="Memory",
+    ),
+)

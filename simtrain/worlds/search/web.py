@@ -1,0 +1,190 @@
+"""The web of a world file: one guarded read-only connection for all episodes of a process, its pages, sites, facts and ranking."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, cast
+
+from simtrain.errors import InputError
+from simtrain.types import JsonObject, JsonValue
+from simtrain.worlds.search.extracting import spellings
+from simtrain.worlds.search.file import open_file
+from simtrain.worlds.search.memory import TABLE, Memory
+from simtrain.worlds.search.ranking import Ranking
+from simtrain.worlds.search.snippets import Statement
+from simtrain.worlds.service.database import Database, Mode, explain
+
+MOST_STEPS: Final = 200_000
+"""Thousands of operations that one query may take: gold tables are computed over a million rows."""
+
+CACHE_KIB: Final = 16_384
+
+_PAGE = "select id, site, url, title, date, body from _pages where "
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A site of the web."""
+
+    id: int
+    name: str
+    domain: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A page as the file holds it."""
+
+    id: int
+    site: int
+    url: str
+    title: str
+    date: str | None
+    body: str
+
+
+class Web:
+    """The web of one file. What is read of it is the same for every episode; `show` lends the table `memory` to a query."""
+
+    def __init__(self, connection: sqlite3.Connection, *, start: str = "") -> None:
+        connection.isolation_level = None
+        connection.execute("pragma temp_store=memory")
+        # SQLite declares virtual tables at their first use, by SQL of its own that the authorizer would refuse.
+        connection.execute("select rowid from _index where _index match 'a' limit 1").fetchall()
+        taken = connection.execute("select 1 from sqlite_master where name = ?", (TABLE,)).fetchone()
+        self.holds_notes = taken is None
+        if self.holds_notes:
+            connection.execute(f"create temp table {TABLE} (key text primary key, value text not null)")
+        self._connection = connection
+        self._database = Database(connection=connection, moment=start, steps=MOST_STEPS)
+        connection.execute(f"pragma cache_size=-{CACHE_KIB}")
+        self.ranking = Ranking(self.run)
+        self.sites = tuple(
+            Site(*cast("tuple[int, str, str, str]", row))
+            for row in self.run("select id, name, domain, title from _sites order by id")
+        )
+        self.site_by_id = {site.id: site for site in self.sites}
+        self.site_by_domain = {site.domain: site for site in self.sites}
+        self._shown: list[JsonObject] = []
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        """Carry out a statement of the engine's own."""
+        return self._database.run(sql, cast("Sequence[str]", values), mode=Mode.OWN)
+
+    # What authors and graders ask
+
+    def query(
+        self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Memory | None = None
+    ) -> list[JsonObject]:
+        """The rows of one SELECT at a moment, the notes of `memory` in the table of that name. Raises InputError."""
+        self._database.moment = moment
+        self._show(memory.rows if memory else [])
+        try:
+            return self._database.rows(sql, parameters or {})
+        except (sqlite3.Error, OverflowError) as error:
+            text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
+            raise InputError(f"the SQL fails: {text}") from None
+
+    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Memory) -> int:
+        """Carry out one writing statement on the notes; returns the number of rows. Raises InputError, also for other tables."""
+        self._database.moment = moment
+        self._show(memory.rows)
+        try:
+            count = self._database.run(sql, parameters or {}, mode=Mode.WRITE).rowcount
+        except sqlite3.Error as error:
+            readonly = "readonly" in str(error)
+            remedy = f"only the table `{TABLE}` can be written in an episode" if readonly else None
+            raise InputError(f"the SQL fails: {explain(error)}", remedy=remedy) from None
+        finally:
+            rows = self._database.rows(f"select rowid as row, key, value from {TABLE} order by rowid")
+            self._shown = rows
+        memory.replace(rows)
+        return count
+
+    def _show(self, rows: list[JsonObject]) -> None:
+        if rows == self._shown or not self.holds_notes:
+            return
+        self.run(f"delete from {TABLE}")
+        for row in rows:
+            self.run(
+                f"insert into {TABLE} (rowid, key, value) values (?, ?, ?)", (row["row"], row["key"], row["value"])
+            )
+        self._shown = rows
+
+    def columns_read(self, sql: str, parameters: Mapping[str, JsonValue]) -> frozenset[tuple[str, str]]:
+        """The (table, column) pairs that a SELECT touches. Raises InputError."""
+        try:
+            return self._database.columns_read(sql, parameters)
+        except sqlite3.Error as error:
+            raise InputError(f"the SQL fails: {explain(error)}") from None
+
+    def types(self) -> list[str]:
+        """The tables of the world's author, in their order."""
+        return [cast(str, row[0]) for row in self.run("select name from _types order by position, name")]
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The columns of a table."""
+        return tuple(cast(str, row[1]) for row in self.run(f'pragma table_info("{table}")'))
+
+    def count(self, table: str) -> int:
+        """The number of rows of a table."""
+        return cast(int, self.run(f'select count(*) from "{table}"').fetchone()[0])
+
+    # What agents ask
+
+    def page(self, page: int) -> StoredPage:
+        """A page by its id."""
+        return _stored(self.run(f"{_PAGE} id = ?", (page,)).fetchone())
+
+    def page_at(self, host: str, path: str, query: str) -> StoredPage | None:
+        """The page at an address; None where there is none."""
+        for url in spellings(host, path, query):
+            row = self.run(f"{_PAGE} url = ?", (url,)).fetchone()
+            if row is not None:
+                return _stored(row)
+        return None
+
+    def statements(self, page: int) -> list[Statement]:
+        """Where the body of a page states facts."""
+        rows = self.run("select start, length from _statements where page = ? order by start", (page,))
+        return cast("list[Statement]", rows.fetchall())
+
+    # Copies
+
+    def content(self, *, most: int) -> bytes:
+        """The file as bytes. Raises InputError for one that is larger."""
+        size = cast(int, self.run("pragma page_count").fetchone()[0]) * cast(
+            int, self.run("pragma page_size").fetchone()[0]
+        )
+        if size > most:
+            raise InputError(
+                f"a world of {size // 1_000_000} MB is too large to be altered", remedy="build it with fewer pages"
+            )
+        return self._database.serialize()
+
+    def close(self) -> None:
+        """Close the connection."""
+        with suppress(sqlite3.Error):
+            self._database.close()
+
+
+def _stored(row: tuple[object, ...]) -> StoredPage:
+    return StoredPage(*cast("tuple[int, int, str, str, str | None, str]", row))
+
+
+def web_of(path: Path) -> Web:
+    """The web of a file, opened once in a process. Raises InputError."""
+    found = path.resolve()
+    stat = found.stat() if found.is_file() else None
+    return _web_of(found, (stat.st_ino, stat.st_mtime_ns) if stat else None)
+
+
+@lru_cache(maxsize=16)
+def _web_of(path: Path, _: object) -> Web:
+    return Web(open_file(path))

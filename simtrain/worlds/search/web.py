@@ -63,7 +63,7 @@ class Web:
             connection.execute(f"create temp table {TABLE} (key text primary key, value text not null)")
         self._connection = connection
         self._database = Database(connection=connection, moment=start, steps=MOST_STEPS)
-        connection.execute(f"pragma cache_size=-{CACHE_KIB}")
+        self.run(f"pragma cache_size=-{CACHE_KIB}")
         self.ranking = Ranking(self.run)
         self.sites = tuple(
             Site(*cast("tuple[int, str, str, str]", row))

@@ -88,6 +88,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "abstention": "simtrain.graders.abstention:Abstention",
         "judge": "simtrain.graders.judge:Judge",
         "attack": "simtrain.graders.attack:Attack",
+        "widesearch": "simtrain.graders.widesearch:WideSearch",
     },
     "exporters": {
         "openai": "simtrain.exporters.openai:OpenAI",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -91,7 +91,7 @@ def command(
 def _mode(text: str) -> Mode:
     if text not in ("strict", "compatible"):
         raise InputError(f"there is no mode {text!r}", remedy="strict or compatible", place="--mode")
-    return cast("Mode", text)
+    return text
 
 
 def _day(text: str | None) -> date:

@@ -6,6 +6,7 @@ dateparser reads as a date are part of its figures, so both come from the extra 
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 import warnings
@@ -47,14 +48,24 @@ async def score_compatible(
     scoring = _Scoring(rules, as_of, arbiter or Known(), _package("pandas"))
     _package("dateparser")
     if response is None:
-        return Scores(reason="no response")
+        return _nothing(rules, gold, "no response")
     try:
         return await scoring.scores(gold, response)
-    except InputError:
-        raise
+    except _NoScoreError as error:
+        return _nothing(rules, gold, str(error), scoring.faults)
     except Exception as error:
         # Whatever it meets, the reference logs and counts as zero.
-        return Scores(reason=f"the reference fails: {type(error).__name__}: {error}", faults=tuple(scoring.faults))
+        return _nothing(rules, gold, f"the reference fails: {type(error).__name__}: {error}", scoring.faults)
+
+
+class _NoScoreError(Exception):
+    """The response has no table, or one of other columns."""
+
+
+def _nothing(rules: Rules, gold: str, reason: str, faults: Sequence[str] = ()) -> Scores:
+    absent = float(max(0, sum(1 for row in csv.reader(io.StringIO(gold)) if row) - 1))
+    lost = tuple(ColumnLoss(name, 0.0, 0.0, absent) for name in rules.names)
+    return Scores(gold_rows=int(absent), columns=lost, reason=" ".join(reason.split()), faults=tuple(faults))
 
 
 def _package(name: str) -> Any:
@@ -79,13 +90,13 @@ class _Scoring:
             right = self._gold(gold)
             given = self._given(response)
         if given is None:
-            return Scores(reason="no table")
+            raise _NoScoreError("no table")
         given.columns = [normal_name(name) for name in given.columns]
         required = list(self.rules.names)
         if set(required) != set(given.columns):
             given = given.rename(columns=dict(await self._columns(list(given.columns), required)))
         if set(required) != set(given.columns):
-            return Scores(reason=f"the columns are {', '.join(given.columns)}, not {', '.join(required)}")
+            raise _NoScoreError(f"the columns are {', '.join(given.columns)}, not {', '.join(required)}")
         with _quiet():
             # The reference means to unify a float with an int column here, by a test that is never true.
             for name in required:

@@ -1,0 +1,223 @@
+"""The table that a question asks for, scored as WideSearch scores it, strictly unless asked otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from typing import Literal, TypeAlias, cast
+
+from pydantic import Field, ValidationError, model_validator
+
+from simtrain.errors import InputError
+from simtrain.grader import Grader, score
+from simtrain.model_knobs import ModelKnobs
+from simtrain.question import Column, Question, cell_text, gold_csv, normal_name
+from simtrain.trajectory import Reward, Trajectory
+from simtrain.types import JsonObject, JsonValue, encode
+from simtrain.widesearch.arbiter import Arbiter, Known
+from simtrain.widesearch.asking import Asking
+from simtrain.widesearch.compatible import score_compatible
+from simtrain.widesearch.rules import rules_of_question
+from simtrain.widesearch.scores import Scores
+from simtrain.widesearch.strict import score_strict
+from simtrain.world import FinishedWorld, World
+
+Measured: TypeAlias = Literal[
+    "success", "item_f1", "row_f1", "item_precision", "item_recall", "row_precision", "row_recall", "citation"
+]
+
+
+class WideSearch(Grader):
+    """The table in the answer against the gold table, which the question's SQL gives over the world as it was at the start.
+
+    The question is the case, or `sql`, `key` and `columns` here (the case then gives the SQL's parameters). Names are aligned by the
+    aliases that the world knows, and by a model where `ask` names one. `reward` is one measure or a mix of several by weight.
+    """
+
+    reward: Measured | dict[Measured, float] = Field(
+        "item_f1",
+        description="What is rewarded: success, item_f1, row_f1, item_ or row_ precision or recall, citation (the share of"
+        " gold cells that are right and whose page was opened), or a mix: measure -> weight.",
+    )
+    mode: Literal["strict", "compatible"] = Field(
+        "strict", description="strict, or compatible: the reference's figures, its defects included."
+    )
+    as_of: date | None = Field(None, description="The day that compatible scoring takes for today.")
+    sql: str | None = Field(None, description="A SELECT that gives the gold table, instead of the case's question.")
+    key: tuple[str, ...] = Field((), description="The columns that identify a row, with `sql`.")
+    columns: tuple[Column, ...] = Field((), description="The columns and how each is compared, with `sql`.")
+    ask: ModelKnobs | None = Field(None, description="A chat model that aligns and judges what code cannot tell.")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> WideSearch:
+        if (self.sql is None) != (not self.columns) or (self.sql is None) != (not self.key):
+            raise ValueError("`sql`, `key` and `columns` go together")
+        if self.mode == "compatible" and self.as_of is None:
+            raise ValueError("compatible scoring needs `as_of`, since its figures depend on the day")
+        weights = self._weights.values()
+        if any(weight < 0 for weight in weights) or not sum(weights) > 0:
+            raise ValueError("the weights of `reward` are none below 0, and at least one above")
+        return self
+
+    @property
+    def _weights(self) -> Mapping[Measured, float]:
+        return {self.reward: 1.0} if isinstance(self.reward, str) else self.reward
+
+    def question(self, case: Mapping[str, JsonValue]) -> Question:
+        """The question of a case. Raises InputError when it has none."""
+        if self.sql is not None:
+            fields: JsonObject = {"id": "case", "world": "", "query": "-", "sql": self.sql, "parameters": dict(case)}
+            fields |= {"key": self.key, "columns": self.columns}
+        else:
+            fields = {name: case[name] for name in Question.model_fields if name in case}
+        try:
+            return Question.model_validate(fields)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise InputError(
+                f"the case is no question: {place}: {first['msg'].lower()}", remedy="give `sql`, `key` and `columns`"
+            ) from None
+
+    def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:
+        return self.question(case).gold(world.query)
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+        question = self.question(case)
+        gold = question.gold(world.query)
+        if "citation" not in self._weights:
+            return
+        if question.evidence is None:
+            raise InputError("`citation` needs a question that knows its evidence", place="reward")
+        if gold and not _facts(world, question):
+            raise InputError("the evidence of the question yields no row", place="evidence")
+
+    async def ready(self) -> None:
+        if self.ask is not None:
+            await self.ask.ready()
+
+    async def close(self) -> None:
+        """Close the connections to the model."""
+        if self.ask is not None:
+            await self.ask.close()
+
+    async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
+        """The reward. Raises ModelFault when the model that was to be asked cannot be had or read."""
+        question = self.question(trajectory.case)
+        if question.answer == "unanswerable":
+            return score(float(trajectory.stop.reason == "abstained"), reason="the question has no answer")
+        if trajectory.stop.reason != "answered" or trajectory.answer is None:
+            return score(0.0, reason=f"no answer: the episode ended with {trajectory.stop.reason}")
+        gold = question.gold(world.initial.query)
+        arbiter = self._arbiter(world.initial, question, gold)
+        scores = await self._scores(question, gold, trajectory.answer, arbiter)
+        measured = _measured(scores)
+        if "citation" in self._weights:
+            measured["citation"] = _citation(question, gold, scores, trajectory, world.initial)
+        total = sum(self._weights.values())
+        value = sum(min(1.0, measured[name]) * weight for name, weight in self._weights.items()) / total
+        detail = scores.facts()
+        if "citation" in measured:
+            detail["citation"] = measured["citation"]
+        if isinstance(arbiter, Asking):
+            usage = {"tokens": arbiter.usage.tokens, "cost": arbiter.usage.cost}
+            detail |= {"model": arbiter.client.model, "usage": usage}
+        return score(value, **detail)
+
+    async def _scores(self, question: Question, gold: Sequence[JsonObject], answer: str, arbiter: Arbiter) -> Scores:
+        rules = rules_of_question(question)
+        if self.mode == "compatible":
+            table = gold_csv(question.columns, gold)
+            return await score_compatible(rules, table, answer, as_of=cast(date, self.as_of), arbiter=arbiter)
+        rows = [tuple(row.values()) for row in gold]
+        return await score_strict(rules, rows, answer, arbiter=arbiter, single=question.answer == "single")
+
+    def _arbiter(self, world: World, question: Question, gold: Sequence[JsonObject]) -> Arbiter:
+        known = Known(aliases=_aliases(world, question, gold), exact=self.mode == "compatible")
+        return known if self.ask is None else Asking(self.ask.client, known, self.ask.sampling())
+
+
+def _measured(scores: Scores) -> dict[Measured, float]:
+    return {
+        "success": scores.success,
+        "item_f1": scores.items.f1,
+        "row_f1": scores.rows.f1,
+        "item_precision": scores.items.precision,
+        "item_recall": scores.items.recall,
+        "row_precision": scores.rows.precision,
+        "row_recall": scores.rows.recall,
+    }
+
+
+def _aliases(world: World, question: Question, gold: Sequence[JsonObject]) -> dict[str, str]:
+    """Alias -> name, of the entities that the gold table names; an alias of two of them is left out."""
+    found: dict[str, str] = {}
+    doubtful: set[str] = set()
+    for column in question.columns:
+        if column.names is None:
+            continue
+        names = encode(sorted({str(row[column.name]) for row in gold}))
+        quoted = column.names.replace('"', '""')
+        rows = world.query(
+            f'select a.alias as alias, e.name as name from _aliases a join "{quoted}" e on e.id = a.entity '
+            "where a.type = :type and e.name in (select value from json_each(:names)) order by a.rowid",
+            {"type": column.names, "names": names},
+        )
+        for row in rows:
+            if found.setdefault(row["alias"], row["name"]) != row["name"]:
+                doubtful.add(row["alias"])
+    return {alias: name for alias, name in found.items() if alias not in doubtful}
+
+
+def _citation(
+    question: Question, gold: Sequence[JsonObject], scores: Scores, trajectory: Trajectory, world: World
+) -> float:
+    """The share of gold cells that are right and whose facts stand on pages that were opened; a cell of several facts counts in part."""
+    facts = _facts(world, question)
+    stated = _stated(world, _opened(trajectory))
+    columns = {normal_name(column.name): column.name for column in question.columns}
+    found = 0.0
+    for cell in scores.cells:
+        needed = facts.get((_key(question, gold[cell.row]), columns[cell.column]), frozenset())
+        if cell.credit == 1 and needed:
+            found += len(needed & stated) / len(needed)
+    return found / (len(gold) * len(question.columns)) if gold else 0.0
+
+
+def _facts(world: World, question: Question) -> dict[tuple[str, str], frozenset[tuple[str, int]]]:
+    """(key of a gold row, column) -> the facts that the cell rests on, as (`type.attribute`, row id)."""
+    if question.evidence is None:
+        return {}
+    found: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    for row in world.query(question.evidence.sql, question.parameters):
+        key = _key(question, row)
+        for column, cell in question.evidence.cells.items():
+            if row[cell.entity] is not None:
+                found.setdefault((key, column), set()).add((cell.attribute, row[cell.entity]))
+    return {place: frozenset(facts) for place, facts in found.items()}
+
+
+def _key(question: Question, row: Mapping[str, JsonValue]) -> str:
+    return encode([cell_text(row[name]).casefold() for name in question.key])
+
+
+def _stated(world: World, urls: Iterable[str]) -> frozenset[tuple[str, int]]:
+    rows = world.query(
+        "select distinct a.type || '.' || a.name as attribute, s.entity as entity from _pages p "
+        "join _statements s on s.page = p.id join _attributes a on a.id = s.attribute "
+        "where p.url in (select value from json_each(:urls))",
+        {"urls": encode(sorted(urls))},
+    )
+    return frozenset((row["attribute"], row["entity"]) for row in rows)
+
+
+def _opened(trajectory: Trajectory) -> set[str]:
+    """The URLs that stand in the arguments of calls that did not fail, whatever the tools and arguments are called."""
+    found: set[str] = set()
+    for step in trajectory.steps:
+        if step.observation.is_error:
+            continue
+        for value in step.action.arguments.values():
+            items = cast(list[JsonValue], value) if isinstance(value, list) else [value]
+            found.update(item.partition("#")[0] for item in items if isinstance(item, str) and "://" in item)
+    return found

@@ -43,6 +43,8 @@ class Compiled:
     parameters: dict[str, JsonValue]
     evidence: Evidence
     skeleton: str
+    limit: str | None
+    """The parameter that holds the length of a ranking."""
 
 
 def compile_shape(shape: Shape, schema: Schema, columns: Sequence[str]) -> Compiled:
@@ -64,7 +66,10 @@ class _Compiler:
     def compiled(self) -> Compiled:
         """The gold SQL and the evidence, over the same rows."""
         origin, where = self._from(), self._where()
-        order, limit = self._order(), self._limit()
+        order = self._order()
+        ranked = self.shape.extreme is not None and self.shape.extreme.group is None
+        last = self._bind(self.shape.extreme.count) if self.shape.extreme is not None and ranked else None
+        limit = f" limit {last}" if last else ""
         selected = [
             f'{self._expression(column)} as "{name}"' for column, name in zip(self._asked(), self.columns, strict=True)
         ]
@@ -78,7 +83,7 @@ class _Compiler:
             cells=dict(zip(self.columns, self._cells(), strict=True)),
             deciding=tuple(self._deciding()),
         )
-        return Compiled(sql, self.parameters, evidence, skeleton(sql, self.schema))
+        return Compiled(sql, self.parameters, evidence, skeleton(sql), last and last.removeprefix(":"))
 
     def _alias(self, table: str) -> str:
         taken = sum(alias == table or alias.startswith(f"{table}__") for alias in self.aliases)
@@ -149,10 +154,8 @@ class _Compiler:
         parts += [self._exists(item) for item in shape.exists]
         if shape.extreme is not None:
             term = self._term(shape.extreme.term)
-            if shape.extreme.group is None:
-                parts.append(f"{term} is not null")
-            else:
-                parts += [f"{term} is not null", self._best(term)]
+            if shape.extreme.group is not None:
+                parts.append(self._best(term))
         if shape.dispute is not None:
             dispute = shape.dispute
             place = self.schema.table(shape.subject).attributes[dispute.attribute]
@@ -219,10 +222,6 @@ class _Compiler:
             return ", ".join([f"{self._term(extreme.term)}{' desc' if extreme.highest else ''}", *keys])
         return ", ".join(keys)
 
-    def _limit(self) -> str:
-        extreme = self.shape.extreme
-        return f" limit {self._bind(extreme.count)}" if extreme is not None and extreme.group is None else ""
-
     def _cells(self) -> list[Cell]:
         shape = self.shape
         found = [self._cell(column) for column in shape.columns]
@@ -270,7 +269,7 @@ class _Compiler:
         return list(found)
 
 
-def skeleton(sql: str, schema: Schema) -> str:
+def skeleton(sql: str) -> str:
     """SQL without what is particular: constants, names of tables, columns and results, and how many columns there are."""
     letters: dict[str, str] = {}
     parts: list[str] = []

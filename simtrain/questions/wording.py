@@ -47,6 +47,7 @@ class Wordings(_Part):
 
     asks: dict[str, Styles]
     things: str
+    ever: str
     and_: str
     of: str
     conditions: dict[str, Styles]
@@ -110,9 +111,11 @@ class Wording:
         table = self.schema.table(shape.subject)
         conditions = self._conditions(shape, stream)
         things = self.words.term(table.plural.replace("_", " "))
+        if table.lasting and not any(test.operator in ("current", "ended", "on") for test in shape.tests):
+            things = self.words.ever.format(things=things)
         if answer == "single":
             thing = self.words.term(_spoken(table.name))
-            return stream.choose(asks["single"]).format(thing=thing, conditions=conditions.replace("{}", thing))
+            return stream.choose(asks["single"]).format(thing=thing, conditions=conditions)
         named = self.words.things.format(things=things, conditions=conditions) if conditions else things
         if shape.dispute is not None:
             attribute = table.attributes[shape.dispute.attribute]
@@ -136,9 +139,6 @@ class Wording:
     def _conditions(self, shape: Shape, stream: Stream) -> str:
         parts = [self._test(shape, test, stream) for test in shape.tests]
         parts += [self._exists(item, stream) for item in shape.exists]
-        table = self.schema.table(shape.subject)
-        if table.lasting and not any(test.operator in ("current", "ended", "on") for test in shape.tests):
-            parts.append(stream.choose(self.words.conditions["ever"]))
         return self.words.and_.join(parts)
 
     def _test(self, shape: Shape, test: Test, stream: Stream) -> str:

@@ -1,0 +1,140 @@
+"""A world's own search engine and page opener, as a plan calls them: which tools they are, and what they reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, cast
+
+from simtrain.errors import InputError
+from simtrain.request import Request
+from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.world import World
+
+_QUERY: Final = ("query", "q", "search_query", "keywords", "question")
+_ADDRESS: Final = ("url", "urls", "id", "link", "address", "href")
+_WHOLE: Final[JsonObject] = {"includeMarkdown": True, "max_length": 1_000_000}
+"""Arguments that make an opener give the page as it stands, where it has them."""
+
+MOST_PARTS: Final = 40
+
+_ADDRESSES: Final = re.compile(r"https?://[^\s)\]>\"'|]*[^\s)\]>\"'|.,;:]")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that a plan will make."""
+
+    tool: str
+    arguments: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A page opened: the calls that open its parts, and what a plan reads of each reply."""
+
+    calls: tuple[Call, ...]
+    replies: tuple[JsonValue, ...]
+    addresses: tuple[frozenset[str], ...]
+    """For each reply, the URLs that stand in it."""
+
+
+class Browser:
+    """Searches and visits through the world's tools, each made once and remembered."""
+
+    def __init__(self, world: World) -> None:
+        """Raises InputError for a world without a tool that searches or one that opens pages."""
+        self.world = world
+        self._search, self._query = _tool(world.tools, _QUERY, "searches")
+        self._open, self._address = _tool(world.tools, _ADDRESS, "opens pages")
+        self._state = world.open()
+        self.search = lru_cache(maxsize=50_000)(self._searched)
+        self.visit = lru_cache(maxsize=20_000)(self._visited)
+
+    def search_call(self, query: str) -> Call:
+        """The call that searches for a query."""
+        return Call(self._search.name, {self._query: self._fit(self._search, self._query, query)})
+
+    def _searched(self, query: str) -> frozenset[str]:
+        """The URLs that the search engine gives for a query; none where it refuses."""
+        observation = self._answer(self.search_call(query))
+        return frozenset() if observation.is_error else addresses(_seen(observation))
+
+    def _visited(self, url: str) -> Visit | None:
+        """A page with all its parts; None where it cannot be opened."""
+        calls, replies = list[Call](), list[JsonValue]()
+        for part in range(1, MOST_PARTS + 1):
+            call = self._open_call(url, part)
+            if call is None:
+                break
+            observation = self._answer(call)
+            if observation.is_error:
+                break
+            reply = _seen(observation)
+            calls.append(call)
+            replies.append(reply)
+            if part >= _parts(reply):
+                break
+        if not calls:
+            return None
+        return Visit(tuple(calls), tuple(replies), tuple(map(addresses, replies)))
+
+    def _open_call(self, url: str, part: int) -> Call | None:
+        properties = cast(JsonObject, self._open.input_schema.get("properties", {}))
+        arguments: JsonObject = {self._address: self._fit(self._open, self._address, url)}
+        if part > 1:
+            if "page" not in properties:
+                return None
+            arguments["page"] = part
+        arguments.update({name: value for name, value in _WHOLE.items() if name in properties})
+        return Call(self._open.name, arguments)
+
+    def _answer(self, call: Call) -> Observation:
+        tool = self._search if call.tool == self._search.name else self._open
+        return self._state.answer(Request(tool, call.arguments, 0, 0))
+
+    @staticmethod
+    def _fit(tool: ToolSpec, argument: str, value: str) -> JsonValue:
+        schema = cast(JsonObject, tool.input_schema["properties"][argument])
+        return [value] if schema.get("type") == "array" else value
+
+
+def _tool(tools: Sequence[ToolSpec], arguments: Sequence[str], purpose: str) -> tuple[ToolSpec, str]:
+    for argument in arguments:
+        for tool in tools:
+            if argument in cast(JsonObject, tool.input_schema.get("properties", {})):
+                return tool, argument
+    raise InputError(
+        f"the world offers no tool that {purpose}", remedy="give it a toolset such as `web`", place="tools"
+    )
+
+
+def _seen(observation: Observation) -> JsonObject:
+    """What a plan sees of a reply."""
+    content = observation.content
+    return {"text": observation.text} if content is None else content
+
+
+def _parts(reply: JsonObject) -> int:
+    pages = reply.get("pages")
+    return pages if isinstance(pages, int) else 1
+
+
+def addresses(reply: JsonValue) -> frozenset[str]:
+    """The URLs that stand in a reply."""
+    return frozenset(found for _, text in texts(reply) for found in _ADDRESSES.findall(text))
+
+
+def texts(reply: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a reply, with the path by which an expression reaches it."""
+    if isinstance(reply, str):
+        yield path, reply
+    elif isinstance(reply, list):
+        for index, item in enumerate(cast("list[JsonValue]", reply)):
+            yield from texts(item, f"{path}[{index}]")
+    elif isinstance(reply, dict):
+        for name, item in cast(JsonObject, reply).items():
+            if name.isidentifier():
+                yield from texts(item, f"{path}.{name}")

@@ -1,0 +1,29 @@
+"""Names that nobody has, for questions that cannot be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simtrain.questions.distances import lookalikes
+from simtrain.questions.schema import Schema
+from simtrain.seeding import Stream
+
+_TRIES = 20
+
+
+def invented_name(names: Sequence[str], schema: Schema, stream: Stream) -> str | None:
+    """A name put together of the words of two others, which no entity has and none nearly has; None where that does not work."""
+    several = [name.split(" ") for name in names if " " in name]
+    if len(several) < 2:
+        return None
+    taken = {name.casefold() for found in schema.names.values() for name in found.values()}
+    taken |= {str(row["alias"]).casefold() for row in schema.world.query("select alias from _aliases")}
+    for _ in range(_TRIES):
+        first, second = stream.sample(several, 2)
+        name = " ".join([first[0], *second[1:]])
+        if name.casefold() in taken:
+            continue
+        alike = [other for other in names if abs(len(other) - len(name)) <= 1]
+        if all(lookalikes([name, other]) is None for other in alike):
+            return name
+    return None

@@ -1,0 +1,220 @@
+"""Making questions: shapes composed, worded, checked, solved through the search engine and measured, until there are enough."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from simtrain.errors import InputError
+from simtrain.question import AnswerKind, Column, Language, Question
+from simtrain.questions.composing import FAMILIES, Bounds, Composer
+from simtrain.questions.distances import lookalikes
+from simtrain.questions.gathering import Gathered, gather, names_in
+from simtrain.questions.inventing import invented_name
+from simtrain.questions.paths import Unreachable
+from simtrain.questions.schema import Schema
+from simtrain.questions.shapes import Shape, Test
+from simtrain.questions.solving import Solved, Solver
+from simtrain.questions.sql import Compiled, compile_shape
+from simtrain.questions.wording import Wording
+from simtrain.seeding import Stream, derive
+from simtrain.types import JsonObject
+from simtrain.world import World
+
+MOST_SHARE: Final = 0.1
+"""The share of all questions that one SQL skeleton may have."""
+
+TRIES: Final = 40
+"""Draws for each question that is wanted, after which a world is taken to have no more of them."""
+
+NARROWINGS: Final = 3
+UNANSWERABLE: Final = 0.04
+"""The share of questions that rest on a name that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A question with its gold table."""
+
+    question: Question
+    gold: list[JsonObject]
+
+
+class _Refused(Exception):
+    """A draw that makes no question; the message is the reason, for the tally."""
+
+
+class Maker:
+    """Makes questions over one world. `refused` tallies why draws were dropped."""
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        bounds: Bounds | None = None,
+        languages: Sequence[Language] = ("en", "zh"),
+        families: Sequence[str] = tuple(FAMILIES),
+        seed: int = 0,
+    ) -> None:
+        """Raises InputError for a world that no questions can be asked of."""
+        self.world = world
+        self.bounds = bounds or Bounds()
+        self.languages = languages
+        self.families = families
+        self.seed = derive(seed, world.name, "questions")
+        self.schema = Schema(world)
+        self.solver = Solver(world, self.schema)
+        self.composer = Composer(self.schema, self.bounds)
+        self.wordings = {language: Wording(self.schema, language) for language in languages}
+        self.refused: Counter[str] = Counter()
+        self._asked: set[str] = set()
+        self._skeletons: Counter[str] = Counter()
+
+    def make(self, count: int, *, on_made: Callable[[], None] = lambda: None) -> Iterator[Made]:
+        """`count` different questions, fewer where the world has no more; no skeleton has more than its share of `count`."""
+        most = max(1, int(count * MOST_SHARE))
+        made = number = 0
+        while made < count and number < count * TRIES:
+            number += 1
+            try:
+                found = self._draw(number, most)
+            except (_Refused, Unreachable) as refusal:
+                self.refused[str(refusal) if isinstance(refusal, _Refused) else "out of reach"] += 1
+                continue
+            self._skeletons[found.question.skeleton] += 1
+            made += 1
+            on_made()
+            yield found
+
+    def _draw(self, number: int, most: int) -> Made:
+        stream = Stream(derive(self.seed, number))
+        family = self.families[number % len(self.families)]
+        shape = self.composer.draw(family, stream)
+        if shape is None:
+            raise _Refused("the draw led nowhere")
+        if family == "joined" and stream.random() < UNANSWERABLE * len(self.families):
+            return self._unanswerable(shape, stream, number)
+        answer: AnswerKind = "single" if family == "single" else "table"
+        language = stream.choose(self.languages)
+        shape, compiled, columns, gathered = self._fitted(shape, stream, language, answer)
+        if not self.bounds.hops[0] <= shape.hops <= self.bounds.hops[1]:
+            raise _Refused("hops out of bounds")
+        asks = shape.asks_for()
+        if asks in self._asked:
+            raise _Refused("asked before")
+        if self._skeletons[compiled.skeleton] >= most:
+            raise _Refused("too many of its skeleton")
+        self._check(shape, compiled, gathered)
+        query = self.wordings[language].query(shape, columns, stream, answer=answer)
+        question = self._question(shape, compiled, columns, language, query, answer, number)
+        self._check_names(question, gathered)
+        solved = self.solver.find(gathered)
+        self._check_cells(question, solved)
+        distractors = self._distractors(shape, compiled, len(gathered.rows))
+        measured = self.solver.difficulty(question, solved, hops=shape.hops, distractors=distractors)
+        self._asked.add(asks)
+        return Made(question.model_copy(update={"difficulty": measured}), gathered.rows)
+
+    def _fitted(
+        self, shape: Shape, stream: Stream, language: Language, answer: AnswerKind
+    ) -> tuple[Shape, Compiled, list[Column], Gathered]:
+        """The shape, narrowed until its rows are within the bounds, with its SQL, columns and gold."""
+        low, high = (1, 1) if answer == "single" else self.bounds.rows
+        for _ in range(NARROWINGS + 1):
+            columns = self.wordings[language].columns(shape)
+            compiled = compile_shape(shape, self.schema, [column.name for column in columns])
+            rows = len(self.world.query(f"select 1 from ({compiled.sql} ) limit {high + 1}", compiled.parameters))
+            if rows < low:
+                raise _Refused("too few rows")
+            if rows <= high:
+                trial = self._question(shape, compiled, columns, language, "?", answer, 0)
+                try:
+                    return shape, compiled, columns, gather(trial, self.world)
+                except InputError:
+                    raise _Refused("ambiguous") from None
+            narrowed = self.composer.narrowed(shape, stream, share=0.5)
+            if narrowed is None:
+                break
+            shape = narrowed
+        raise _Refused("too many rows")
+
+    def _question(
+        self,
+        shape: Shape,
+        compiled: Compiled,
+        columns: list[Column],
+        language: Language,
+        query: str,
+        answer: AnswerKind,
+        number: int,
+    ) -> Question:
+        return Question(
+            id=f"{self.world.name}_{language}_{number:06}",
+            world=self.world.name,
+            language=language,
+            query=query,
+            sql=compiled.sql,
+            parameters=compiled.parameters,
+            key=tuple(columns[place].name for place in shape.key),
+            columns=tuple(columns),
+            skeleton=compiled.skeleton,
+            answer=answer,
+            evidence=compiled.evidence,
+        )
+
+    def _check(self, shape: Shape, compiled: Compiled, gathered: Gathered) -> None:
+        """Refuse a ranking that ends in a tie, or that leaves nobody out."""
+        extreme = shape.extreme
+        if extreme is None or compiled.limit is None:
+            return
+        column = list(gathered.rows[0])[shape.columns.index(extreme.term)]
+        more = self.world.query(compiled.sql, {**compiled.parameters, compiled.limit: extreme.count + 1})
+        if len(more) <= extreme.count:
+            raise _Refused("a ranking of all there are")
+        if more[-1][column] == more[-2][column]:
+            raise _Refused("a tie")
+
+    def _check_names(self, question: Question, gathered: Gathered) -> None:
+        given = [value for value in question.parameters.values() if isinstance(value, str) and value[:1].isupper()]
+        if lookalikes([*names_in(question, gathered.rows), *given]) is not None:
+            raise _Refused("names too much alike")
+
+    @staticmethod
+    def _check_cells(question: Question, solved: Solved) -> None:
+        """Refuse a question whose answer stands in its own words, or of which a cell is read nowhere."""
+        if question.answer == "single" and str(solved.rows[0][question.key[0]]) in question.query:
+            raise _Refused("the answer stands in the question")
+
+    def _distractors(self, shape: Shape, compiled: Compiled, rows: int) -> int:
+        """The rows that miss by one condition."""
+        names = [f"c{place}" for place in range(len(shape.columns) + 2 * (shape.dispute is not None))]
+        count = 0
+        for place in range(len(shape.tests)):
+            wider = replace(shape, tests=(*shape.tests[:place], *shape.tests[place + 1 :]), extreme=None)
+            other = compile_shape(wider, self.schema, names)
+            found = self.world.query(f"select count(*) as n from ({other.sql})", other.parameters)
+            count += max(0, int(found[0]["n"]) - rows)
+        return count
+
+    def _unanswerable(self, shape: Shape, stream: Stream, number: int) -> Made:
+        """A question after something tied to a name that nobody has."""
+        place = next((at for at, test in enumerate(shape.tests) if test.term.attribute == "name"), None)
+        if place is None:
+            raise _Refused("the draw led nowhere")
+        test = shape.tests[place]
+        name = invented_name(sorted(self.schema.names[shape.nodes[test.term.node].table].values()), self.schema, stream)
+        if name is None:
+            raise _Refused("no name could be made up")
+        false = Test(test.term, "=", (name,))
+        # The name that the plan looks for comes first.
+        shape = replace(shape, tests=(false, *(other for at, other in enumerate(shape.tests) if at != place)))
+        language = stream.choose(self.languages)
+        columns = self.wordings[language].columns(shape)
+        compiled = compile_shape(shape, self.schema, [column.name for column in columns])
+        if self.world.query(compiled.sql, compiled.parameters):
+            raise _Refused("ambiguous")
+        query = self.wordings[language].query(shape, columns, stream)
+        question = self._question(shape, compiled, columns, language, query, "unanswerable", number)
+        return Made(question.model_copy(update={"evidence": None}), [])

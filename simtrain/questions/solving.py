@@ -1,0 +1,115 @@
+"""A question solved in its world: the gold and what it rests on, the path through the search engine, the plan, the difficulty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from simtrain.errors import InputError
+from simtrain.question import Difficulty, Question
+from simtrain.questions.browser import Browser
+from simtrain.questions.gathering import Gathered, gather
+from simtrain.questions.paths import Finder, Path, Unreachable
+from simtrain.questions.plans import abstaining, plan_of
+from simtrain.questions.schema import Schema
+from simtrain.questions.stating import Needed, Statement, Stating
+from simtrain.reference import Plan
+from simtrain.types import JsonObject
+from simtrain.world import World
+
+MOST_FACTS: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """A question with its gold rows and the path on which every one of their cells is read."""
+
+    gathered: Gathered
+    path: Path
+
+    @property
+    def rows(self) -> list[JsonObject]:
+        """The gold table."""
+        return self.gathered.rows
+
+
+class Solver:
+    """Solves questions over one world; pages once opened and searches once made are remembered."""
+
+    def __init__(self, world: World, schema: Schema | None = None) -> None:
+        self.world = world
+        self.schema = schema or Schema(world)
+        self.browser = Browser(world)
+        self.stating = Stating(self.schema)
+        self.finder = Finder(self.schema, self.browser)
+
+    def solve(self, question: Question) -> Solved:
+        """The gold and the path. Raises InputError for a question without a unique gold, and Unreachable where a fact cannot be read."""
+        return self.find(gather(question, self.world))
+
+    def find(self, gathered: Gathered) -> Solved:
+        """The path to what was gathered. Raises Unreachable."""
+        facts = gathered.facts
+        if len(facts) > MOST_FACTS:
+            raise Unreachable(f"{len(facts)} facts are too many to be gathered by one agent")
+        return Solved(gathered, self.finder.path(self._statements(facts)))
+
+    def _statements(self, facts: list[Needed]) -> dict[Needed, list[Statement]]:
+        return self.stating.statements(self.stating.values(facts))
+
+    def plan(self, question: Question) -> Plan:
+        """What the oracle does. Raises InputError where the question cannot be solved."""
+        if question.answer == "unanswerable":
+            return abstaining(self.browser.search_call(_told(question)), _told(question))
+        solved = self.solve(question)
+        return plan_of(question, solved.gathered, solved.path)
+
+    def difficulty(self, question: Question, solved: Solved, *, hops: int, distractors: int) -> Difficulty:
+        """What was measured on the path."""
+        facts = solved.gathered.facts
+        return Difficulty(
+            searches=solved.path.searches,
+            visits=solved.path.visits,
+            facts=len(facts),
+            hops=hops,
+            rows=len(solved.rows),
+            columns=len(question.columns),
+            pages=1 if self._on_one_page(solved.gathered) else max(2, solved.path.pages),
+            distractors=distractors,
+            conflict=round(self.stating.disputed(facts) / len(facts), 3) if facts else 0.0,
+        )
+
+    def _on_one_page(self, gathered: Gathered) -> bool:
+        """Whether some page states every cell of the answer."""
+        pages: set[int] | None = None
+        for statements in self._statements(gathered.stated).values():
+            found = {statement.page for statement in statements}
+            pages = found if pages is None else pages & found
+            if not pages:
+                return False
+        return True
+
+
+def _told(question: Question) -> str:
+    """The name that an unanswerable question rests on."""
+    names = [value for value in question.parameters.values() if isinstance(value, str)]
+    if not names:
+        raise InputError(f"the unanswerable question {question.id!r} names nothing", place="parameters")
+    return names[0]
+
+
+@lru_cache(maxsize=4)
+def solver_of(world: World) -> Solver:
+    """The solver of a world, one for all its questions."""
+    return Solver(world)
+
+
+@lru_cache(maxsize=1024)
+def _plan(world: World, line: str) -> Plan:
+    return solver_of(world).plan(Question.model_validate_json(line))
+
+
+def plan_in(world: World, question: Question) -> Plan:
+    """The oracle's plan for a question in a world, found once. Raises InputError where the question cannot be solved there."""
+    return _plan(world, question.model_dump_json())

@@ -1,0 +1,159 @@
+"""Where pages state facts: the statements of a world file, read as an agent would read them and held against the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, cast
+
+from simtrain.passages import Form, read_amount, read_day
+from simtrain.question import cell_text
+from simtrain.questions.schema import Attribute, Schema
+from simtrain.types import JsonValue
+from simtrain.worlds.search.units import UNITS
+
+TOLERANCE: Final = 0.02
+"""How far, as a share, a number on a page may be from the fact: pages round."""
+
+_MOST_IDS: Final = 400
+
+
+class Needed(NamedTuple):
+    """A fact that has to be read: the attribute of an entity; with `site`, as that site tells it, with the value `told`."""
+
+    type: str
+    name: str
+    entity: int
+    site: str | None = None
+    told: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Words of a page that state a fact, and how they are read: their form, and what a number is multiplied by."""
+
+    page: int
+    start: int
+    words: str
+    form: Form
+    times: float = 1.0
+    error: float = 0.0
+
+
+class Stating:
+    """The statements of one world."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._ids = {
+            (str(row["type"]), str(row["name"])): cast(int, row["id"])
+            for row in schema.world.query("select id, type, name from _attributes")
+        }
+        self._sites = {
+            str(row["name"]): cast(int, row["id"]) for row in schema.world.query("select id, name from _sites")
+        }
+
+    def attribute(self, needed: Needed) -> Attribute:
+        """The attribute of a fact."""
+        return self.schema.table(needed.type).attributes[needed.name]
+
+    def values(self, facts: Iterable[Needed]) -> dict[Needed, str]:
+        """The facts with what holds: names of what is referred to; those that have no value are left out."""
+        found: dict[Needed, str] = {}
+        for (kind, name), group in _grouped(facts).items():
+            attribute = self.schema.table(kind).attributes[name]
+            ids = sorted({fact.entity for fact in group})
+            rows = self._rows(f"select id, {name} as v from {kind} where id in ({{}})", ids)
+            held = {cast(int, row["id"]): row["v"] for row in rows}
+            for fact in group:
+                value = held.get(fact.entity)
+                if fact.told is not None:
+                    found[fact] = fact.told
+                elif value is not None:
+                    target = attribute.target
+                    found[fact] = self.schema.name_of(target, value) if target else cell_text(value)
+        return found
+
+    def statements(self, values: Mapping[Needed, str]) -> dict[Needed, list[Statement]]:
+        """For each fact the statements that tell its value, the most exact first; a page that tells it twice counts once."""
+        found: dict[Needed, list[Statement]] = {fact: [] for fact in values}
+        for (kind, name), group in _grouped(values).items():
+            attribute = self.schema.table(kind).attributes[name]
+            by_entity: dict[int, list[Needed]] = {}
+            for fact in group:
+                by_entity.setdefault(fact.entity, []).append(fact)
+            sql = (
+                "select s.entity, s.page, s.start, s.claim, p.site, substr(p.body, s.start + 1, s.length) as words"
+                f" from _statements s join _pages p on p.id = s.page where s.attribute = {self._ids[kind, name]}"
+                " and s.entity in ({}) order by s.page, s.start"
+            )
+            for row in self._rows(sql, sorted(by_entity)):
+                for fact in by_entity[cast(int, row["entity"])]:
+                    if (fact.site is None and row["claim"] is None) or (
+                        fact.site and self._sites[fact.site] == row["site"]
+                    ):
+                        read = _read(str(row["words"]), values[fact], attribute)
+                        if read is not None:
+                            form, times, error = read
+                            page, start = cast(int, row["page"]), cast(int, row["start"])
+                            found[fact].append(Statement(page, start, str(row["words"]), form, times, error))
+        return {fact: _once(statements) for fact, statements in found.items()}
+
+    def disputed(self, facts: Iterable[Needed]) -> int:
+        """How many of the facts some page states otherwise."""
+        count = 0
+        for (kind, name), group in _grouped(facts).items():
+            sql = (
+                f"select distinct entity from _statements where attribute = {self._ids[kind, name]}"
+                " and claim is not null and entity in ({})"
+            )
+            count += len(self._rows(sql, sorted({fact.entity for fact in group})))
+        return count
+
+    def _rows(self, sql: str, ids: Sequence[int]) -> list[dict[str, JsonValue]]:
+        found: list[dict[str, JsonValue]] = []
+        for begin in range(0, len(ids), _MOST_IDS):
+            found += self.schema.world.query(sql.replace("{}", ",".join(map(str, ids[begin : begin + _MOST_IDS]))))
+        return found
+
+
+def _grouped(facts: Iterable[Needed]) -> dict[tuple[str, str], list[Needed]]:
+    found: dict[tuple[str, str], list[Needed]] = {}
+    for fact in facts:
+        found.setdefault((fact.type, fact.name), []).append(fact)
+    return found
+
+
+def _once(statements: list[Statement]) -> list[Statement]:
+    """The best statement of each page, the most exact first."""
+    best: dict[int, Statement] = {}
+    for statement in sorted(statements, key=lambda item: (item.error, item.page, item.start)):
+        best.setdefault(statement.page, statement)
+    return list(best.values())
+
+
+def _read(words: str, value: str, attribute: Attribute) -> tuple[Form, float, float] | None:
+    """How the words are read so that they tell the value, and how far they are off; None where they do not tell it."""
+    if attribute.kind == "flag":
+        return "text", 1.0, 0.0
+    if attribute.kind == "date":
+        return ("date", 1.0, 0.0) if read_day(words) == value else None
+    if not attribute.numeric:
+        return ("text", 1.0, 0.0) if words.strip().casefold() == value.casefold() else None
+    number, wanted = read_amount(words), float(value)
+    if number is None:
+        return None
+    times = _factor(words, attribute.unit)
+    error = abs(number * times - wanted)
+    return ("number", times, error) if error <= TOLERANCE * abs(wanted) else None
+
+
+def _factor(words: str, unit: str | None) -> float:
+    """By what a number in the unit of these words is multiplied, to be in `unit`; 1 where they name no other unit."""
+    if unit is None or unit not in UNITS or words.endswith(unit):
+        return 1.0
+    measured, size = UNITS[unit]
+    others = [name for name, (what, _) in UNITS.items() if what == measured and words.endswith(f" {name}")]
+    if not others:
+        return 1.0
+    return UNITS[max(others, key=len)][1] / size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from simtrain.widesearch.words import folded, is_missing
 
 Row = tuple[str, ...]
 """The cells of a row, in the order of the required columns."""
+
+_UNIT_MARK = re.compile(r"[(\[]")
 
 
 async def score_strict(
@@ -112,7 +115,7 @@ class _Scoring:
         names = [folded(cell) for cell in table.heading]
         wanted = {folded(name): name for name in self.rules.names}
         found: dict[str, int] = {}
-        for read in (names, [name.partition("(")[0] for name in names]):
+        for read in (names, [_UNIT_MARK.split(name)[0] for name in names]):
             for place, name in enumerate(read):
                 if name in wanted and place not in found.values():
                     found.setdefault(wanted[name], place)

@@ -1,0 +1,166 @@
+"""The grader over a search world: gold by SQL, names by the world's aliases, rewards mixed, pages cited."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from samples import refund, step
+from small_web import SmallSource, write_small_web
+
+from simtrain.errors import InputError, ModelFault
+from simtrain.graders.widesearch import WideSearch
+from simtrain.question import Column, Question
+from simtrain.testing import FakeOpenAI, Say
+from simtrain.trajectory import Reward, Stop, Trajectory, Turn
+from simtrain.types import JsonObject
+from simtrain.world import FinishedWorld
+
+QUESTION = Question.model_validate(
+    {
+        "id": "berths",
+        "world": "small_web",
+        "query": "Which ports have at least 7 berths? Give name, berths and harbourmaster.",
+        "sql": "select name as Port, berths as Berths, harbourmaster as Master from port where berths >= :least",
+        "parameters": {"least": 7},
+        "key": ("Port",),
+        "columns": (
+            Column(name="Port", names="port"),
+            Column(name="Berths", preprocess=("extract_number",), metric=("number_near",), criterion=0.0),
+            Column(name="Master", metric=("llm_judge",)),
+        ),
+        "evidence": {
+            "sql": 'select name as "Port", id as port from port where berths >= :least',
+            "cells": {
+                "Port": {"attribute": "port.name", "entity": "port"},
+                "Berths": {"attribute": "port.berths", "entity": "port"},
+                "Master": {"attribute": "port.harbourmaster", "entity": "port"},
+            },
+        },
+    }
+)
+RIGHT = """| Port | Berths | Master |
+|---|---|---|
+| Velmora Quay | 12 | Isra Tolbane |
+| Dranhollow | 7 | Oswin Karvel |
+| Pell Harbour | 23 | Mirel Andvast |"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> FinishedWorld:
+    path = write_small_web(tmp_path / "small.world")
+    with sqlite3.connect(path) as connection:
+        aliases = [
+            ("port", 1, "Old Quay", "former"),
+            ("port", 1, "The Port", "short"),
+            ("port", 2, "The Port", "short"),
+        ]
+        connection.executemany("insert into _aliases values (?, ?, ?, ?)", aliases)
+    connection.close()
+    built = SmallSource(path).build()
+    return FinishedWorld(built, built.open(), {})
+
+
+def played(answer: str | None, *, case: JsonObject | None = None, opened: Sequence[str] = ()) -> Trajectory:
+    steps = [step(number, "visit", {"url": [url], "goal": "read"}, "text") for number, url in enumerate(opened)]
+    return replace(
+        refund(),
+        case=QUESTION.model_dump(mode="json") if case is None else case,
+        turns=[Turn("", steps=steps)],
+        answer=answer,
+        stop=Stop("abstained" if answer is None else "answered"),
+    )
+
+
+def graded(world: FinishedWorld, trajectory: Trajectory, **knobs: Any) -> Reward:
+    grader = WideSearch.model_validate(knobs)
+    grader.check(world.initial, trajectory.case)
+    return asyncio.run(grader.grade(trajectory, world))
+
+
+def test_the_gold_is_what_the_sql_of_the_case_gives(world: FinishedWorld) -> None:
+    assert [row["Berths"] for row in WideSearch.model_validate({}).gold(world.initial, played(None).case)] == [
+        "12",
+        "7",
+        "23",
+    ]
+    assert graded(world, played(RIGHT)).value == 1.0
+    assert graded(world, played(RIGHT.replace("| 7 |", "| 8 |"))).value == pytest.approx(8 / 9)
+    assert graded(world, played(None)).value == 0.0
+
+
+def test_the_detail_tells_figures_and_what_each_column_lost(world: FinishedWorld) -> None:
+    detail = graded(world, played(RIGHT.replace("| 7 |", "| 8 |")), reward="row_f1").detail
+    assert (detail["score"], detail["f1_by_row"]) == (0.0, pytest.approx(2 / 3))
+    assert detail["columns"]["berths"] == {"right": 2.0, "wrong": 1.0, "absent": 0.0}
+
+
+def test_the_question_may_stand_in_the_scenario_with_the_case_as_parameters(world: FinishedWorld) -> None:
+    knobs = {"sql": QUESTION.sql, "key": ["Port"], "columns": [column.model_dump() for column in QUESTION.columns]}
+    case: JsonObject = {"least": 20}
+    answer = "| Port | Berths | Master |\n|---|---|---|\n| Pell Harbour | 23 | Mirel Andvast |"
+    assert graded(world, played(answer, case=case), **knobs).value == 1.0
+    with pytest.raises(InputError, match="the case is no question"):
+        graded(world, played(answer, case=case))
+    with pytest.raises(ValidationError, match="go together"):
+        WideSearch.model_validate({"sql": QUESTION.sql})
+
+
+def test_an_alias_names_its_entity_unless_two_share_it(world: FinishedWorld) -> None:
+    assert graded(world, played(RIGHT.replace("Velmora Quay", "old quay"))).value == 1.0
+    assert graded(world, played(RIGHT.replace("Velmora Quay", "The Port"))).value == pytest.approx(2 / 3)
+
+
+def test_rewards_are_mixed_by_weight(world: FinishedWorld) -> None:
+    answer = played(RIGHT.replace("| 7 |", "| 8 |"))
+    mixed = graded(world, answer, reward={"item_f1": 3, "row_f1": 1, "success": 1})
+    assert mixed.value == pytest.approx((3 * 8 / 9 + 2 / 3 + 0) / 5)
+    for weights in ({}, {"item_f1": 0}, {"item_f1": -1, "row_f1": 2}, {"beauty": 1}):
+        with pytest.raises(ValidationError):
+            WideSearch.model_validate({"reward": weights})
+
+
+def test_a_right_cell_is_cited_when_a_page_that_states_it_was_opened(world: FinishedWorld) -> None:
+    page = "https://ports.isles.example/ports/"
+    urls = [
+        f"{page}velmora-quay#top",
+        f"{page}dranhollow",
+        "https://ports.isles.example/ports",
+        "https://elsewhere.example",
+    ]
+    assert graded(world, played(RIGHT), reward="citation").value == 0.0
+    found = graded(world, played(RIGHT, opened=urls), reward="citation")
+    assert found.value == found.detail["citation"] == pytest.approx(7 / 9)
+    wrong = played(RIGHT.replace("| 7 |", "| 8 |"), opened=urls)
+    assert graded(world, wrong, reward="citation").value == pytest.approx(6 / 9)
+    with pytest.raises(InputError, match="needs a question that knows its evidence"):
+        graded(world, played(RIGHT, case={**played(None).case, "evidence": None}), reward="citation")
+
+
+def test_who_abstains_from_a_question_without_an_answer_is_right(world: FinishedWorld) -> None:
+    case = {**played(None).case, "answer": "unanswerable"}
+    assert graded(world, played(None, case=case)).value == 1.0
+    assert graded(world, played(RIGHT, case=case)).value == 0.0
+
+
+def test_compatible_figures_are_a_mode_that_needs_its_day(world: FinishedWorld) -> None:
+    pytest.importorskip("pandas")
+    assert graded(world, played(RIGHT), mode="compatible", as_of="2026-01-31").value == 1.0
+    with pytest.raises(ValidationError, match="depend on the day"):
+        WideSearch.model_validate({"mode": "compatible"})
+
+
+def test_a_model_judges_where_one_is_named_and_its_failure_is_no_zero(world: FinishedWorld) -> None:
+    answer = played(RIGHT.replace("Oswin Karvel", "O. Karvel"))
+    with FakeOpenAI([Say('{"verdicts": [1]}', prompt_tokens=9, completion_tokens=1), Say("?"), Say("?")]) as server:
+        knobs = {"ask": {"model": "fake", "base_url": server.url, "backoff": 0.0}}
+        found = graded(world, answer, **knobs)
+        assert (found.value, found.detail["usage"]["tokens"]) == (1.0, 10)
+        with pytest.raises(ModelFault):
+            graded(world, answer, **knobs)

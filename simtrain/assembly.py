@@ -22,7 +22,7 @@ from simtrain.reference import AnyStep, CallStep, EachStep, Plan, ReadStep, SetS
 from simtrain.registry import known, resolve
 from simtrain.scenario import Answering, Armed, Grading, PackSpec, PackUse, PerturbationUse, Scenario, ScenarioSpec, Use
 from simtrain.templates import Text, Value, expression
-from simtrain.tool_globs import matches
+from simtrain.tool_globs import matches, step_names
 from simtrain.types import JsonObject, JsonValue, ToolSpec, canonical
 from simtrain.user import ASK, ASKING
 from simtrain.world import World, WorldSource
@@ -91,7 +91,7 @@ class _Assembler:
         """The scenario, whole and checked."""
         self._check_kinds()
         source = self.source or self._world()
-        world = source.build()
+        world = self._built(source)
         packs: list[Document] = []
         answering = self._answering(world)
         perturbations = self._perturbations(world, packs)
@@ -120,11 +120,23 @@ class _Assembler:
                 raise self.document.relocate(error, (key,)) from None
 
     def _world(self) -> WorldSource:
+        written: Place = ("world",) if isinstance(self.document.data.get("world"), str) else ("world", "use")
         try:
-            path = find("worlds", self.spec.world, beside=self.document.path.parent)
+            path = find("worlds", self.spec.world.use, beside=self.document.path.parent)
         except InputError as error:
-            raise self.document.relocate(error, ("world",)) from None
-        return load_world(path)
+            raise self.document.relocate(error, written) from None
+        source = load_world(path)
+        return source.met(self.document, self.spec.world.knobs, ("world", "with")) if self.spec.world.knobs else source
+
+    def _built(self, source: WorldSource) -> World:
+        try:
+            return source.build()
+        except InputError as error:
+            if error.file is not None:
+                raise
+            # Knobs that name what the built world does not have.
+            with self.document.at(("world", "with") if self.spec.world.knobs else ("world",)):
+                raise error
 
     def _first_case(self, world: World) -> JsonObject:
         cases, document = self.spec.cases, self.document
@@ -204,7 +216,7 @@ class _Assembler:
         self._refuse_conflicts(found)
         for item in found:
             globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
-            if not any(matches(tool.name, globs) for tool in world.tools):
+            if not any(matches(name, globs) for name in step_names(world)):
                 raise self.document.error(
                     ("perturbations",), f"the perturbation {item.label!r} matches no tool of the world {world.name!r}"
                 )

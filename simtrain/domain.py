@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 from simtrain.plugin import Plugin
 from simtrain.request import Request
@@ -32,6 +33,13 @@ class Domain(Plugin):
     @abstractmethod
     def write_observation(self, observation: Observation) -> str:
         """An observation as the world model writes it."""
+
+    volatile: ClassVar[tuple[str, ...]] = ()
+    """Globs of fields that may differ between replies that speak of the same thing."""
+
+    def settled(self, request: Request) -> str | None:
+        """What identifies a call whose answer never changes in an episode; None where it may."""
+        return None
 
     @abstractmethod
     def parse(self, text: str, request: Request) -> Observation:

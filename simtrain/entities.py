@@ -13,6 +13,9 @@ from simtrain.types import JsonObject, JsonValue
 IDS = ("id", "uuid", "key", "number", "slug", "sha", "path", "uri", "url", "name")
 """The fields by which an object is known, the surest first; a `*_id` that is named like the object comes before all of them."""
 
+PAGE = "page"
+"""The kind of what is known by its address alone, whichever tool speaks of it: a page of the web, or another resource."""
+
 DEEPEST = 12
 
 _LETTERS = re.compile(r"[^a-z0-9]+")
@@ -44,9 +47,8 @@ def _walk(value: JsonValue, kind: str, depth: int) -> Iterator[Entity]:
         inner = {name: item for name, item in held.items() if _holds_entities(item)}
         if identity is not None:
             field, shown = identity
-            yield Entity(
-                kind, shown, {name: item for name, item in held.items() if name not in inner and name != field}
-            )
+            fields = {name: item for name, item in held.items() if name not in inner and name != field}
+            yield Entity(PAGE if field.lower() in ("url", "uri") else kind, shown, fields)
         for name, item in inner.items():
             yield from _walk(item, kind_under(name) or kind, depth + 1)
 

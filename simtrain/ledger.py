@@ -10,7 +10,7 @@ from typing import cast
 
 import orjson
 
-from simtrain.entities import Entity, entities_in
+from simtrain.entities import PAGE, Entity, entities_in
 from simtrain.request import Request
 from simtrain.tool_words import tool_words
 from simtrain.types import JsonObject, JsonValue, Observation, canonical
@@ -109,8 +109,9 @@ class Ledger:
             f"select kind, id from entities where id in ({marks}) order by kind, rowid limit {SHOWN}", *values
         )
         if not rows:
-            noun = tool_words(request.tool.name).noun
-            rows = self._run(f"select kind, id from entities where kind = ? order by rowid limit {SHOWN}", noun)
+            words = tool_words(request.tool.name)
+            kinds = (words.noun, PAGE if words.intent == "search" else words.noun)
+            rows = self._run(f"select kind, id from entities where kind in (?, ?) order by rowid limit {SHOWN}", *kinds)
         yield from cast("list[tuple[str, str]]", rows)
 
     def _line(self, kind: str, identity: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 PLUGINS: dict[str, dict[str, str]] = {
     "worlds": {
         "service": "simtrain.worlds.service.spec:ServiceSpec",
+        "search": "simtrain.worlds.search.source:SearchSource",
     },
     "domains": {
         "mcp": "simtrain.domains.mcp:McpDomain",
+        "search": "simtrain.domains.search:SearchDomain",
     },
     "world_models": {
         "embedded": "simtrain.world_models.embedded:Embedded",

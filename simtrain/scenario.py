@@ -34,6 +34,13 @@ class Use(_Spec):
     label: str | None = Field(default=None, alias="as")
 
 
+class WorldUse(_Spec):
+    """A world, and knobs of how it is met, where its kind has any."""
+
+    use: str
+    knobs: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
+
+
 class WorldModelUse(Use):
     """A world model for the tools that a glob names."""
 
@@ -96,6 +103,10 @@ def _pack(value: object) -> object:
     return {"pack": value} if isinstance(value, str) else value
 
 
+def _world(value: object) -> object:
+    return {"use": value} if isinstance(value, str) else value
+
+
 def _use_or_pack(value: Any) -> str:
     """Which of the two was meant, so that a mistake is explained for that one."""
     keys = cast(Collection[str], value if isinstance(value, dict) else getattr(value, "model_fields_set", ()))
@@ -109,7 +120,7 @@ class ScenarioSpec(_Spec):
     description: str = ""
     paradigm: str = "impersonation"
     domain: str = "mcp"
-    world: str
+    world: Annotated[WorldUse, BeforeValidator(_world, json_schema_input_type=WorldUse | str)]
     prompt: str = Field(min_length=1)
     system: str | None = None
     cases: Annotated[Cases, _as_mapping("rows", Cases | list[dict[str, JsonValue]])] = Field(

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from simtrain.clock import Clock
-from simtrain.documents import Document
+from simtrain.documents import Document, Place
 from simtrain.request import Request
 from simtrain.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
 
@@ -174,6 +174,10 @@ class WorldSource(Protocol):
     kind: str
     digest: str
     document: Document
+
+    def met(self, document: Document, knobs: JsonObject, place: Place) -> WorldSource:
+        """The same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
+        ...
 
     def build(self, variant: Variant = ...) -> World:
         """Build the world. Raises InputError, with the place in the file, for rows or SQL that fail."""

@@ -46,7 +46,20 @@ SITES = (
     (2, "gazette", "gazette.isles.test", "The Isles Gazette", "news", 0.95, 30),
     (3, "wiki", "wiki.isles.example", "Isles Wiki", "reference", 0.9, 0),
 )
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")  # fmt: skip
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 
 
 class _Page:

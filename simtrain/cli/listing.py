@@ -29,7 +29,7 @@ def scenarios() -> list[JsonObject]:
         rows.append(
             {
                 "name": name,
-                "world": spec.world,
+                "world": spec.world.use,
                 "about": _first_line(spec.description or spec.prompt),
                 "impossible": spec.impossible,
                 "twin": spec.twin,

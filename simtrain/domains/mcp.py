@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import orjson
 
@@ -36,6 +36,8 @@ _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 class McpDomain(Domain):
     """Tools of MCP servers: structured calls, text or structured results."""
 
+    task: ClassVar[str] = _TASK
+
     def system_prompt(
         self,
         tools: Sequence[ToolSpec],
@@ -50,7 +52,7 @@ class McpDomain(Domain):
             f"## Example {number}\n{call}\n\n{reply}" for number, (call, reply) in enumerate(demonstrations, 1)
         )
         parts = {
-            "Task": _TASK,
+            "Task": self.task,
             "Tools": "\n\n".join(_describe(tool) for tool in tools),
             "Initial state": initial_state.strip(),
             "Hidden state": hidden_state.strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
@@ -98,7 +99,7 @@ class Chat(ModelKnobs, WorldModel):
             demonstrations=[(shown.action, shown.observation) for shown in self.demonstrations],
             instruction=self.instruction,
         )
-        with closing(Ledger(ignore=self.volatile)) as ledger:
+        with closing(Ledger(ignore=(*domain.volatile, *self.volatile))) as ledger:
             yield _Session(self, domain, system, ledger if self.ledger else None).answer
 
     def sampling_for(self, tool: str) -> JsonObject:
@@ -129,9 +130,22 @@ class _Session:
         self.ledger = ledger
         self.history = [_message("system", system)]
         self.turns = 0
+        self.settled: dict[str | None, Observation] = {}
 
     async def answer(self, request: Request) -> Observation:
-        """The model's prediction. Raises SimulatorFault when it cannot be had, or none is fit to be used."""
+        """The model's prediction, or what it said of the same before, where that is settled.
+
+        Raises SimulatorFault when it cannot be had, or none is fit to be used.
+        """
+        settled = self.domain.settled(request) if self.ledger is not None else None
+        if settled in self.settled:
+            return self.settled[settled]
+        observation = await self._predicted(request)
+        if settled is not None:
+            self.settled[settled] = replace(observation, provenance=Provenance("chat", self.knobs.model, Usage(), 0))
+        return observation
+
+    async def _predicted(self, request: Request) -> Observation:
         self.turns += 1
         asked = [*self.history, _message("user", self._action(request))]
         sampling = self.knobs.sampling_for(request.tool.name)

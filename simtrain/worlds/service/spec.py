@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from simtrain.clock import DEFAULT_START, instant, seconds
-from simtrain.documents import Document
+from simtrain.documents import Document, Place
 from simtrain.errors import InputError
 from simtrain.types import JsonObject, JsonValue, canonical
 from simtrain.world import Variant, World
@@ -281,6 +281,12 @@ class ServiceSource:
     def digest(self) -> str:
         """A digest of what the file says; comments and layout do not count."""
         return blake2b(canonical(self.document.data), digest_size=16).hexdigest()
+
+    def met(self, document: Document, knobs: JsonObject, place: Place) -> ServiceSource:
+        """Refuse, with an InputError, any knobs."""
+        raise document.error(
+            place, f"a service world has no knobs, such as {next(iter(knobs))!r}", f"write `world: {self.name}`"
+        )
 
     def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
         """The world in a variant, built once. Raises InputError with the place in the file."""

@@ -1,0 +1,154 @@
+"""Columns of facts: the values of one attribute for all rows of a type, drawn at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from math import cos, exp, log, pi, sqrt
+from random import Random
+from typing import TypeAlias
+
+from simtrain.errors import InputError
+from simtrain.worlds.search.spec import AttributeSpec, Distribution, Numbers
+
+Value: TypeAlias = str | int | float | None
+Column: TypeAlias = list[Value]
+Draw: TypeAlias = Callable[[], float]
+Bounds: TypeAlias = Sequence[float] | float | None
+"""One number for each row, the same for all, or none."""
+
+_REDRAWS = 30
+
+
+def ordinal(text: str) -> int:
+    """The day number of an ISO date."""
+    return date.fromisoformat(text).toordinal()
+
+
+_ISO: dict[int, str] = {}
+
+
+def iso(day: int) -> str:
+    """The ISO date of a day number."""
+    found = _ISO.get(day)
+    if found is None:
+        found = _ISO[day] = date.fromordinal(day).isoformat()
+    return found
+
+
+def dates(low: Sequence[int], high: Sequence[int], draw: Draw) -> Column:
+    """A date for each row, between two days. Raises InputError where the bounds run backwards."""
+    found: Column = []
+    for first, last in zip(low, high, strict=True):
+        if first > last:
+            raise InputError(f"no date fits: it may not be before {iso(first)}, nor after {iso(last)}")
+        found.append(iso(first + int(draw() * (last - first + 1))))
+    return found
+
+
+def _gauss(draw: Draw) -> float:
+    # Box and Muller's; the helpers of `random` may change between versions of Python.
+    return sqrt(-2.0 * log(1.0 - draw())) * cos(2.0 * pi * draw())
+
+
+def sampler(numbers: Numbers, draw: Draw) -> Draw:
+    """A function that draws from a distribution."""
+    if not isinstance(numbers, Distribution):
+        low, high = numbers
+        if low > high:
+            raise InputError(f"the range [{low:g}, {high:g}] runs backwards", remedy="begin with its lower end")
+        return lambda: low + draw() * (high - low)
+    if numbers.uniform is not None:
+        return sampler(numbers.uniform, draw)
+    if numbers.normal is not None:
+        mean, deviation = numbers.normal
+        return lambda: mean + deviation * _gauss(draw)
+    if numbers.lognormal is not None:
+        median, spread = log(numbers.lognormal[0]), log(numbers.lognormal[1])
+        return lambda: exp(median + spread * _gauss(draw))
+    if numbers.exponential is not None:
+        mean = numbers.exponential
+        return lambda: -mean * log(1.0 - draw())
+    choices = numbers.choose or []
+    return lambda: choices[int(draw() * len(choices))]
+
+
+def numbers(spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: Bounds, times: Sequence[float] | None) -> Column:
+    """So many numbers, kept between the bounds, rounded to the digits and the step. Raises InputError where nothing fits."""
+    given = next(found for found in (spec.number, spec.quantity, spec.money) if found is not None)
+    sample = sampler(given, draw)
+    digits, step = spec.digits, spec.step
+    found: Column = []
+    for row in range(count):
+        least = low[row] if isinstance(low, Sequence) else low
+        most = high[row] if isinstance(high, Sequence) else high
+        if least is not None and most is not None and least > most:
+            raise InputError(f"no number fits: it may not be below {least:g}, nor above {most:g}")
+        factor = times[row] if times is not None else 1.0
+        for _ in range(_REDRAWS):
+            value = sample() * factor
+            if (least is None or value >= least) and (most is None or value <= most):
+                break
+        else:
+            value = least if least is not None and value < least else most if most is not None else value
+        if step is not None:
+            value = round(value / step) * step
+        found.append(round(value, digits) if digits else round(value))
+    return found
+
+
+def refs(count: int, target: int, draw: Draw, *, skew: float, unique: bool) -> Column:
+    """For each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError when there are too few."""
+    if target == 0:
+        raise InputError("there is no row to refer to")
+    if not unique:
+        return [1 + int(target * draw() ** skew) for _ in range(count)]
+    if count > target:
+        raise InputError(f"{count} different rows are to be referred to, but there are {target}", remedy="change the counts")
+    pool = list(range(1, target + 1))
+    for at in range(count):
+        other = at + int(draw() * (target - at))
+        pool[at], pool[other] = pool[other], pool[at]
+    return [*pool[:count]]
+
+
+def choices(values: Sequence[str], weights: Sequence[float] | None, count: int, draw: Draw) -> Column:
+    """So many of the values, evenly or by weight."""
+    if weights is None:
+        size = len(values)
+        return [values[int(draw() * size)] for _ in range(count)]
+    total = sum(weights)
+    bounds: list[tuple[float, str]] = []
+    mark = 0.0
+    for value, weight in zip(values, weights, strict=True):
+        mark += weight / total
+        bounds.append((mark, value))
+    return [next((value for bound, value in bounds if at < bound), values[-1]) for at in (draw() for _ in range(count))]
+
+
+def codes(pattern: str, count: int, draw: Draw) -> Column:
+    """So many different codes. Raises InputError when the pattern has no room for them."""
+    room = 10 ** pattern.count("#") * 26 ** pattern.count("@")
+    if room < 2 * count:
+        raise InputError(f"{count} codes are wanted, but {pattern!r} gives only {room}", remedy="lengthen the pattern")
+    taken: dict[str, None] = {}
+    while len(taken) < count:
+        code = "".join(
+            str(int(draw() * 10)) if sign == "#" else chr(65 + int(draw() * 26)) if sign == "@" else sign for sign in pattern
+        )
+        taken.setdefault(code)
+    return [*taken]
+
+
+def places(latitudes: tuple[float, float], longitudes: tuple[float, float], digits: int, count: int, draw: Draw) -> Column:
+    """So many coordinates, `12.3456, -45.6789`: latitude, longitude in degrees."""
+    (south, north), (west, east) = latitudes, longitudes
+    return [
+        f"{south + draw() * (north - south):.{digits}f}, {west + draw() * (east - west):.{digits}f}" for _ in range(count)
+    ]
+
+
+def thinned(column: Column, share: float, seed: int) -> Column:
+    """The column with that share of its values taken out."""
+    draw = Random(seed).random
+    return [None if draw() < share else value for value in column]

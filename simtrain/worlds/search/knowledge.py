@@ -1,0 +1,147 @@
+"""What a site believes: the truth, but for what is outdated there and what it got wrong, each recorded as a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import cast
+
+from simtrain.seeding import derive
+from simtrain.worlds.search.attributes import Draw, Value, iso, ordinal
+from simtrain.worlds.search.design import Design, SiteDesign
+from simtrain.worlds.search.layout import Columns
+from simtrain.worlds.search.schema import Attribute
+
+Claim = tuple[int, int, int, Value, str, int, str | None, str | None]
+"""A row of `_claims`."""
+
+_NUMERIC = frozenset({"number", "quantity", "money"})
+_MISTAKABLE = _NUMERIC | {"date", "category", "ref"}
+
+
+class Beliefs:
+    """The facts as one site knows them: columns with the site's own values in place of the true ones, and the claims behind these."""
+
+    def __init__(self, columns: Columns, claims: Sequence[Claim]) -> None:
+        self._columns = columns
+        self.claims = {(claim[1], claim[2]): claim[0] for claim in claims}
+        self._values: dict[int, list[tuple[int, Value]]] = {}
+        for _, attribute, row, value, *_ in claims:
+            self._values.setdefault(attribute, []).append((row, value))
+
+    def column(self, attribute: Attribute) -> list[Value]:
+        """The values of an attribute by row id, as the site has them."""
+        values = self._columns.column(attribute)
+        if attribute.id in self._values:
+            values = [*values]
+            for row, value in self._values[attribute.id]:
+                values[row] = value
+        return values
+
+
+class Chronicler:
+    """Draws the claims of every site, in order, so that their ids are the same in every build."""
+
+    def __init__(self, design: Design, columns: Columns, *, seed: int, today: int) -> None:
+        self._design = design
+        self._columns = columns
+        self._seed = seed
+        self._today = today
+        self._next = 1
+
+    def claims(self, site: SiteDesign, stated: Iterable[Attribute], fixed: frozenset[int]) -> list[Claim]:
+        """What a site has wrong among the attributes that its pages state. Those in `fixed` order its pages and stay true."""
+        claims: list[Claim] = []
+        for attribute in sorted(set(stated), key=lambda one: one.id):
+            if attribute.type.startswith("_") or attribute.kind == "name":
+                continue
+            if attribute.name == "until" and attribute.spec is None and site.lag:
+                claims += self._still_open(site, attribute)
+            elif attribute.id not in fixed and (attribute.spec or attribute.derived):
+                claims += self._drawn(site, attribute)
+        numbered = [(self._next + place, *claim[1:]) for place, claim in enumerate(claims)]
+        self._next += len(numbered)
+        return numbered
+
+    def _still_open(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
+        """Periods that ended after what the site knows: it takes them to go on."""
+        known = iso(self._today - site.lag)
+        ends = cast(list[str | None], self._columns.column(attribute))
+        reason = f"outdated: the site is {site.lag} days behind"
+        return [
+            (0, attribute.id, row, None, reason, site.id, None, end)
+            for row, end in enumerate(ends)
+            if end is not None and end > known
+        ]
+
+    def _drawn(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
+        stale = min(1.0, site.lag / attribute.changes) if site.lag and attribute.changes else 0.0
+        wrong = 1.0 - site.spec.reliability if attribute.kind in _MISTAKABLE else 0.0
+        if stale + wrong <= 0:
+            return []
+        column = self._columns.column(attribute)
+        draw = Random(derive(self._seed, "claims", site.name, attribute.type, attribute.name)).random
+        found: list[Claim] = []
+        for row in range(1, len(column)):
+            mark, value = draw(), column[row]
+            if mark >= stale + wrong or value is None or (attribute.kind == "ref" and value == 0):
+                continue
+            if mark < stale:
+                found += self._outdated(site, attribute, row, value, draw)
+            else:
+                found += self._mistaken(site, attribute, row, value, column, draw)
+        return found
+
+    def _outdated(self, site: SiteDesign, attribute: Attribute, row: int, value: Value, draw: Draw) -> list[Claim]:
+        former = _former(attribute, value, draw, self._columns)
+        if former == value:
+            return []
+        changed = self._today - int(draw() * site.lag)
+        since = changed - 1 - int(draw() * cast(int, attribute.changes))
+        reason = f"outdated: the site is {site.lag} days behind"
+        return [(0, attribute.id, row, former, reason, site.id, iso(since), iso(changed))]
+
+    def _mistaken(
+        self, site: SiteDesign, attribute: Attribute, row: int, value: Value, column: Sequence[Value], draw: Draw
+    ) -> list[Claim]:
+        if attribute.kind in _NUMERIC and draw() < 0.5:
+            taken = _slipped(attribute, cast(float, value), draw)
+            reason = "mistaken: a slip of the pen"
+        elif attribute.kind == "date" and draw() < 0.5:
+            taken = iso(ordinal(cast(str, value)) + (1 if draw() < 0.5 else -1) * (1 + int(draw() * 30)))
+            reason = "mistaken: a slip of the pen"
+        else:
+            taken = column[1 + int(draw() * (len(column) - 1))]
+            reason = "mistaken: taken from another row"
+        if taken == value or taken is None or (attribute.kind == "ref" and taken == 0):
+            return []
+        return [(0, attribute.id, row, taken, reason, site.id, None, None)]
+
+
+def _former(attribute: Attribute, value: Value, draw: Draw, columns: Columns) -> Value:
+    """A value that may have held before this one."""
+    if attribute.kind in _NUMERIC:
+        number = cast(float, value)
+        smaller = number * (0.8 + 0.17 * draw())
+        former = round(smaller, attribute.digits) if attribute.digits else round(smaller)
+        return former if former != value else number + 10**-attribute.digits
+    if attribute.kind == "date":
+        return iso(ordinal(cast(str, value)) - 7 - int(draw() * 120))
+    if attribute.kind == "flag":
+        return 0 if value else 1
+    column = columns.column(attribute)
+    other = column[1 + int(draw() * (len(column) - 1))]
+    return value if other is None or (attribute.kind == "ref" and other == 0) else other
+
+
+def _slipped(attribute: Attribute, number: float, draw: Draw) -> Value:
+    """A number with two neighbouring digits swapped; the next number where that changes nothing."""
+    digits = [*(f"{number:.{attribute.digits}f}" if attribute.digits else str(round(number)))]
+    places = [place for place in range(len(digits) - 1) if digits[place].isdigit() and digits[place + 1].isdigit()]
+    places = [place for place in places if digits[place] != digits[place + 1] and digits[place + 1] != "0"]
+    if not places:
+        return round(number + 10**-attribute.digits, attribute.digits) if attribute.digits else round(number) + 1
+    place = places[int(draw() * len(places))]
+    digits[place], digits[place + 1] = digits[place + 1], digits[place]
+    text = "".join(digits)
+    return float(text) if attribute.digits else int(text)

@@ -1,0 +1,254 @@
+"""The layout of a web: which pages there are, their ids and addresses, once the facts are known."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from random import Random
+from typing import cast
+
+from simtrain.clock import instant, stamp
+from simtrain.seeding import derive
+from simtrain.worlds.search.attributes import Value, iso, ordinal
+from simtrain.worlds.search.design import Design, PageDesign, SiteDesign
+from simtrain.worlds.search.rendering import Job
+from simtrain.worlds.search.schema import Attribute, Type
+from simtrain.worlds.search.tables import rows_where
+
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_UNDATED_DAYS = 720
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """One page of a list: its place in the list, and the members on it."""
+
+    key: Value
+    number: int
+    last: int
+    total: int
+    members: Sequence[int]
+
+
+@dataclass(eq=False, slots=True)
+class PagePlan:
+    """All pages of one kind: their ids are `first`, `first + 1`, ... in the order of `rows` or `lists`."""
+
+    design: PageDesign
+    first: int
+    rows: Sequence[int]
+    lists: Sequence[ListPage]
+
+    @property
+    def count(self) -> int:
+        """How many pages there are."""
+        return len(self.rows) + len(self.lists)
+
+
+class Columns:
+    """The facts of a world file as lists, read when first asked for; row 0 stands for no row and has no facts."""
+
+    def __init__(self, connection: sqlite3.Connection, types: dict[str, Type]) -> None:
+        self._connection = connection
+        self._types = types
+        self._found: dict[int, list[Value]] = {}
+        self._slugs: dict[str, list[str]] = {}
+
+    def size(self, kind: str) -> int:
+        """How many rows a type has."""
+        return cast(int, self._connection.execute(f'select count(*) from "{kind}"').fetchone()[0])
+
+    def column(self, attribute: Attribute) -> list[Value]:
+        """The values of an attribute by row id."""
+        if attribute.id not in self._found:
+            # A ref that is missing is row 0, so that a path goes on to no fact.
+            value = f'coalesce("{attribute.name}", 0)' if attribute.kind == "ref" else f'"{attribute.name}"'
+            rows = self._connection.execute(f'select {value} from "{attribute.type}" order by id')
+            nothing: Value = 0 if attribute.kind == "ref" else None
+            self._found[attribute.id] = [nothing, *(row[0] for row in rows)]
+        return self._found[attribute.id]
+
+    def path(self, kind: Type, path: str) -> list[Value]:
+        """The values at the end of a path of refs, by row id."""
+        column: list[Value] = list(range(self.size(kind.name) + 1))
+        for step in path.split("."):
+            attribute = kind.attribute(step)
+            values = self.column(attribute)
+            column = [values[cast(int, row)] for row in column]
+            kind = self._types.get(attribute.target or "", kind)
+        return column
+
+    def slugs(self, kind: str) -> list[str]:
+        """The names of a type as they stand in addresses, by row id; all different."""
+        if kind not in self._slugs:
+            taken: set[str] = set()
+            found = [""]
+            for name in cast(list[str], self.column(self._types[kind].attributes["name"])[1:]):
+                slug = base = slug_of(name)
+                number = 1
+                while slug in taken:
+                    number += 1
+                    slug = f"{base}-{number}"
+                taken.add(slug)
+                found.append(slug)
+            self._slugs[kind] = found
+        return self._slugs[kind]
+
+
+def slug_of(text: str) -> str:
+    """A text as it stands in an address: small letters, digits and hyphens."""
+    plain = text if text.isascii() else unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return _NOT_SLUG.sub("-", plain.lower()).strip("-") or "x"
+
+
+class Layout:
+    """Every page of a world, in the order in which it is written."""
+
+    def __init__(self, design: Design, connection: sqlite3.Connection, *, seed: int) -> None:
+        """Raises InputError for conditions whose SQL fails."""
+        self.design = design
+        self.columns = Columns(connection, design.schema.types)
+        self.plans: list[PagePlan] = []
+        self._seed = seed
+        self._connection = connection
+        self.today = date.fromisoformat(stamp(instant(design.schema.spec.clock.start))[:10]).toordinal()
+        first = 1
+        for site in design.sites:
+            for page in site.pages:
+                plan = PagePlan(page, first, self._rows(page), self._lists(page))
+                self.plans.append(plan)
+                first += plan.count
+        self.count = first - 1
+
+    def plan(self, page: PageDesign) -> PagePlan:
+        """The plan of a kind of page."""
+        return self.plans[page.index - 1]
+
+    def known_until(self, site: SiteDesign) -> str:
+        """The last day that a site knows of."""
+        return iso(self.today - site.lag)
+
+    def _where(self, page: PageDesign, kind: Type) -> Sequence[int]:
+        if page.spec.where is None:
+            return range(1, self.columns.size(kind.name) + 1)
+        with self.design.schema.document.at((*page.place, "where")):
+            return rows_where(self._connection, self.design.schema, kind, page.spec.where)
+
+    def _rows(self, page: PageDesign) -> Sequence[int]:
+        if page.spec.for_ is None or page.kind is None:
+            return ()
+        rows = self._where(page, page.kind)
+        if page.site.lag and page.kind.kind == "relation" and "since" in page.kind.attributes:
+            known = self.known_until(page.site)
+            since = cast(list[str], self.columns.column(page.kind.attributes["since"]))
+            rows = [row for row in rows if since[row] <= known]
+        if page.spec.share < 1:
+            draw = Random(derive(self._seed, "share", page.site.name, page.label, page.index)).random
+            rows = [row for row in rows if draw() < page.spec.share]
+        return rows
+
+    def _lists(self, page: PageDesign) -> Sequence[ListPage]:
+        if page.spec.home:
+            return (ListPage(None, 1, 1, 0, ()),)
+        if page.spec.list_ is None or page.kind is None:
+            return ()
+        rows = self._where(page, page.kind)
+        if "name" in page.kind.attributes or page.spec.order != "name":
+            order = self.columns.column(page.kind.attributes[page.spec.order])
+            # Rows without a value stand last, whichever way the list runs.
+            keyed = sorted((row for row in rows if order[row] is not None), key=lambda row: (order[row], row))
+            rows = [*(reversed(keyed) if page.spec.descending else keyed), *(row for row in rows if order[row] is None)]
+        groups: dict[Value, list[int]] = {}
+        by = self.columns.column(page.group) if page.group else None
+        for row in rows:
+            groups.setdefault(by[row] if by else 0, []).append(row)
+        found: list[ListPage] = []
+        for key in sorted((key for key in groups if key is not None and (key != 0 or not by or page.group_is_flag)), key=_sortable):
+            members = groups[key]
+            size = page.spec.per_page
+            last = -(-len(members) // size)
+            found += [ListPage(key, number + 1, last, len(members), members[number * size : number * size + size]) for number in range(last)]
+        return found
+
+    def targets(self, page: PageDesign) -> Sequence[int] | dict[Value, int]:
+        """The ids of the pages of a kind: by row id (0: no page), or by what their lists are grouped by."""
+        plan = self.plan(page)
+        if page.spec.for_ is None:
+            return {(one.key or 0): plan.first + place for place, one in enumerate(plan.lists) if one.number == 1}
+        found = [0] * (self.columns.size(page.spec.for_) + 1)
+        for place, row in enumerate(plan.rows):
+            found[row] = plan.first + place
+        return found
+
+    def urls(self, page: PageDesign) -> Sequence[str] | dict[Value, str]:
+        """The addresses of the pages of a kind, without the domain, like `targets`; empty: no page."""
+        plan = self.plan(page)
+        address = self._address(page)
+        if page.spec.for_ is None:
+            return {(one.key or 0): address(one.key) for one in plan.lists if one.number == 1}
+        found = [""] * (self.columns.size(page.spec.for_) + 1)
+        for row in plan.rows:
+            found[row] = address(row)
+        return found
+
+    def _address(self, page: PageDesign) -> Callable[[Value], str]:
+        """A function from a row, or from what a list is grouped by, to an address."""
+        texts, slots = page.url[::2], page.url[1::2]
+        tables: list[Callable[[Value], str]] = []
+        for slot in slots:
+            tables.append(self._slot(page, slot))
+        if len(tables) == 1:
+            (before, after), (table,) = texts, tables
+            return lambda key: f"{before}{table(key)}{after}"
+        return lambda key: texts[0] + "".join(table(key) + text for table, text in zip(tables, texts[1:], strict=True))
+
+    def _slot(self, page: PageDesign, slot: str) -> Callable[[Value], str]:
+        if slot == "id":
+            return str
+        if slot == "group":
+            if page.group and page.group.kind == "ref":
+                slugs = self.columns.slugs(cast(str, page.group.target))
+                return lambda key: slugs[cast(int, key)]
+            return lambda key: slug_of(str(key))
+        kind = cast(Type, page.kind)
+        if slot == "slug":
+            slugs = self.columns.slugs(kind.name)
+            return lambda key: slugs[cast(int, key)]
+        attribute = kind.attributes[slot.removesuffix(".slug")]
+        refs, others = self.columns.column(attribute), self.columns.slugs(cast(str, attribute.target))
+        return lambda key: others[cast(int, refs[cast(int, key)])]
+
+    def jobs(self, plan: PagePlan, start: int, stop: int, urls: Sequence[str] | dict[Value, str]) -> Iterable[Job]:
+        """The pages of a plan from place `start` to `stop`."""
+        page = plan.design
+        if page.spec.for_ is None:
+            day = iso(self.today - page.site.lag)
+            for place, one in enumerate(plan.lists[start:stop], plan.first + start):
+                url = cast(dict[Value, str], urls)[one.key or 0]
+                shown = url if one.number == 1 else f"{url}?page={one.number}"
+                row = cast(int, one.key) if page.group and page.group.kind == "ref" else 0
+                numbers = (None, None, None) if page.spec.home else (one.number, one.last, one.total)
+                yield (place, shown, row, day, *numbers, one.members, one.key)
+            return
+        days = self._days(plan, start, stop)
+        addresses = cast(Sequence[str], urls)
+        for place, (row, day) in enumerate(zip(plan.rows[start:stop], days, strict=True), plan.first + start):
+            yield (place, addresses[row], row, day, None, None, None, (), None)
+
+    def _days(self, plan: PagePlan, start: int, stop: int) -> list[str]:
+        page, rows = plan.design, plan.rows[start:stop]
+        latest = self.today - page.site.lag
+        draw = Random(derive(self._seed, "dates", page.index, start)).random
+        if page.dated is None:
+            return [iso(latest - int(draw() * _UNDATED_DAYS)) for _ in rows]
+        path, shift = page.dated
+        values = self.columns.path(cast(Type, page.kind), path)
+        return [iso(min(self.today, ordinal(str(values[row])) + shift if values[row] is not None else latest)) for row in rows]
+
+
+def _sortable(key: Value) -> tuple[int, float, str]:
+    return (0, float(key), "") if isinstance(key, int | float) else (1, 0.0, str(key))

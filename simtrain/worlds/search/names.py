@@ -1,0 +1,117 @@
+"""Invented names: words of a language that does not exist, put together so that no two names are easily taken for one another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from random import Random
+
+from simtrain.errors import InputError, nearest
+from simtrain.seeding import derive
+from simtrain.worlds.search.spec import Flavour
+from simtrain.worlds.service.names import POOLS
+
+MAX_POOL = 4000
+MIN_POOL = 48
+_TRIES = 60
+_SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@cache
+def known_words() -> frozenset[str]:
+    """The real names and words that come with this package, in small letters."""
+    entries = (entry for pool in POOLS.values() for entry in pool)
+    return frozenset(word.lower() for entry in entries for word in _WORD.findall(entry))
+
+
+class Words:
+    """The words of all flavours of a world. Any two differ by at least two letters, and none is in the list to avoid."""
+
+    def __init__(self, flavours: dict[str, Flavour], *, seed: int, avoid: Iterable[str]) -> None:
+        self._flavours = flavours
+        self._seed = seed
+        self._avoid = known_words() | frozenset(avoid)
+        self._near: set[str] = set()
+        self._pools: dict[str, list[str]] = {}
+
+    def grow(self, flavour: str, size: int) -> None:
+        """Make the pool of a flavour, of about `size` words: fewer when the language has no more."""
+        spec = self._flavours[flavour]
+        random = Random(derive(self._seed, "words", flavour)).random
+        low, high = spec.syllables
+        pool: list[str] = []
+        wanted = min(MAX_POOL, max(MIN_POOL, size))
+        for _ in range(wanted * _TRIES):
+            count = low + int(random() * (high - low + 1))
+            word = _say(spec, count, random)
+            if len(word) < 4 or word in self._avoid:
+                continue
+            # Words within one edit of each other share the word itself or what is left when one letter is taken out.
+            near = {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
+            if not self._near.isdisjoint(near):
+                continue
+            self._near |= near
+            pool.append(word.capitalize())
+            if len(pool) == wanted:
+                break
+        self._pools[flavour] = pool
+
+    def pool(self, flavour: str) -> list[str]:
+        """The words of a flavour."""
+        return self._pools[flavour]
+
+
+def _say(spec: Flavour, syllables: int, random: object) -> str:
+    draw = random
+    parts: list[str] = []
+    for _ in range(syllables):
+        for choice in (spec.onsets, spec.nuclei, spec.codas):
+            parts.append(choice[int(draw() * len(choice))])  # type: ignore[operator]
+    return "".join(parts)
+
+
+class Form:
+    """A form of names, `{reach} {reach} Station`: at least two slots of flavours, so that no real name comes up."""
+
+    def __init__(self, text: str, flavours: Iterable[str]) -> None:
+        """Raises InputError for unknown flavours and for fewer than two invented words."""
+        known = list(flavours)
+        self.text = text if "{" in text else f"{{{text}}} {{{text}}}"
+        self.slots = _SLOT.findall(self.text)
+        for slot in self.slots:
+            if slot not in known:
+                raise InputError(f"unknown flavour {slot!r}", remedy=nearest(slot, known))
+        if len(self.slots) < 2:
+            raise InputError("a name has at least two invented words", remedy="write it like '{reach} {reach} Station'")
+        self._literals = _SLOT.split(self.text)[::2]
+
+    def make(self, count: int, words: Words, *, seed: int, taken: set[str]) -> list[str]:
+        """So many different names, none of which is in `taken`, to which they are added. Raises InputError when there are not enough."""
+        pools = [words.pool(slot) for slot in self.slots]
+        room = 1
+        for pool in pools:
+            room *= len(pool)
+        if room < 2 * count:
+            raise InputError(
+                f"{count} names are wanted, but the flavours give about {room}", remedy="add onsets, nuclei or codas"
+            )
+        random = Random(seed).random
+        first, *between, last = self._literals
+        found: list[str] = []
+        while len(found) < count:
+            parts = [first]
+            for pool, literal in zip(pools, [*between, last], strict=True):
+                parts += (pool[int(random() * len(pool))], literal)
+            name = "".join(parts)
+            if name not in taken:
+                taken.add(name)
+                found.append(name)
+        return found
+
+
+def short_name(name: str) -> str:
+    """The name as people shorten it: its last word left out, or of two words the first."""
+    words = name.split(" ")
+    return " ".join(words[:-1]) if len(words) > 2 else words[0]

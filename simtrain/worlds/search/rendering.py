@@ -1,0 +1,422 @@
+"""Templates as Python: one function for each kind of page, which writes bodies, statements and links of many pages at once.
+
+Python source is generated and compiled, since anything slower would be most of a build. Nothing of a world file gets into it but
+text as literals; names are our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeAlias, cast
+
+from simtrain.errors import InputError
+from simtrain.worlds.search.attributes import Value
+from simtrain.worlds.search.design import PageDesign, SiteDesign
+from simtrain.worlds.search.formats import Filter, is_plain_text, writer
+from simtrain.worlds.search.schema import Attribute, Schema, Type
+from simtrain.worlds.search.tree import (
+    Both,
+    Branch,
+    Compared,
+    Edge,
+    Fact,
+    GroupFact,
+    Has,
+    HasRows,
+    Loop,
+    Node,
+    Not,
+    PageFact,
+    PageLink,
+    Paging,
+    Path,
+    Rows,
+    Same,
+    SiteFact,
+    Test,
+    Text,
+)
+
+Job: TypeAlias = tuple[int, str, int, str | None, int | None, int | None, int | None, Sequence[int], Value]
+"""A page to write: its id, url, row, date, number, last number, members in all, members on it, and what its list is grouped by."""
+PageRow: TypeAlias = tuple[object, ...]
+StatementRow: TypeAlias = tuple[int, int, int, int, int, int | None]
+Render: TypeAlias = Callable[[Sequence[Job], Callable[[], float], list[PageRow], list[StatementRow], list[tuple[int, int]]], None]
+
+_ESCAPES = {ord("\\"): "\\\\", ord("'"): "\\'", ord("\n"): "\\n", ord("\r"): "\\r", ord("{"): "{{", ord("}"): "}}"}
+
+
+@dataclass(slots=True)
+class Needs:
+    """What a rendering function reads, by the name under which it reads it."""
+
+    columns: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    reverse: dict[str, tuple[Type, Attribute]] = field(default_factory=dict[str, tuple[Type, Attribute]])
+    pages: dict[str, PageDesign] = field(default_factory=dict[str, PageDesign])
+    urls: dict[str, PageDesign] = field(default_factory=dict[str, PageDesign])
+    aliases: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    sizes: dict[str, str] = field(default_factory=dict[str, str])
+    functions: dict[str, object] = field(default_factory=dict[str, object])
+
+
+class Code:
+    """The function for one kind of page, as source, and what it needs."""
+
+    def __init__(self, schema: Schema, page: PageDesign, sites: Sequence[SiteDesign], units: Mapping[str, tuple[str, float]]) -> None:
+        """Raises InputError for links that lead nowhere."""
+        self.needs = Needs()
+        self._schema = schema
+        self._page = page
+        self._sites = sites
+        self._units = units
+        self._lines: list[str] = []
+        self._depth = 2
+        self._count = 0
+        self._pending: list[tuple[bool, str]] = []
+        self._rows: dict[str, str] = dict.fromkeys(page.scope.names, "x")
+        self._loops: list[tuple[str, str]] = []
+        self._silent = False
+        self.source = self._write()
+
+    def compile(self, environment: Mapping[str, object]) -> Render:
+        """The function, reading what `environment` holds under the names of `needs`."""
+        scope = {**environment, **self.needs.functions, "__builtins__": {"len": len, "enumerate": enumerate, "int": int, "set": set, "sorted": sorted}}
+        exec(compile(self.source, f"<pages {self._page.label}>", "exec"), scope)  # noqa: S102
+        return cast(Render, scope["render"])
+
+    def _write(self) -> str:
+        page = self._page
+        self._line("parts = []; a = parts.append; o = 0; linked = set(); la = linked.add")
+        for place, wordings in enumerate(page.parts):
+            if place:
+                self._pending.append((True, "\n\n"))
+            self._choose(wordings)
+        self._flush()
+        self._line("body = ''.join(parts)")
+        self._silent = True
+        title = self._title(page.titles)
+        kind = f"{page.kind.name!r}" if page.kind else "None"
+        self._line(
+            f"pages.append((p, {page.site.id}, {'https://' + page.site.spec.domain!r} + url, {title}, {page.page_kind!r}, d, {kind}, "
+            "x or None, body, len(body.split()), num, last, total))"
+        )
+        self._line("if linked: links += [(p, t) for t in sorted(linked)]")
+        body = "\n".join(self._lines)
+        return (
+            "def render(jobs, random, pages, statements, links):\n"
+            " st = statements.append\n"
+            " for p, url, x, d, num, last, total, members, g in jobs:\n"
+            f"{body}\n"
+        )
+
+    def _line(self, text: str) -> None:
+        self._lines.append(" " * self._depth + text)
+
+    def _new(self, letter: str) -> str:
+        self._count += 1
+        return f"{letter}{self._count}"
+
+    # What is written so far in a straight line, with the expression of its length.
+    def _offset(self) -> str:
+        return " + ".join(["o", *self._lengths()])
+
+    def _lengths(self) -> list[str]:
+        literal = sum(len(text) for fixed, text in self._pending if fixed)
+        return [*([str(literal)] if literal else []), *(f"len({name})" for fixed, name in self._pending if not fixed)]
+
+    def _joined(self) -> str:
+        inner = "".join(text.translate(_ESCAPES) if fixed else f"{{{text}}}" for fixed, text in self._pending)
+        return f"f'{inner}'"
+
+    def _flush(self) -> None:
+        if self._pending:
+            self._line(f"a({self._joined()}); o += {' + '.join(self._lengths()) or '0'}")
+            self._pending = []
+
+    def _choose(self, wordings: Sequence[Sequence[Node]]) -> None:
+        if len(wordings) == 1:
+            self._nodes(wordings[0])
+            return
+        self._flush()
+        choice = self._new("k")
+        self._line(f"{choice} = int(random() * {len(wordings)})")
+        for place, wording in enumerate(wordings):
+            self._line(f"{'if' if not place else 'elif'} {choice} == {place}:")
+            self._block(wording)
+
+    def _title(self, wordings: Sequence[Sequence[Node]]) -> str:
+        if len(wordings) == 1:
+            self._nodes(wordings[0])
+            title, self._pending = self._joined(), []
+            return title
+        self._line(f"k = int(random() * {len(wordings)})")
+        for place, wording in enumerate(wordings):
+            self._line(f"{'if' if not place else 'elif'} k == {place}:")
+            self._depth += 1
+            self._nodes(wording)
+            self._line(f"title = {self._joined()}")
+            self._pending = []
+            self._depth -= 1
+        return "title"
+
+    def _block(self, nodes: Sequence[Node]) -> None:
+        self._depth += 1
+        before = len(self._lines)
+        self._nodes(nodes)
+        self._flush()
+        if len(self._lines) == before:
+            self._line("pass")
+        self._depth -= 1
+
+    def _nodes(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            match node:
+                case Text():
+                    self._pending.append((True, node.text))
+                case Fact():
+                    self._fact(node)
+                case PageFact():
+                    self._page_fact(node)
+                case SiteFact():
+                    text = str(getattr(self._page.site.spec, node.attribute.name))
+                    self._state(node.attribute, str(self._page.site.id), str(len(text)))
+                    self._pending.append((True, text))
+                case GroupFact():
+                    self._group(node)
+                case PageLink():
+                    self._page_link(node)
+                case Paging():
+                    self._paging()
+                case Loop():
+                    self._loop(node)
+                case Branch():
+                    self._branch(node)
+
+    def _state(self, attribute: Attribute, row: str, length: str, shift: str = "") -> None:
+        if not self._silent:
+            self._line(f"st((p, {attribute.id}, {row}, {self._offset()}{shift}, {length}, None))")
+
+    def _column(self, attribute: Attribute) -> str:
+        self.needs.columns[f"C{attribute.id}"] = attribute
+        return f"C{attribute.id}"
+
+    def _row(self, path: Path) -> str:
+        row = self._rows[path.root]
+        for ref in path.refs:
+            row = f"{self._column(ref)}[{row}]"
+        return row
+
+    def _written(self, attribute: Attribute, filters: Sequence[Filter], value: str) -> str:
+        if is_plain_text(attribute, filters):
+            return value
+        name = self._new("F")
+        self.needs.functions[name] = writer(attribute, filters, self._units)
+        return f"{name}({value})"
+
+    def _fact(self, node: Fact) -> None:
+        attribute, row = node.attribute, self._row(node.path)
+        text, raw = self._new("v"), f"{self._column(attribute)}[{row}]"
+        if node.fallback is not None:
+            # A path may break off before its end: rows that are missing are row 0, which has no facts.
+            kept = self._new("w")
+            value = f"{self._column(self._name_of(attribute))}[{kept}]" if attribute.kind == "ref" else kept
+            missing = f"not {kept}" if attribute.kind == "ref" else f"{kept} is None"
+            self._line(f"{kept} = {raw}")
+            self._line(f"{text} = {node.fallback!r} if {missing} else {self._written(attribute, node.filters, value)}")
+        elif attribute.kind == "ref":
+            self._line(f"{text} = {self._written(attribute, node.filters, self._mention(self._name_of(attribute), raw))}")
+        elif attribute.kind == "name":
+            self._line(f"{text} = {self._written(attribute, node.filters, self._mention(attribute, row, node.alias))}")
+        else:
+            self._line(f"{text} = {self._written(attribute, node.filters, raw)}")
+        if node.link is not None:
+            self._linked(node, text, row, raw)
+            return
+        self._state(attribute, row, f"len({text})")
+        self._pending.append((False, text))
+
+    def _name_of(self, ref: Attribute) -> Attribute:
+        return self._schema.types[cast(str, ref.target)].attributes["name"]
+
+    def _mention(self, name: Attribute, row: str, alias: str | None = None) -> str:
+        """The expression of a row's name, or of another name it has."""
+        if alias is not None:
+            return f"{self._aliases(name.type, alias)}[{row}]"
+        plain = f"{self._column(name)}[{row}]"
+        shares = self._schema.spec.entities[name.type].aliases
+        share = self._page.site.spec.aliases
+        if self._silent or not share or not (shares.former or shares.short):
+            return plain
+        return f"({self._aliases(name.type, '')}.get({row}, {plain}) if random() < {share!r} else {plain})"
+
+    def _aliases(self, kind: str, alias: str) -> str:
+        name = f"A{self._schema.types[kind].position}{alias}"
+        self.needs.aliases[name] = (kind, alias)
+        return name
+
+    def _linked(self, node: Fact, text: str, row: str, raw: str) -> None:
+        target, key = self._target(node, row, raw)
+        self._link(target, key, text, node.attribute, row)
+
+    def _target(self, node: Fact, row: str, raw: str) -> tuple[PageDesign, str]:
+        attribute = node.attribute
+        if attribute.kind in ("name", "ref"):
+            kind = attribute.type if attribute.kind == "name" else cast(str, attribute.target)
+            return self._pages_of(kind, node.link or ""), row if attribute.kind == "name" else raw
+        return self._lists_by(attribute, node.link or ""), raw
+
+    def _candidates(self, label: str) -> list[PageDesign]:
+        """The pages that a label may mean, those of this site first."""
+        site, _, name = label.rpartition(".")
+        sites = [self._page.site, *(one for one in self._sites if one is not self._page.site)]
+        pages = [page for one in sites if site in ("", one.name) for page in one.pages]
+        return [page for page in pages if name in ("", page.label)]
+
+    def _pages_of(self, kind: str, label: str) -> PageDesign:
+        pages = self._candidates(label)
+        own = next((page for page in pages if page.spec.for_ == kind), None)
+        grouped = next((page for page in pages if page.group and page.group.target == kind), None)
+        here = grouped if grouped and grouped.site is self._page.site and (own is None or own.site is not grouped.site) else None
+        found = here or own or grouped
+        if found is None:
+            raise InputError(f"there is no page of {kind} to link to{f' called {label!r}' if label else ''}")
+        return found
+
+    def _lists_by(self, attribute: Attribute, label: str) -> PageDesign:
+        found = next((page for page in self._candidates(label) if page.group == attribute), None)
+        if found is None:
+            raise InputError(f"there is no list by {attribute.name} to link to")
+        return found
+
+    def _link(self, target: PageDesign, key: str, text: str, attribute: Attribute | None, row: str) -> None:
+        pages, urls = f"T{target.index}", f"U{target.index}"
+        self.needs.pages[pages], self.needs.urls[urls] = target, target
+        found, page, shift = self._new("h"), self._new("t"), self._new("b")
+        many = target.spec.for_ is not None
+        self._line(f"{found} = {urls}[{key}]; {page} = {pages}[{key}]" if many else f"{found} = {urls}.get({key}); {page} = {pages}.get({key})")
+        away = "" if target.site is self._page.site else f"https://{target.site.spec.domain}"
+        shown = self._new("v")
+        self._line(f"if {found} and {page} != p: {shown} = f'[{{{text}}}]({away}{{{found}}})'; {shift} = 1; la({page})")
+        self._line(f"else: {shown} = {text}; {shift} = 0")
+        if attribute is not None:
+            self._state(attribute, row, f"len({text})", f" + {shift}")
+        self._pending.append((False, shown))
+
+    def _page_link(self, node: PageLink) -> None:
+        pages = [page for page in self._candidates(node.label) if page.spec.for_ is None and page.group is None]
+        if not pages:
+            raise InputError(f"there is no list or home page called {node.label!r} to link to")
+        text = self._new("v")
+        self._line(f"{text} = {node.text!r}")
+        self._link(pages[0], "0", text, None, "")
+
+    def _page_fact(self, node: PageFact) -> None:
+        text = self._new("v")
+        value = {"date": "d", "number": "num", "last": "last", "members": "total"}[node.attribute.name]
+        self._line(f"{text} = {self._written(node.attribute, node.filters, value)}")
+        self._state(node.attribute, "p", f"len({text})")
+        self._pending.append((False, text))
+
+    def _group(self, node: GroupFact) -> None:
+        group = cast(Attribute, self._page.group)
+        text = self._new("v")
+        value = f"{self._column(self._name_of(group))}[g]" if group.kind == "ref" else "g"
+        self._line(f"{text} = {self._written(group, node.filters, value)}")
+        if self._silent:
+            self._pending.append((False, text))
+            return
+        start = self._new("s")
+        self._line(f"{start} = {self._offset()}")
+        if node.link is not None and group.kind == "ref":
+            self._link(self._pages_of(cast(str, group.target), node.link), "g", text, None, "")
+            # The bracket of a link stands before the text, if the link is there.
+            self._line(f"if {self._pending[-1][1]} is not {text}: {start} += 1")
+        else:
+            self._pending.append((False, text))
+        if group.kind == "ref":
+            self._line(f"st((p, {self._name_of(group).id}, g, {start}, len({text}), None))")
+        self._line(f"for m in members: st((p, {group.id}, m, {start}, len({text}), None))")
+
+    def _paging(self) -> None:
+        facts = self._schema.page
+        self._flush()
+        self._line("if last and last > 1:")
+        self._depth += 1
+        self._line("base = url.partition('?')[0]")
+        self._pending.append((True, "Page "))
+        self._page_fact(PageFact(facts["number"]))
+        self._pending.append((True, " of "))
+        self._page_fact(PageFact(facts["last"]))
+        self._pending.append((True, "."))
+        self._line("more = ''")
+        self._line("if num > 1: more += f' [Previous page]({base}?page={num - 1})' if num > 2 else f' [Previous page]({base})'; la(p - 1)")
+        self._line("if num < last: more += f' [Next page]({base}?page={num + 1})'; la(p + 1)")
+        self._pending.append((False, "more"))
+        self._flush()
+        self._depth -= 1
+
+    def _rows_of(self, rows: Rows) -> str:
+        cut = "" if rows.limit is None else f"[:{rows.limit}]"
+        if rows.every:
+            self.needs.sizes[f"Z{rows.kind.position}"] = rows.kind.name
+            return f"Z{rows.kind.position}{cut}"
+        if rows.via is None or rows.path is None:
+            return f"members{cut}"
+        self.needs.reverse[f"R{rows.via.id}"] = (rows.kind, rows.via)
+        return f"R{rows.via.id}[{self._row(rows.path)}]{cut}"
+
+    def _loop(self, node: Loop) -> None:
+        self._flush()
+        rows, row, place = self._new("r"), self._new("x"), self._new("i")
+        self._line(f"{rows} = {self._rows_of(node.rows)}")
+        self._line(f"for {place}, {row} in enumerate({rows}, 1):")
+        self._rows[node.name] = row
+        self._loops.append((place, rows))
+        self._block(node.body)
+        self._loops.pop()
+        del self._rows[node.name]
+        if node.otherwise:
+            self._line(f"if not {rows}:")
+            self._block(node.otherwise)
+
+    def _branch(self, node: Branch) -> None:
+        self._flush()
+        self._line(f"if {self._test(node.test)}:")
+        self._block(node.body)
+        if node.otherwise:
+            self._line("else:")
+            self._block(node.otherwise)
+
+    def _test(self, test: Test) -> str:
+        match test:
+            case Not():
+                return f"not ({self._test(test.test)})"
+            case Both():
+                return f"({self._test(test.first)} {test.word} {self._test(test.second)})"
+            case Edge():
+                place, rows = self._loops[-1]
+                return f"{place} == 1" if test.edge == "first" else f"{place} == len({rows})"
+            case HasRows():
+                return self._rows_of(test.rows)
+            case Same():
+                return f"{self._row(test.first)} {'==' if test.same else '!='} {self._row(test.second)}"
+            case Has():
+                return self._has(test.fact)
+            case Compared():
+                value = self._new("q")
+                raw = f"{self._column(test.fact.attribute)}[{self._row(test.fact.path)}]"
+                return f"(({value} := {raw}) is not None and {value} {test.operator} {test.constant!r})"
+
+    def _has(self, fact: Fact) -> str:
+        row = self._row(fact.path)
+        if fact.alias is not None:
+            return f"{row} in {self._aliases(fact.attribute.type, fact.alias)}"
+        value = f"{self._column(fact.attribute)}[{row}]"
+        return value if fact.attribute.kind in ("ref", "flag") else f"{value} is not None"
+
+
+def stream(seed: int) -> Callable[[], float]:
+    """The draws by which wordings are chosen."""
+    return Random(seed).random

@@ -1,0 +1,72 @@
+"""How many rows of each type a world has, when it is asked for by its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from simtrain.errors import InputError, nearest
+from simtrain.worlds.search.building import Order, page_count
+from simtrain.worlds.search.spec import MAX_COUNT, MAX_PAGES
+
+PAGES: Final = "pages"
+_TRIAL_PAGES = 12_000
+_TRIES = 6
+_CLOSE = 0.01
+
+
+def ordered(order: Order, wanted: Mapping[str, int]) -> Order:
+    """The order with other counts: those given by type, and the others scaled so that there are about `pages` pages.
+
+    Raises InputError for types that are not there or have no count, and for impossible counts.
+    """
+    spec = order.design.schema.spec
+    counted = [name for name, entity in spec.entities.items() if entity.count is not None]
+    for name, count in wanted.items():
+        if name != PAGES and name not in counted:
+            raise InputError(f"no type {name!r} is counted in the world {spec.name!r}", remedy=nearest(name, [*counted, PAGES]))
+        if not 1 <= count <= (MAX_PAGES if name == PAGES else MAX_COUNT):
+            raise InputError(f"{count} is no possible number of {name}")
+    given = {name: count for name, count in wanted.items() if name != PAGES}
+    pages = wanted.get(PAGES, spec.pages)
+    order = replace(order, counts={**order.counts, **given})
+    return order if pages is None else _fitted(order, pages, frozenset(given))
+
+
+def _fitted(order: Order, pages: int, fixed: frozenset[str]) -> Order:
+    """The order scaled by trial: small worlds are laid out, and large ones follow from them in proportion."""
+    found: list[tuple[float, int]] = []
+    scale = 1.0
+    for _ in range(_TRIES):
+        count = page_count(_scaled(order, scale, fixed))
+        found.append((scale, count))
+        if abs(count - pages) <= _CLOSE * pages:
+            break
+        wanted = min(pages, _TRIAL_PAGES)
+        if pages > _TRIAL_PAGES and count > 0.7 * _TRIAL_PAGES:
+            break
+        scale = _next(found, wanted)
+    if pages > _TRIAL_PAGES:
+        return _scaled(order, _next(found, pages), fixed)
+    best = min(found, key=lambda one: (abs(one[1] - pages), one[0]))
+    return _scaled(order, best[0], fixed)
+
+
+def _next(found: list[tuple[float, int]], wanted: int) -> float:
+    """The scale at which there would be so many pages, on the line through the last two trials."""
+    scale, count = found[-1]
+    if len(found) > 1 and found[-2][1] != count and found[-2][0] != scale:
+        slope = (count - found[-2][1]) / (scale - found[-2][0])
+        if slope > 0:
+            return max(1e-9, scale + (wanted - count) / slope)
+    return scale * wanted / count
+
+
+def _scaled(order: Order, scale: float, fixed: frozenset[str]) -> Order:
+    entities = order.design.schema.spec.entities
+    counts = {
+        name: count if name in fixed or entities[name].fixed else max(1, min(MAX_COUNT, round(count * scale)))
+        for name, count in order.counts.items()
+    }
+    return replace(order, counts=counts)

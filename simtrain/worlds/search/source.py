@@ -1,0 +1,108 @@
+"""A search world that was read and checked, and the folder where built ones are kept."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simtrain.documents import Document
+from simtrain.errors import InputError
+from simtrain.types import canonical
+from simtrain.version import VERSION
+from simtrain.world import Variant, World
+from simtrain.worlds.search.building import Order, Watching, build
+from simtrain.worlds.search.design import Design
+from simtrain.worlds.search.file import FORMAT
+from simtrain.worlds.search.scaling import ordered
+from simtrain.worlds.search.schema import Schema
+from simtrain.worlds.search.spec import SearchSpec
+from simtrain.worlds.search.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CACHE = "SIMTRAIN_CACHE"
+
+
+class SearchSource:
+    """A search world file that was read and checked, not yet built."""
+
+    kind = "search"
+
+    def __init__(self, document: Document) -> None:
+        """Raises InputError, with the place, for what does not fit together."""
+        self.document = document
+        self.spec = document.parse(SearchSpec)
+        self.name = self.spec.name
+        self.design = Design(Schema(self.spec, document))
+        self._built: dict[Variant, World] = {}
+
+    @classmethod
+    def load(cls, document: Document) -> SearchSource:
+        """The source of a world, checked as far as it can be without building it. Raises InputError."""
+        return cls(document)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of what the file says; comments and layout do not count."""
+        return blake2b(canonical(self.document.data), digest_size=16).hexdigest()
+
+    def identity(self, variant: Variant = Variant()) -> str:  # noqa: B008
+        """A digest of everything that a built file depends on: the file, words to avoid, seed, sizes, version."""
+        parts = [FORMAT, VERSION, self.digest, str(self._seed(variant)), str(sorted(variant.rows)), *self._avoided]
+        return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+    def path(self, variant: Variant = Variant()) -> Path:  # noqa: B008
+        """Where the built file is kept."""
+        return cache_folder() / f"{self.name}-{self.identity(variant)}.sqlite"
+
+    def build_file(self, variant: Variant = Variant(), path: Path | None = None, watching: Watching | None = None) -> Path:  # noqa: B008
+        """Build the file of a variant, unless it is there. Raises InputError with the place in the file."""
+        path = path or self.path(variant)
+        if not path.exists():
+            counts = {name: entity.count for name, entity in self.spec.entities.items() if entity.count is not None}
+            order = Order(self.design, self._seed(variant), counts, tuple(self._avoided), self.identity(variant))
+            try:
+                build(ordered(order, dict(variant.rows)), path, watching)
+            except InputError as error:
+                raise error.at(file=self.document.path) from None
+        return path
+
+    def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
+        """The world in a variant, built once. Raises InputError with the place in the file."""
+        from simtrain.worlds.search.world import SearchWorld
+
+        if variant not in self._built:
+            self._built[variant] = SearchWorld(self, self.build_file(variant), variant)
+        return self._built[variant]
+
+    def _seed(self, variant: Variant) -> int:
+        return self.spec.seed if variant.seed is None else variant.seed
+
+    @cached_property
+    def _avoided(self) -> list[str]:
+        """The words that names may not be: those of the author's list, and those of the world's own prose."""
+        found = vocabulary(self.design)
+        if self.spec.avoid is not None:
+            beside = self.document.path.parent / self.spec.avoid
+            try:
+                found |= {word.lower() for word in beside.read_text("utf-8").split()}
+            except (OSError, UnicodeDecodeError):
+                raise self.document.error(("avoid",), f"the file {beside} cannot be read") from None
+        return sorted(found)
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of built worlds: SIMTRAIN_CACHE, else in the user's cache, else (where that cannot be written) a temporary one."""
+    if environment.get(CACHE):
+        return Path(environment[CACHE]) / "worlds"
+    base = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simtrain" / "worlds"
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.gettempdir()) / "simtrain" / "worlds"
+    return base

@@ -1,0 +1,353 @@
+"""A search world file as it is written."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from simtrain.clock import instant, seconds
+from simtrain.errors import InputError, nearest
+from simtrain.types import JsonValue
+
+# What reads badly in SQL unquoted, and what templates use themselves.
+RESERVED = frozenset(
+    "id name page site group members rows loop count order by select from where table index values to as on in is not and or "
+    "null case when then else end limit offset union except join left right inner outer default check unique".split()
+) - {"name"}
+RESERVED_DOMAINS = ("example", "test", "invalid", "localhost")
+MAX_COUNT = 2_000_000
+MAX_PAGES = 2_000_000
+_DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]+")
+
+Name: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Pair: TypeAlias = tuple[float, float]
+Texts: TypeAlias = str | list[str]
+Strategy: TypeAlias = Literal["time_shifted", "long_tail", "private_simulation", "grounded"]
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+
+
+class ClockSpec(_Spec):
+    """Virtual time: the present day of the world, and how far a tool call moves it."""
+
+    start: str = "2147-03-02T09:00:00Z"
+    per_step: str | float = 20.0
+
+    @field_validator("start")
+    @classmethod
+    def _is_instant(cls, value: str) -> str:
+        _checked(value, instant)
+        return value
+
+    @field_validator("per_step")
+    @classmethod
+    def _is_duration(cls, value: str | float) -> str | float:
+        _checked(value, seconds)
+        return value
+
+
+def _checked(value: Any, parse: Any) -> None:
+    try:
+        parse(value)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+class Flavour(_Spec):
+    """How the words of a language sound: each syllable is an onset, a nucleus and a coda, any of which may be empty."""
+
+    onsets: list[str] = Field(min_length=2)
+    nuclei: list[str] = Field(min_length=2)
+    codas: list[str] = Field(default_factory=lambda: [""], min_length=1)
+    syllables: tuple[int, int] = (2, 3)
+
+    @field_validator("syllables")
+    @classmethod
+    def _is_long_enough(cls, value: tuple[int, int]) -> tuple[int, int]:
+        if not 2 <= value[0] <= value[1] <= 5:
+            raise ValueError("words have 2 to 5 syllables: with fewer, real words would come up")
+        return value
+
+
+class Distribution(_Spec):
+    """How numbers are drawn: evenly between two bounds, or around a middle."""
+
+    uniform: Pair | None = None
+    normal: Pair | None = Field(default=None, description="Mean and standard deviation.")
+    lognormal: Pair | None = Field(default=None, description="Median, and the spread as a factor above 1.")
+    exponential: float | None = Field(default=None, gt=0, description="Mean.")
+    choose: list[float] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Distribution:
+        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"a distribution names exactly one of {', '.join(type(self).model_fields)}")
+        if self.uniform and self.uniform[0] > self.uniform[1]:
+            raise ValueError("the range runs backwards")
+        if self.lognormal and (self.lognormal[0] <= 0 or self.lognormal[1] <= 1):
+            raise ValueError("lognormal needs a median above 0 and a spread above 1")
+        return self
+
+
+Numbers: TypeAlias = Pair | Distribution
+
+KINDS = ("name", "text", "code", "category", "date", "number", "quantity", "money", "coordinates", "flag", "ref")
+_OPTIONS: dict[str, frozenset[str]] = {
+    "name": frozenset(),
+    "text": frozenset({"changes"}),
+    "code": frozenset(),
+    "category": frozenset({"weights", "changes"}),
+    "date": frozenset({"changes"}),
+    "number": frozenset({"digits", "step", "min", "max", "times", "changes", "unit"}),
+    "quantity": frozenset({"digits", "step", "min", "max", "times", "changes", "unit"}),
+    "money": frozenset({"digits", "step", "min", "max", "times", "changes", "currency"}),
+    "coordinates": frozenset({"digits"}),
+    "flag": frozenset({"changes"}),
+    "ref": frozenset({"each", "skew", "unique", "changes"}),
+}
+
+
+class AttributeSpec(_Spec):
+    """One attribute: what kind of value it is, how it is drawn, how it is called."""
+
+    name: str | None = Field(default=None, description="A flavour, or a form such as '{reach} {reach} Station'.")
+    text: list[str] | None = Field(default=None, min_length=1)
+    code: str | None = Field(default=None, description="A pattern: # is a digit, @ a capital letter; unique.")
+    category: list[str] | None = Field(default=None, min_length=1)
+    date: tuple[str, str] | None = None
+    number: Numbers | None = None
+    quantity: Numbers | None = None
+    money: Numbers | None = None
+    coordinates: tuple[Pair, Pair] | None = None
+    flag: Share | None = None
+    ref: Name | None = None
+
+    unit: str | None = None
+    currency: str | None = None
+    digits: int = Field(default=0, ge=0, le=6)
+    step: float | None = Field(default=None, gt=0)
+    weights: list[float] | None = None
+    min: float | str | None = None
+    max: float | str | None = None
+    times: str | None = None
+    each: tuple[int, int] | None = None
+    skew: float = Field(default=1.0, ge=1, le=10)
+    unique: bool = False
+    optional: Share = 0.0
+    changes: str | None = Field(default=None, description="How long a value holds on average; late sites state older ones.")
+    label: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The one kind that is given."""
+        return next(kind for kind in KINDS if getattr(self, kind) is not None)
+
+    @model_validator(mode="after")
+    def _fits(self) -> AttributeSpec:
+        given = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ValueError(f"an attribute has exactly one kind of {', '.join(KINDS)}")
+        allowed = _OPTIONS[given[0]] | {"optional", "label", given[0]}
+        for option in self.model_fields_set - allowed:
+            raise ValueError(f"{option!r} means nothing for a {given[0]}; {nearest(option, allowed)}")
+        if given[0] == "quantity" and self.unit is None:
+            raise ValueError("a quantity needs a unit")
+        if given[0] == "money" and self.currency is None:
+            raise ValueError("money needs a currency")
+        if self.weights is not None and len(self.weights) != len(self.category or ()):
+            raise ValueError(f"{len(self.category or ())} values but {len(self.weights)} weights")
+        if self.each is not None and not 0 <= self.each[0] <= self.each[1]:
+            raise ValueError("a range begins with its lower end")
+        if self.changes is not None:
+            _checked(self.changes, days)
+        return self
+
+
+class Aliases(_Spec):
+    """Which shares of the rows have a former or a short name."""
+
+    former: Share = 0.0
+    short: Share = 0.0
+
+
+class EntitySpec(_Spec):
+    """A type of thing: how many there are, and what is known of each."""
+
+    count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+    fixed: bool = Field(default=False, description="Whether the count stays when a world is scaled by its pages.")
+    plural: str | None = None
+    label: str | None = None
+    aliases: Aliases = Aliases()
+    attributes: dict[Name, AttributeSpec]
+
+
+class RelationSpec(_Spec):
+    """Rows that tie two types together, many to many, with a period of validity where there is `during`."""
+
+    from_: Name = Field(alias="from")
+    to: Name
+    ends: tuple[Name, Name] | None = Field(default=None, description="Names of the two columns; those of the types otherwise.")
+    each: tuple[int, int] = (1, 3)
+    distinct: bool = True
+    during: tuple[str, str] | None = None
+    open: Share = Field(default=0.6, description="The share of rows whose last period still goes on.")
+    plural: str | None = None
+    label: str | None = None
+    attributes: dict[Name, AttributeSpec] = Field(default_factory=dict[str, AttributeSpec])
+
+    @model_validator(mode="after")
+    def _fits(self) -> RelationSpec:
+        if not 0 <= self.each[0] <= self.each[1]:
+            raise ValueError("`each` begins with its lower end")
+        if self.ends is None and self.from_ == self.to:
+            raise ValueError("a relation of a type with itself needs `ends`, two names for its columns")
+        return self
+
+
+class DerivedSpec(_Spec):
+    """A derived attribute: the SQL that gives it for the row `:id`, and what kind of value it is."""
+
+    sql: str
+    kind: Literal["number", "quantity", "money", "date", "text", "category", "flag", "ref"] = "number"
+    unit: str | None = None
+    target: Name | None = None
+    digits: int = Field(default=0, ge=0, le=6)
+    optional: bool = False
+    changes: str | None = None
+    label: str | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> DerivedSpec:
+        if (self.kind == "ref") != (self.target is not None):
+            raise ValueError("a derived ref, and nothing else, needs a target")
+        if self.kind in ("quantity", "money") and self.unit is None:
+            raise ValueError(f"a derived {self.kind} needs a unit")
+        return self
+
+
+class UnitSpec(_Spec):
+    """An invented unit: so many of another one."""
+
+    is_: float = Field(alias="is", gt=0)
+    of: str
+
+
+class Table(_Spec):
+    """A markdown table of the members of a list, or of the rows of a loop."""
+
+    of: str = "members"
+    columns: list[str] = Field(min_length=1)
+
+
+class Sheet(_Spec):
+    """A data sheet: one line for each fact, its label and its value."""
+
+    fields: list[str] = Field(min_length=1)
+
+
+class TablePart(_Spec):
+    """A part of a page that is a table."""
+
+    table: Table
+
+
+class SheetPart(_Spec):
+    """A part of a page that is a data sheet."""
+
+    sheet: Sheet
+
+
+Part: TypeAlias = str | list[str] | TablePart | SheetPart
+
+
+class PageSpec(_Spec):
+    """A kind of page: for each row of a type, the pages of a list, or a home page."""
+
+    for_: Name | None = Field(default=None, alias="for")
+    list_: Name | None = Field(default=None, alias="list")
+    home: bool = False
+    as_: Name | None = Field(default=None, alias="as", description="The name by which links refer to these pages.")
+    kind: str | None = None
+    url: str = "/"
+    title: Texts
+    body: list[Part] = Field(min_length=1)
+    share: Share = Field(default=1.0, description="The share of rows that the site has a page of.")
+    where: str | None = Field(default=None, description="SQL over the columns of the row: which rows have a page or are listed.")
+    by: Name | None = Field(default=None, description="An attribute of the listed type: one list for each of its values.")
+    per_page: int = Field(default=40, ge=2, le=500)
+    order: Name = "name"
+    descending: bool = False
+    date: str | None = Field(default=None, description="A fact that dates the page, such as station.opened+14d.")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> PageSpec:
+        if (self.for_ is not None) + (self.list_ is not None) + self.home != 1:
+            raise ValueError("a page has exactly one of for, list and home")
+        if self.by is not None and self.list_ is None:
+            raise ValueError("`by` is for lists")
+        return self
+
+
+class SiteSpec(_Spec):
+    """A web site: what it is, how late and how reliable its knowledge is, and its pages."""
+
+    domain: str
+    title: str
+    kind: str = "reference"
+    lag: str = "0d"
+    reliability: Share = 1.0
+    aliases: Share = Field(default=0.0, description="The share of mentions by a former or short name, where there is one.")
+    pages: list[PageSpec] = Field(min_length=1)
+
+    @field_validator("domain")
+    @classmethod
+    def _is_reserved(cls, value: str) -> str:
+        if not _DOMAIN.fullmatch(value) or value.rpartition(".")[2] not in RESERVED_DOMAINS:
+            raise ValueError(f"a domain ends in a reserved name: {', '.join('.' + name for name in RESERVED_DOMAINS)}")
+        return value
+
+    @field_validator("lag")
+    @classmethod
+    def _is_span(cls, value: str) -> str:
+        _checked(value, days)
+        return value
+
+
+class SearchSpec(_Spec):
+    """A search world: facts, and the sites that tell of them."""
+
+    kind: Literal["search"]
+    name: Name
+    title: str = ""
+    description: str = ""
+    strategy: Strategy = "private_simulation"
+    seed: int = 0
+    pages: int | None = Field(default=None, ge=10, le=MAX_PAGES, description="About how many pages; scales the counts.")
+    clock: ClockSpec = ClockSpec()
+    flavours: dict[Name, Flavour] = Field(min_length=1)
+    avoid: str | None = Field(default=None, description="A text file beside this one: words and names that must not come up.")
+    units: dict[str, UnitSpec] = Field(default_factory=dict[str, UnitSpec])
+    entities: dict[Name, EntitySpec] = Field(min_length=1)
+    relations: dict[Name, RelationSpec] = Field(default_factory=dict[str, RelationSpec])
+    derived: dict[str, str | DerivedSpec] = Field(default_factory=dict[str, str | DerivedSpec])
+    constraints: dict[str, str] = Field(default_factory=dict[str, str])
+    sites: dict[Name, SiteSpec] = Field(min_length=1)
+    tools: list[JsonValue] = Field(default_factory=lambda: ["web"])
+
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(d|w|m|y)")
+_SPAN_DAYS = {"d": 1.0, "w": 7.0, "m": 30.4375, "y": 365.25}
+
+
+def days(text: str) -> int:
+    """The days of a span such as 90d, 6w, 18m or 5y. Raises InputError."""
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        raise InputError(f"{text!r} is no span of days", remedy="write it like 90d, 6w, 18m or 5y")
+    return round(float(found[1]) * _SPAN_DAYS[found[2]])

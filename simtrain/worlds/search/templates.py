@@ -1,0 +1,324 @@
+"""Page templates: a small part of Jinja, parsed and resolved against the schema into a tree that is then compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, cast
+
+from jinja2 import Environment, TemplateSyntaxError, nodes
+
+from simtrain.errors import InputError, nearest
+from simtrain.types import JsonValue
+from simtrain.worlds.search.formats import Filter, writer
+from simtrain.worlds.search.schema import Attribute, Schema, Type
+from simtrain.worlds.search.tree import (
+    Both,
+    Branch,
+    Compared,
+    Edge,
+    Fact,
+    GroupFact,
+    Has,
+    HasRows,
+    Loop,
+    Node,
+    Not,
+    PageFact,
+    PageLink,
+    Paging,
+    Path,
+    Rows,
+    Same,
+    SiteFact,
+    Test,
+    Text,
+)
+
+_JINJA: Final = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False)
+_OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
+MAX_TEMPLATE = 20_000
+MAX_EVERY = 100
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a template can name: rows by variable, and whether there are members and a group."""
+
+    schema: Schema
+    units: Mapping[str, tuple[str, float]]
+    names: Mapping[str, Type]
+    members: Type | None = None
+    group: Attribute | None = None
+    in_loop: bool = False
+    known: frozenset[str] = field(default_factory=frozenset[str])
+    """The facts that a branch around has found to be there."""
+
+
+def parse(source: str, scope: Scope) -> tuple[Node, ...]:
+    """The tree of a template. Raises InputError (with the line inside the template) for what is no template or names unknown facts."""
+    if len(source) > MAX_TEMPLATE:
+        raise InputError(f"a template has at most {MAX_TEMPLATE} characters")
+    try:
+        tree = _JINJA.parse(source)
+    except TemplateSyntaxError as error:
+        raise InputError(f"not a template: {error.message}", line=error.lineno) from None
+    except RecursionError:
+        raise InputError("the template is nested too deeply") from None
+    return _Parser(scope).nodes(tree.body)
+
+
+class _Parser:
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def nodes(self, found: Sequence[nodes.Node]) -> tuple[Node, ...]:
+        parsed: list[Node] = []
+        for node in found:
+            try:
+                if isinstance(node, nodes.Output):
+                    parsed += [self.output(one) for one in node.nodes]
+                elif isinstance(node, nodes.For):
+                    parsed.append(self.loop(node))
+                elif isinstance(node, nodes.If):
+                    parsed.append(self.branch(node))
+                else:
+                    raise InputError(f"templates know facts, for and if, not {type(node).__name__.lower()}")
+            except InputError as error:
+                raise error.at(line=node.lineno) from None
+        return tuple(parsed)
+
+    def output(self, node: nodes.Expr) -> Node:
+        if isinstance(node, nodes.TemplateData):
+            return Text(node.data)
+        filters: list[Filter] = []
+        while isinstance(node, nodes.Filter):
+            if node.kwargs or node.dyn_args or node.dyn_kwargs or node.node is None:
+                raise InputError(f"the filter {node.name!r} takes plain values only")
+            filters.insert(0, (node.name, [_constant(one) for one in node.args]))
+            node = node.node
+        return self.stated(node, filters)
+
+    def stated(self, node: nodes.Expr, filters: list[Filter]) -> Node:
+        link = _take(filters, "link")
+        if isinstance(node, nodes.Const):
+            if not link or len(link) != 1 or filters:
+                raise InputError("a fixed text leads somewhere: {{ 'All stations'|link('stations') }}")
+            return PageLink(str(node.value), str(link[0]))
+        steps = _steps(node)
+        label = None if link is None else str(link[0]) if link else ""
+        if steps == ["paging"]:
+            return Paging()
+        if steps == ["group"] and self.scope.group is not None:
+            self._check(self.scope.group, filters)
+            return GroupFact(tuple(filters), label)
+        if steps[0] in ("page", "site") and len(steps) == 2:
+            facts = self.scope.schema.page if steps[0] == "page" else self.scope.schema.site
+            if steps[1] not in facts:
+                raise InputError(f"a {steps[0]} has no fact {steps[1]!r}", remedy=nearest(steps[1], facts))
+            self._check(facts[steps[1]], filters)
+            return PageFact(facts[steps[1]], tuple(filters)) if steps[0] == "page" else SiteFact(facts[steps[1]])
+        fallback = _take(filters, "or")
+        fact = self.fact(steps)
+        self._check(fact.attribute, filters)
+        missing = self._missing(fact)
+        if missing and fallback is None:
+            raise InputError(
+                f"{missing} may be missing", remedy=f"stand it in {{% if {missing} %}}, or write {{{{ {'.'.join(steps)}|or('...') }}}}"
+            )
+        return Fact(
+            fact.path, fact.attribute, tuple(filters), str(fallback[0]) if fallback else None, label, fact.alias
+        )
+
+    def _check(self, attribute: Attribute, filters: Sequence[Filter]) -> None:
+        writer(attribute, filters, self.scope.units)
+
+    def _missing(self, fact: Fact) -> str | None:
+        """The first part of a path that may be missing and of which no branch around knows that it is there."""
+        words = fact.path.root
+        for one in (*fact.path.refs, fact.attribute):
+            step = fact.alias if one is fact.attribute and fact.alias else one.name
+            words = f"{words}.{step}"
+            if (one.optional or (one is fact.attribute and fact.alias)) and words not in self.scope.known:
+                return words
+        return None
+
+    def fact(self, steps: Sequence[str]) -> Fact:
+        path, left = self.path(steps)
+        if not left:
+            return Fact(path, self._named(path.kind))
+        if left[0] in ("former", "short") and len(left) == 1 and path.kind.kind == "entity" and left[0] not in path.kind.attributes:
+            return Fact(path, self._named(path.kind), alias=left[0])
+        attribute = path.kind.attribute(left[0])
+        if len(left) > 1:
+            raise InputError(f"{path.words}.{left[0]} is a {attribute.kind}: nothing follows it")
+        return Fact(path, attribute)
+
+    def _named(self, kind: Type) -> Attribute:
+        if "name" not in kind.attributes:
+            raise InputError(f"{kind.name} is a relation, which has no name", remedy=nearest(kind.name, kind.attributes))
+        return kind.attributes["name"]
+
+    def path(self, steps: Sequence[str]) -> tuple[Path, list[str]]:
+        """The row that the steps lead to, and the steps that are left: those that are no ref, or a ref at the end."""
+        if steps[0] not in self.scope.names:
+            raise InputError(f"unknown name {steps[0]!r}", remedy=nearest(steps[0], self.scope.names))
+        path = Path(steps[0], (), self.scope.names[steps[0]])
+        left = list(steps[1:])
+        while len(left) > 1:
+            one = path.kind.attribute(left[0]) if left[0] in path.kind.attributes else None
+            if one is None or one.kind != "ref":
+                break
+            path = Path(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
+            left.pop(0)
+        return path, left
+
+    def rows(self, node: nodes.Expr) -> Rows:
+        limit: int | None = None
+        if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
+            stop = node.arg.stop
+            if node.arg.start or node.arg.step or not isinstance(stop, nodes.Const) or not isinstance(stop.value, int):
+                raise InputError("a loop can be cut to its first rows only: station.ships[:5]")
+            limit, node = stop.value, node.node
+        steps = _steps(node)
+        if steps == ["members"]:
+            if self.scope.members is None:
+                raise InputError("only the pages of a list have members")
+            return Rows(self.scope.members, limit=limit)
+        every = next((kind for kind in self.scope.schema.types.values() if [kind.plural] == steps), None)
+        if every is not None and steps[0] not in self.scope.names:
+            if limit is None or limit > MAX_EVERY:
+                raise InputError(f"a loop over every row is cut: {steps[0]}[:20], at most {MAX_EVERY}")
+            return Rows(every, limit=limit, every=True)
+        path, left = self.path(steps)
+        if len(left) != 1:
+            raise InputError(f"{'.'.join(steps)} is nothing to loop over", remedy=nearest(steps[-1], _reverse(self.scope.schema, path.kind)))
+        if left[0] in path.kind.attributes:
+            raise InputError(f"{'.'.join(steps)} is a single fact: a loop needs many rows")
+        known = _reverse(self.scope.schema, path.kind)
+        if left[0] not in known:
+            raise InputError(f"{path.kind.name} has no {left[0]!r} to loop over", remedy=nearest(left[0], known))
+        kind, via = known[left[0]]
+        return Rows(kind, path, via, limit)
+
+    def loop(self, node: nodes.For) -> Loop:
+        if node.test is not None or node.recursive or not isinstance(node.target, nodes.Name):
+            raise InputError("a loop is plain: {% for ship in station.ships %}")
+        rows, name = self.rows(node.iter), node.target.name
+        if name in self.scope.names or name in ("page", "site", "members", "group", "paging", "loop"):
+            raise InputError(f"{name!r} stands for something already", remedy="name the loop's rows otherwise")
+        inner = Scope(
+            self.scope.schema,
+            self.scope.units,
+            {**self.scope.names, name: rows.kind},
+            self.scope.members,
+            self.scope.group,
+            True,
+            self.scope.known,
+        )
+        return Loop(name, rows, _Parser(inner).nodes(node.body), self.nodes(node.else_))
+
+    def branch(self, node: nodes.If) -> Branch:
+        test = self.test(node.test)
+        otherwise = self.nodes(node.else_)
+        for other in reversed(node.elif_):
+            inner = self.test(other.test)
+            otherwise = (Branch(inner, self._knowing(inner).nodes(other.body), otherwise),)
+        return Branch(test, self._knowing(test).nodes(node.body), otherwise)
+
+    def _knowing(self, test: Test) -> _Parser:
+        scope = self.scope
+        found = scope.known | _shown(test)
+        return _Parser(Scope(scope.schema, scope.units, scope.names, scope.members, scope.group, scope.in_loop, found))
+
+    def test(self, node: nodes.Expr) -> Test:
+        if isinstance(node, nodes.Not):
+            return Not(self.test(node.node))
+        if isinstance(node, nodes.And | nodes.Or):
+            return Both(self.test(node.left), "and" if isinstance(node, nodes.And) else "or", self.test(node.right))
+        if isinstance(node, nodes.Compare):
+            return self.comparison(node)
+        steps = _steps(node)
+        if steps[0] == "loop" and len(steps) == 2 and steps[1] in ("first", "last") and self.scope.in_loop:
+            return Edge(steps[1])
+        if steps[0] in self.scope.names and len(steps) > 1:
+            path, left = self.path(steps)
+            if len(left) == 1 and left[0] in _reverse(self.scope.schema, path.kind) and left[0] not in path.kind.attributes:
+                return HasRows(self.rows(node))
+        return Has(self.fact(steps))
+
+    def comparison(self, node: nodes.Compare) -> Test:
+        if len(node.ops) != 1 or node.ops[0].op not in _OPERATORS:
+            raise InputError(f"a fact is compared by one of {' '.join(_OPERATORS.values())}")
+        operator, right = _OPERATORS[node.ops[0].op], node.ops[0].expr
+        if not isinstance(right, nodes.Const):
+            first, second = (self.path(_steps(one)) for one in (node.expr, right))
+            pair = [self._row(path, left) for path, left in (first, second)]
+            if operator not in ("==", "!=") or pair[0].kind is not pair[1].kind:
+                raise InputError("two rows are compared by == or !=, and are of one type")
+            return Same(pair[0], pair[1], operator == "==")
+        fact = self.fact(_steps(node.expr))
+        constant = right.value
+        numeric = fact.attribute.kind in ("number", "quantity", "money", "flag")
+        if isinstance(constant, bool | None) or isinstance(constant, str) == numeric or fact.attribute.kind == "ref":
+            raise InputError(f"{fact.attribute.name} is a {fact.attribute.kind} and cannot be compared with {constant!r}")
+        if fact.attribute.kind == "category" and fact.attribute.spec and constant not in (fact.attribute.spec.category or ()):
+            raise InputError(f"{fact.attribute.name} is never {constant!r}", remedy=nearest(constant, fact.attribute.spec.category or ()))
+        return Compared(fact, operator, constant)
+
+    def _row(self, path: Path, left: Sequence[str]) -> Path:
+        if not left:
+            return path
+        one = path.kind.attribute(left[0])
+        if len(left) > 1 or one.kind != "ref":
+            raise InputError(f"{path.words}.{left[0]} is no row")
+        return Path(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
+
+
+def _reverse(schema: Schema, kind: Type) -> dict[str, tuple[Type, Attribute]]:
+    """What a row can be looped over by: the plural of a type that refers to it, with `_by_REF` where there are several refs."""
+    found: dict[str, tuple[Type, Attribute]] = {}
+    for other in schema.types.values():
+        refs = [one for one in other.attributes.values() if one.kind == "ref" and one.target == kind.name]
+        for one in refs:
+            found[f"{other.plural}_by_{one.name}"] = (other, one)
+        if len(refs) == 1:
+            found[other.plural] = (other, refs[0])
+    return found
+
+
+def _shown(test: Test) -> frozenset[str]:
+    """The facts that are there where a test holds, with all that lies on the way to them."""
+    if isinstance(test, Both):
+        return _shown(test.first) | _shown(test.second) if test.word == "and" else frozenset()
+    if isinstance(test, Has | Compared):
+        fact = test.fact
+        refs = [one.name for one in fact.path.refs]
+        words = [fact.path.root, *refs, fact.alias or fact.attribute.name]
+        return frozenset(".".join(words[: end + 1]) for end in range(1, len(words)))
+    return frozenset()
+
+
+def _steps(node: nodes.Expr) -> list[str]:
+    steps: list[str] = []
+    while isinstance(node, nodes.Getattr):
+        steps.insert(0, node.attr)
+        node = node.node
+    if not isinstance(node, nodes.Name):
+        raise InputError("a template names facts by paths such as station.sector.opened; it computes nothing")
+    return [node.name, *steps]
+
+
+def _constant(node: nodes.Expr) -> JsonValue:
+    if not isinstance(node, nodes.Const):
+        raise InputError("a filter takes plain values only")
+    return node.value
+
+
+def _take(filters: list[Filter], name: str) -> Sequence[JsonValue] | None:
+    """The arguments of a filter, which is taken out of the list; None when it is not there."""
+    found = next((one for one in filters if one[0] == name), None)
+    if found is not None:
+        filters.remove(found)
+        return found[1]
+    return None

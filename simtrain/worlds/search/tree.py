@@ -1,0 +1,168 @@
+"""The tree of a page template: what stands on a page, resolved against the schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from simtrain.worlds.search.formats import Filter
+from simtrain.worlds.search.schema import Attribute, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Prose, free of facts."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A row, by a variable and the refs that lead from it."""
+
+    root: str
+    refs: tuple[Attribute, ...]
+    kind: Type
+
+    @property
+    def words(self) -> str:
+        """As it was written."""
+        return ".".join([self.root, *(one.name for one in self.refs)])
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact that is stated: a path to a row, and which of its attributes. `alias`: its name as it was, or in short."""
+
+    path: Path
+    attribute: Attribute
+    filters: tuple[Filter, ...] = ()
+    fallback: str | None = None
+    link: str | None = None
+    """The label of the pages to link to; empty: whichever there are."""
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageFact:
+    """What a page says of itself: its date, its number, how many pages and members its list has."""
+
+    attribute: Attribute
+    filters: tuple[Filter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFact:
+    """What a page says of its site."""
+
+    attribute: Attribute
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFact:
+    """The value by which the members of a list belong together: it is stated of each of them."""
+
+    filters: tuple[Filter, ...] = ()
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A fixed text that leads to the pages of that label."""
+
+    text: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Which page of a list this is, with links to the ones before and after; nothing where there is one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a loop runs over: the rows that refer to a row by `via`; without one the members of a list, or `every` row of a type."""
+
+    kind: Type
+    path: Path | None = None
+    via: Attribute | None = None
+    limit: int | None = None
+    every: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A part for each of some rows, and one for when there are none."""
+
+    name: str
+    rows: Rows
+    body: tuple[Node, ...]
+    otherwise: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """Whether a fact is known: for flags, whether it is so."""
+
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A fact beside a constant."""
+
+    fact: Fact
+    operator: str
+    constant: str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """Whether two paths lead to the same row."""
+
+    first: Path
+    second: Path
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Whether a loop is at its `first` or `last` row."""
+
+    edge: str
+
+
+@dataclass(frozen=True, slots=True)
+class HasRows:
+    """Whether a loop would have rows."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The contrary."""
+
+    test: Test
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Two tests tied by `and` or `or`."""
+
+    first: Test
+    word: str
+    second: Test
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One part or another."""
+
+    test: Test
+    body: tuple[Node, ...]
+    otherwise: tuple[Node, ...]
+
+
+Test: TypeAlias = Has | Compared | Same | Edge | HasRows | Not | Both
+Node: TypeAlias = Text | Fact | PageFact | SiteFact | GroupFact | PageLink | Paging | Loop | Branch

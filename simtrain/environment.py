@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+from simtrain.request import Answer
 from simtrain.trajectory import Step
 from simtrain.types import Action, Observation, ToolSpec
 from simtrain.world import FinishedWorld
@@ -35,6 +36,13 @@ class Environment(Protocol):
 
     async def step(self, action: Action) -> Observation:
         """Carry out one action. An agent's mistake comes back as an error observation; SimulatorFault means nobody could answer."""
+        ...
+
+    async def read(self, action: Action, answer: Answer) -> Observation:
+        """Carry out what is no tool call and changes nothing: a resource that is read, a prompt that is filled in.
+
+        `answer` gives the reply. It is a step like any other: perturbations may bend it, and it is recorded. Raises SimulatorFault.
+        """
         ...
 
     def begin_turn(self) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from simtrain.environment import Environment
 from simtrain.errors import SimulatorFault
+from simtrain.request import Answer
 from simtrain.trajectory import Stop, Turn
 from simtrain.types import Action, Message, Usage
 
@@ -72,15 +73,18 @@ class Journal:
         self.turns.pop()
         self.pending = ()
 
-    async def act(self) -> Stop | None:
-        """Carry out the pending calls in order; a Stop when a limit or the simulator ends the episode."""
+    async def act(self, answer: Answer | None = None) -> Stop | None:
+        """Carry out the pending calls in order; a Stop when a limit or the simulator ends the episode.
+
+        With `answer` they are reads, and it gives their replies.
+        """
         environment, steps = self.environment, self.turns[-1].steps
         for action in self.pending:
             if len(environment.steps) >= self.limits.calls:
                 return self.end(Stop("budget", detail=f"more than {self.limits.calls} calls"))
             begun = perf_counter()
             try:
-                await environment.step(action)
+                await (environment.step(action) if answer is None else environment.read(action, answer))
             except SimulatorFault as fault:
                 return self.end(Stop("failed", "simulator", str(fault)))
             self.timings.append(perf_counter() - begun)

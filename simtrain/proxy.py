@@ -162,26 +162,33 @@ class Proxy:
 
     async def step(self, action: Action) -> Observation:
         """Carry out one action and record it. Raises SimulatorFault when nobody could answer."""
+        return await self._step(action, None)
+
+    async def read(self, action: Action, answer: Answer) -> Observation:
+        """Carry out what is no tool call and changes nothing, and record it; `answer` gives the reply. Raises SimulatorFault."""
+        return await self._step(action, answer)
+
+    async def _step(self, action: Action, answer: Answer | None) -> Observation:
         try:
-            return await self._step(action)
+            return await self._taken(action, answer)
         except SimtrainError:
             raise
         except Exception as error:
             # A plug-in that breaks down here is never the agent's fault.
             raise SimulatorFault(f"{action.tool}: {type(error).__name__}: {error}") from error
 
-    async def _step(self, action: Action) -> Observation:
+    async def _taken(self, action: Action, answer: Answer | None) -> Observation:
         action = recordable(action)
         clock = self.state.clock
         clock.tick()
         begun, moment = clock.now, clock.moment
         events: list[Event] = []
-        arguments = self._checked(action)
-        if isinstance(arguments, Observation):
-            observation = arguments
+        request = self._checked(action) if answer is None else self._request(_no_tool(action.tool), action.arguments)
+        if isinstance(request, Observation):
+            observation = request
         else:
-            request = Request(self._toolbox.by_name[action.tool], arguments, len(self.steps), max(self._turn, 0))
-            observation = await (self._carried_out(request, events) if self._armed else self._answer(request))
+            answer = answer or self._answer
+            observation = await (self._carried_out(request, events, answer) if self._armed else answer(request))
             late = clock.moment - moment
             if self._patience is not None and late > self._patience:
                 late = self._patience
@@ -193,8 +200,11 @@ class Proxy:
         self.steps.append(Step(len(self.steps), action, observation, begun, tuple(events)))
         return observation
 
-    def _checked(self, action: Action) -> JsonObject | Observation:
-        """The arguments as the tool sees them, or the error reply to a call that no tool can carry out."""
+    def _request(self, tool: ToolSpec, arguments: JsonObject) -> Request:
+        return Request(tool, arguments, len(self.steps), max(self._turn, 0))
+
+    def _checked(self, action: Action) -> Request | Observation:
+        """The call with its arguments as the tool sees them, or the error reply to one that no tool can carry out."""
         errors, name = self.world.errors_of(action.tool), self.world.spoken_name(action.tool)
         if action.tool not in self._toolbox.by_name:
             return _refusal(errors.unknown_tool.format(tool=name), errors.unknown_tool_as)
@@ -203,20 +213,22 @@ class Proxy:
         else:
             checked = self._toolbox.check(action.tool, action.arguments)
             if checked.problem is None:
-                return checked.arguments
+                return self._request(self._toolbox.by_name[action.tool], checked.arguments)
             detail = checked.problem
         return _refusal(errors.bad_arguments.format(tool=name, detail=detail), errors.bad_arguments_as)
 
-    async def _carried_out(self, request: Request, events: list[Event]) -> Observation:
+    async def _carried_out(self, request: Request, events: list[Event], answer: Answer) -> Observation:
         """The answer to a call, bent where something fires on it; a tool that a perturbation added is that one's to answer."""
         owner = self._owners.get(request.tool.name)
         if self._user and request.tool == ASKING:
             observation = await self._answer(request)
         elif owner is None:
-            observation = await self._layer(self._fired(request), events)(request)
+            observation = await self._layer(self._fired(request), events, answer)(request)
         else:
             serve = self._armed[owner].perturbation.serve
-            observation = await serve(self._call(owner, request, 0), partial(self._carried_out, events=events))
+            observation = await serve(
+                self._call(owner, request, 0), partial(self._carried_out, events=events, answer=answer)
+            )
         if not observation.is_error:
             self._succeeded.add(request.tool.name)
         return observation
@@ -254,11 +266,11 @@ class Proxy:
             return False
         return not trigger.over(self._succeeded)
 
-    def _layer(self, fired: Sequence[tuple[int, int]], events: list[Event]) -> Answer:
+    def _layer(self, fired: Sequence[tuple[int, int]], events: list[Event], answer: Answer) -> Answer:
         """The answer through all fired perturbations, each around the next."""
         if not fired:
-            return self._answer
-        (place, matching), inner = fired[0], self._layer(fired[1:], events)
+            return answer
+        (place, matching), inner = fired[0], self._layer(fired[1:], events, answer)
         armed = self._armed[place]
 
         async def bent(request: Request) -> Observation:
@@ -313,6 +325,11 @@ class Proxy:
             return None
         with self.state.savepoint():
             return self.state.answer(request)
+
+
+def _no_tool(name: str) -> ToolSpec:
+    """What stands for the tool where none is called."""
+    return ToolSpec(name, "", {"type": "object", "properties": {}})
 
 
 def _refusal(text: str, way: str | int) -> Observation:

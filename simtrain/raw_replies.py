@@ -19,10 +19,10 @@ def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> O
     """
     reply = _recordable(reply)
     if "error" in reply:
-        return Observation(_error_text(reply["error"]), is_error=True, provenance=provenance, wire=reply)
+        return Observation(error_text(reply["error"]), is_error=True, provenance=provenance, wire=reply)
     result: JsonObject = reply["result"] if isinstance(reply.get("result"), dict) else {}
     structured: JsonValue = result.get("structuredContent")
-    text = "\n".join(_block_text(block) for block in _blocks(result))
+    text = "\n".join(block_text(block) for block in _blocks(result))
     if not isinstance(structured, dict):
         return Observation(text, is_error=result.get("isError") is True, provenance=provenance, wire=reply)
     structured = cast(JsonObject, structured)
@@ -55,7 +55,8 @@ def _recordable(reply: JsonObject) -> JsonObject:
     return reply
 
 
-def _error_text(error: JsonValue) -> str:
+def error_text(error: JsonValue) -> str:
+    """The message of a JSON-RPC error."""
     message: JsonValue = cast(JsonObject, error).get("message") if isinstance(error, dict) else error
     return message if isinstance(message, str) else encode(message)
 
@@ -67,7 +68,8 @@ def _blocks(result: JsonObject) -> list[JsonObject]:
     return [cast(JsonObject, block) for block in cast("list[JsonValue]", content) if isinstance(block, dict)]
 
 
-def _block_text(block: JsonObject) -> str:
+def block_text(block: JsonObject) -> str:
+    """The text of a content block; what has none is named in square brackets."""
     text: JsonValue = block.get("text")
     if isinstance(text, str):
         return text

@@ -24,6 +24,11 @@ class Request:
     turn: int
 
 
+READ, FILL = "resources/read", "prompts/get"
+"""What steps are called that are no tool calls, but a resource that is read and a prompt that is filled in over MCP; in front stands
+the server, where it has a name."""
+
+
 class NotAnswered(SimulatorFault):
     """This world model has no answer; the next one of the scenario's chain whose globs match the tool is asked."""
 

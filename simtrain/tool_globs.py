@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from simtrain.errors import InputError, nearest
+from simtrain.request import FILL, READ
 from simtrain.world import World
 
 
@@ -14,6 +15,13 @@ from simtrain.world import World
 def matches(name: str, globs: str | tuple[str, ...]) -> bool:
     """Whether a tool name matches a glob, or one of several."""
     return any(fnmatchcase(name, glob) for glob in ((globs,) if isinstance(globs, str) else globs))
+
+
+def step_names(world: World) -> list[str]:
+    """What the steps of an episode may be called: the tools, and the reads of every server."""
+    servers = dict.fromkeys(["", *(tool.server for tool in world.tools)])
+    reads = [f"{server}.{read}" if server else read for server in servers for read in (READ, FILL)]
+    return [*(tool.name for tool in world.tools), *reads]
 
 
 def check_globs(world: World, globs: Sequence[str], *, place: str) -> None:

@@ -89,8 +89,12 @@ def check(met: dict[str, Any], steps: list[Any]) -> None:
     assert met["tools"] == TOOLS
     assert met["refused"] == [True, "No cake called nothing."]
     assert met["cake"] and met["board"].count(",") == 1
-    assert [step.action.tool for step in steps] == ["cakes.list", "orders.place", "cakes.get"]
-    assert met["order"] in steps[1].observation.text
+    # Some read the board first, some last.
+    (board,) = [step for step in steps if step.action.tool == "resources/read"]
+    called = [step for step in steps if step is not board]
+    assert (board.action.arguments, board.observation.text) == ({"uri": "bakery://board"}, met["board"])
+    assert [step.action.tool for step in called] == ["cakes.list", "orders.place", "cakes.get"]
+    assert met["order"] in called[1].observation.text
 
 
 @BY_CLIENT

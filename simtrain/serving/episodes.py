@@ -16,6 +16,7 @@ from simtrain.errors import InputError, ModelFault, SimulatorFault
 from simtrain.grading import grade
 from simtrain.journal import Journal
 from simtrain.mcp_wire.front import Front
+from simtrain.request import Answer
 from simtrain.rollouts import brief, failure, record
 from simtrain.scenario import Episode
 from simtrain.trajectory import Stop, Trajectory
@@ -66,9 +67,16 @@ class HeldEpisode:
 
         A call that was begun is carried out and recorded, even when whoever made it no longer waits.
         """
+        return await self._in_turn(tool, arguments, None)
+
+    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+        """Read something: `answer` gives the reply. Raises as `call` does."""
+        return await self._in_turn(name, arguments, answer)
+
+    async def _in_turn(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
         self.used = monotonic()
         await self._lock.acquire()
-        begun = asyncio.create_task(self._carry_out(tool, arguments))
+        begun = asyncio.create_task(self._carry_out(name, arguments, answer))
         begun.add_done_callback(self._carried_out)
         return await asyncio.shield(begun)
 
@@ -78,15 +86,15 @@ class HeldEpisode:
         if not begun.cancelled():
             begun.exception()
 
-    async def _carry_out(self, tool: str, arguments: JsonObject) -> Observation:
+    async def _carry_out(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
         journal = self.journal
         if journal.stop is not None or self._closed:
             raise EpisodeOver(self._why())
         number = len(self.environment.steps) + 1
         before = number - 1
-        journal.say(Message(calls=(Action(f"call_{number}", tool, arguments),)))
+        journal.say(Message(calls=(Action(f"call_{number}", name, arguments),)))
         try:
-            stop = await journal.act()
+            stop = await journal.act(answer)
         except ModelFault:
             journal.unsay()
             raise

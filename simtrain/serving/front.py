@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, cast
 
 from simtrain.courses import HANDSHAKE, MODERN, by_caller, captured_course
 from simtrain.environment import Environment
 from simtrain.error_profile import Mistakes
-from simtrain.errors import ModelFault, SimulatorFault
+from simtrain.errors import ModelFault, SimtrainError, SimulatorFault
 from simtrain.free_play import native_server
 from simtrain.handler import ToolError
 from simtrain.manifest import LISTED, Exchange, ServerManifest
 from simtrain.mcp_wire.front import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
-from simtrain.request import Caller, caller
+from simtrain.request import FILL, READ, Answer, Caller, Request, caller
 from simtrain.serving.cursors import seal, unseal
 from simtrain.serving.episodes import EpisodeOver
 from simtrain.serving.fitting import fitting
+from simtrain.serving.reads import bent, named, observed
 from simtrain.serving.replaying import Conversations
 from simtrain.serving.replies import call_response
 from simtrain.serving.surface import SERVER_INFO, CapturedSurface, MadeSurface, Surface
@@ -34,7 +36,7 @@ _CHANGES: dict[str, Changed] = {
     "notifications/resources/list_changed": "resources",
 }
 _ACKNOWLEDGED = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
-_ANSWERED = frozenset({"resources/read", "prompts/get", "completion/complete"})
+_ANSWERED = frozenset({READ, FILL, "completion/complete"})
 _NEEDS = {"prompts": "prompts", "resources": "resources", "completion": "completions", "logging": "logging"}
 """What a method's first word needs among the capabilities."""
 
@@ -49,6 +51,10 @@ class Held(Protocol):
 
     async def call(self, tool: str, arguments: JsonObject) -> Observation:
         """Make one call. Raises EpisodeOver after the end, SimulatorFault when nobody could answer."""
+        ...
+
+    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+        """Read something; `answer` gives the reply. Raises as `call` does."""
         ...
 
 
@@ -113,6 +119,8 @@ class EpisodeFront:
         refused = self._refused(asked)
         if refused is not None:
             return outcome(refused)
+        if method in (READ, FILL):
+            return await self._read(asked, line)
         if method in LISTED and self._surface.shows(asked):
             return self._list(asked)
         recorded = self._recorded(asked)
@@ -145,16 +153,52 @@ class EpisodeFront:
         return self._mistakes.response(kind, name, modern=asked.modern) if self._mistakes else None
 
     def _unrecorded(self, asked: Asked) -> JsonObject:
-        method, params = asked.method, asked.params
-        if method in _ACKNOWLEDGED:
+        if asked.method in _ACKNOWLEDGED:
             return {}
-        if method == "completion/complete":
+        if asked.method == "completion/complete":
             return {"completion": {"values": [], "total": 0, "hasMore": False}}
-        if method == "resources/read":
-            return self._resource(asked, str(params.get("uri")))
-        if method == "prompts/get":
-            return self._prompt(asked, str(params.get("name")), cast(JsonObject, params.get("arguments") or {}))
-        raise WireError(METHOD_NOT_FOUND, "Method not found", method)
+        raise WireError(METHOD_NOT_FOUND, "Method not found", asked.method)
+
+    async def _read(self, asked: Asked, line: Line) -> JsonObject:
+        """A resource that is read or a prompt that is filled in: a step of the episode, as a call is."""
+        if self._conversations.knows(asked):
+            return self._conversations.go_on(asked)
+        replies: list[tuple[JsonObject, Observation]] = []
+
+        async def answer(request: Request) -> Observation:
+            reply, source = self._reply(replace(asked, params={**asked.params, **request.arguments}))
+            replies.append((reply, observed(reply, source)))
+            return replies[-1][1]
+
+        try:
+            observation = await self.held.read(self._step_of(asked.method), named(asked.params), answer)
+        except EpisodeOver as over:
+            raise WireError(INTERNAL_ERROR, str(over)) from None
+        except (SimulatorFault, ModelFault) as fault:
+            raise self._unanswered(asked.method, fault) from None
+        clean = next((reply for reply, said in replies if said == observation), None)
+        if clean is not None:
+            return await self._replay(asked, line, clean)
+        return outcome(bent(asked.method, asked.params, observation, replies[0][0] if replies else None))
+
+    def _reply(self, asked: Asked) -> tuple[JsonObject, str]:
+        """The reply to a read, with all that was recorded of it, and who gives it: the recording, else the world."""
+        recorded = self._recorded(asked)
+        if recorded is not None:
+            return _wire(recorded), "replay"
+        params = asked.params
+        try:
+            if asked.method == READ:
+                return {"result": self._resource(asked, str(params.get("uri")))}, "embedded"
+            return {"result": self._prompt(asked, str(params.get("name")), params.get("arguments") or {})}, "embedded"
+        except WireError as error:
+            return _error(error.code, error.message, error.data), "embedded"
+
+    def _unanswered(self, name: str, fault: SimtrainError) -> WireError:
+        """The error for what nobody could answer."""
+        # Whoever serves must learn of it; what it says may tell of recordings and plans, which are nothing for an agent.
+        _LOG.error("%s: %s: %s", self.name, name, fault)
+        return WireError(INTERNAL_ERROR, "Internal error")
 
     def _resource(self, asked: Asked, uri: str) -> JsonObject:
         found = self.held.environment.finished().final.read_resource(uri, server=self._server)
@@ -207,15 +251,18 @@ class EpisodeFront:
         except EpisodeOver as over:
             return {"content": [{"type": "text", "text": str(over)}], "isError": True}
         except (SimulatorFault, ModelFault) as fault:
-            # Whoever serves must learn of it; what it says may tell of recordings and plans, which are nothing for an agent.
-            _LOG.error("%s: %s: %s", self.name, name, fault)
-            raise WireError(INTERNAL_ERROR, "Internal error") from None
+            raise self._unanswered(name, fault) from None
         response = call_response(observation)
         if "result" in response and tool is not None:
             response = {"result": fitting(response["result"], tool)}
         if observation.wire is None:
             return response["result"]
         return await self._replay(asked, line, {**observation.wire, **response})
+
+    def _step_of(self, method: str) -> str:
+        """What a read is called in the trajectory, and by the globs of perturbations: the method, of the server at this address."""
+        server = self._captured or self._server
+        return f"{server}.{method}" if server else method
 
     def _native(self, name: str) -> str:
         """The name in the world of a tool on the wire, or of one that is not there: a captured server's, if this is one."""

@@ -13,6 +13,7 @@ from simtrain.environment import Environment
 from simtrain.errors import SimulatorFault
 from simtrain.mcp_wire.sdk_client import SdkClient, connect_http, connect_in_process
 from simtrain.raw_replies import observation_of
+from simtrain.request import Answer
 from simtrain.serving.front import EpisodeFront
 from simtrain.serving.listening import endpoint_of_fronts
 from simtrain.trajectory import Step
@@ -67,6 +68,10 @@ class _Seat:
         self.next_id = ""
         self.fault: str | None = None
 
+    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+        """Read something."""
+        return await self.environment.read(Action(self.next_id, name, arguments), answer)
+
     async def call(self, tool: str, arguments: JsonObject) -> Observation:
         """Make one call; why nobody could answer is kept, since the wire does not say it."""
         try:
@@ -117,6 +122,10 @@ class _Through:
             step = replace(step, observation=_as_received(step.observation, reply))
         self._steps.append(step)
         return step.observation
+
+    async def read(self, action: Action, answer: Answer) -> Observation:
+        """Our own agents have nothing but tools. Raises SimulatorFault."""
+        raise SimulatorFault(f"{action.tool}: only tools are called over a transport")
 
     @property
     def bent(self) -> tuple[str, ...]:

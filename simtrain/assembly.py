@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -12,16 +12,18 @@ from typing import TypeVar, cast
 
 from pydantic import BaseModel
 
+from simtrain.cases import first_case, question_file
 from simtrain.catalog import find
 from simtrain.documents import Document, Place, read_document
 from simtrain.errors import InputError, nearest
 from simtrain.grader import Grader
 from simtrain.paradigm import Paradigm
 from simtrain.perturbation import Perturbation
-from simtrain.reference import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
+from simtrain.plan_check import PlanCheck
+from simtrain.reference import Plan
 from simtrain.registry import known, resolve
 from simtrain.scenario import Answering, Armed, Grading, PackSpec, PackUse, PerturbationUse, Scenario, ScenarioSpec, Use
-from simtrain.templates import Text, Value, expression
+from simtrain.templates import Text
 from simtrain.tool_globs import matches, step_names
 from simtrain.types import JsonObject, JsonValue, ToolSpec, canonical
 from simtrain.user import ASK, ASKING
@@ -95,18 +97,18 @@ class _Assembler:
         packs: list[Document] = []
         answering = self._answering(world)
         perturbations = self._perturbations(world, packs)
-        case = self._first_case(world)
+        case = first_case(self.spec.cases, world, self.document)
         prompt = self._prompt(case)
         self._check_tools(world)
         asking = self._asking(world, case)
         for key in ("reference", "wrong"):
             plan = cast("Plan | None", getattr(self.spec, key))
             if plan is not None:
-                _PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(
-                    plan
-                )
+                PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(plan)
         grading = self._grading(world, case)
         files = [found for item in answering if (found := item.world_model.sources()) is not None]
+        asked = question_file(self.spec.cases, self.document)
+        files += [blake2b(asked.read_bytes(), digest_size=16).hexdigest()] if asked else []
         digest = blake2b(
             canonical([self.document.data, source.digest, *(pack.data for pack in packs), *files]), digest_size=16
         ).hexdigest()
@@ -137,23 +139,6 @@ class _Assembler:
             # Knobs that name what the built world does not have.
             with self.document.at(("world", "with") if self.spec.world.knobs else ("world",)):
                 raise error
-
-    def _first_case(self, world: World) -> JsonObject:
-        cases, document = self.spec.cases, self.document
-        if (cases.sql is None) == (cases.rows is None):
-            raise document.error(("cases",), "cases need either `sql` or `rows`")
-        try:
-            rows = world.query(cases.sql) if cases.sql is not None else list(cases.rows or [])
-        except InputError as error:
-            raise document.relocate(error, ("cases", "sql")) from None
-        if not rows:
-            raise document.error(
-                ("cases",), "the cases are empty", "the query yields no row in this world" if cases.sql else None
-            )
-        for index, row in enumerate(rows):
-            if set(row) != set(rows[0]):
-                raise document.error(("cases", index), "the cases do not all have the same parameters")
-        return rows[0]
 
     def _prompt(self, case: JsonObject) -> Text:
         try:
@@ -318,90 +303,3 @@ def arm_pack(document: Document, *, severity: float | None = None) -> list[Armed
         arm(document, item, ("perturbations", index), severity=pack.severity if severity is None else severity)
         for index, item in enumerate(pack.perturbations)
     ]
-
-
-class _PlanCheck:
-    """A plan may name what the prompt states and what earlier steps bind; nothing else of the case."""
-
-    def __init__(
-        self,
-        document: Document,
-        key: str,
-        world: World,
-        stated: frozenset[str],
-        case: frozenset[str],
-        globs: Sequence[str],
-        asking: tuple[ToolSpec, ...],
-    ) -> None:
-        self.document = document
-        self.key = key
-        offered = [tool for tool in world.tools if matches(tool.name, tuple(globs))]
-        self.tools = {tool.name: tool for tool in (*offered, *asking)}
-        self.hidden = case - stated
-        self.bound = set(stated)
-
-    def check(self, plan: Plan) -> None:
-        """Refuse, with an InputError, a plan that names what it may not or calls what is not there."""
-        self._steps(plan.steps, (self.key, "steps"))
-        if plan.answer is not None and plan.abstain is not None:
-            raise self.document.error((self.key,), "a plan ends with `answer` or with `abstain`, not both")
-        for name, source in (("answer", plan.answer), ("abstain", plan.abstain)):
-            if source is not None:
-                self._names(Value, source, (self.key, name))
-
-    def _steps(self, steps: Sequence[AnyStep], place: Place) -> None:
-        for index, step in enumerate(steps):
-            here: Place = (*place, index)
-            if step.when is not None:
-                self._names(expression, step.when, (*here, "if"))
-            if isinstance(step, CallStep):
-                self._call(step, here)
-            elif isinstance(step, EachStep):
-                self._names(expression, step.items, (*here, "in"))
-                self.bound.add(step.item)
-                self._steps(step.steps, (*here, "do"))
-            elif isinstance(step, SetStep):
-                for name, source in step.values.items():
-                    self._names(Value, source, (*here, "set", name))
-                    self.bound.add(name)
-            elif isinstance(step, ReadStep):
-                self._names(expression, step.read, (*here, "read"))
-                self.bound.add(step.bind)
-            else:
-                self._names(Value, step.abstain, (*here, "abstain"))
-
-    def _call(self, step: CallStep, here: Place) -> None:
-        tool = self.tools.get(step.call)
-        if tool is None:
-            raise self.document.error(
-                (*here, "call"),
-                f"the plan calls {step.call!r}, which the agent is not given",
-                nearest(step.call, self.tools),
-            )
-        properties = cast(JsonObject, tool.input_schema.get("properties", {}))
-        for name, source in step.arguments.items():
-            if properties and name not in properties:
-                raise self.document.error(
-                    (*here, "with", name), f"{step.call} has no argument {name!r}", nearest(name, properties)
-                )
-            self._names(Value, source, (*here, "with", name))
-        for name in cast(list[str], tool.input_schema.get("required", [])):
-            if name not in step.arguments:
-                raise self.document.error((*here, "with"), f"{step.call} needs the argument {name!r}")
-        self.bound |= {name for name in (step.bind, step.into) if name}
-
-    def _names(self, compile_source: Callable[[str], Value] | type[Value], source: JsonValue, place: Place) -> None:
-        try:
-            value = compile_source(source)
-        except InputError as error:
-            raise self.document.relocate(error, place) from None
-        for name in sorted(value.names - self.bound):
-            if name in self.hidden:
-                raise self.document.error(
-                    place,
-                    f"the plan uses the case parameter {name!r}, which the prompt does not state",
-                    "look it up with a tool",
-                )
-            raise self.document.error(
-                place, f"the plan names {name!r}, which nothing binds before", nearest(name, self.bound)
-            )

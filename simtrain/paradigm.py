@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from typing import ClassVar
 
 from simtrain.environment import Environment
 from simtrain.plugin import Plugin
+from simtrain.reference import Plan
 from simtrain.scenario import Episode, Scenario
 from simtrain.world import World
 
 
 class Paradigm(Plugin):
-    """Turns a scenario into episodes and each episode into an environment."""
+    """Turns a scenario into episodes and each episode into an environment. `plans` says whether it knows a plan for every case itself."""
+
+    plans: ClassVar[bool] = False
 
     @abstractmethod
     def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
@@ -21,3 +25,7 @@ class Paradigm(Plugin):
     @abstractmethod
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
         """The environment of one episode, to be entered by the caller; over another base than the episode's own when `world` is given."""
+
+    def reference(self, episode: Episode) -> Plan | None:
+        """The plan by which an episode's task is done: the scenario's own, unless `plans`. Raises InputError."""
+        return episode.scenario.spec.reference

@@ -81,6 +81,7 @@ PLUGINS: dict[str, dict[str, str]] = {
     "paradigms": {
         "impersonation": "simtrain.paradigms.impersonation:Impersonation",
         "perturbation": "simtrain.paradigms.perturbation:PairedPerturbation",
+        "fiction": "simtrain.paradigms.fiction:Fiction",
     },
     "graders": {
         "final_state": "simtrain.graders.final_state:FinalState",

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 from simtrain.journal import Journal
 from simtrain.plugin import Plugin
@@ -57,7 +57,12 @@ class Abstain:
 
 
 class Agent(Plugin):
-    """Plays episodes: a `Policy`, which only decides, a `Loop`, which brings its own loop, or an `Outsider`."""
+    """Plays episodes: a `Policy`, which only decides, a `Loop`, which brings its own loop, or an `Outsider`.
+
+    `planned` says whether it carries out plans.
+    """
+
+    planned: ClassVar[bool] = False
 
     def check(self, scenario: Scenario) -> None:
         """Refuse, with an InputError, a scenario that this agent cannot play: asked before anything is played."""

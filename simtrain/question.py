@@ -24,7 +24,7 @@ MISSING: Final = "N/A"
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
 
 
 class Column(_Part):
@@ -184,6 +184,54 @@ class Question(_Part):
             "evaluation": encode(self.evaluation()),
             "language": self.language,
         }
+
+
+class FamilyColumn(_Part):
+    """A column of a family written by hand: the attribute (`station.crew`) that stands there, and whose.
+
+    `of` names the column with the name of the entity; left out, the first key. A column of names is its own.
+    """
+
+    attribute: str = Field(pattern=r"^\w+\.\w+$")
+    of: str | None = None
+    tolerance: float | None = Field(default=None, ge=0, description="How far, as a share, a number may be off.")
+
+
+class Family(_Part):
+    """Questions written by hand: SQL for the gold table, the words around its parameters, and SQL that gives these."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    sql: str
+    key: tuple[str, ...] = Field(min_length=1)
+    columns: dict[str, FamilyColumn] = Field(min_length=1)
+    wording: dict[Language, tuple[str, ...]] = Field(
+        min_length=1, description="Jinja over the parameters; several styles."
+    )
+    parameters: str = Field(default="select 1 as one", alias="with", description="A SELECT, one question for each row.")
+    answer: Literal["table", "single"] = "table"
+
+
+class QuestionSet(_Part):
+    """Which questions are asked of a world: composed by walking its schema, or the families written here."""
+
+    count: int = Field(default=100, ge=1, le=100_000)
+    hops: tuple[int, int] = (0, 4)
+    rows: tuple[int, int] = (3, 40)
+    languages: tuple[Language, ...] = Field(default=("en", "zh"), min_length=1)
+    compose: tuple[str, ...] | None = Field(default=None, description="The kinds of composed question; left out, all.")
+    families: tuple[Family, ...] = Field(default=(), description="Ask these instead of composed questions.")
+
+    @model_validator(mode="after")
+    def _bounds_run_forwards(self) -> QuestionSet:
+        for name in ("hops", "rows"):
+            low, high = getattr(self, name)
+            if not 0 <= low <= high:
+                raise ValueError(f"`{name}` begins with its lower end")
+        if self.rows[0] < 1:
+            raise ValueError("a gold table has at least one row")
+        if self.families and self.compose is not None:
+            raise ValueError("either `families` or `compose`, not both")
+        return self
 
 
 def normal_name(name: str) -> str:

@@ -54,7 +54,7 @@ async def rollout(
         try:
             opened = await stack.enter_async_context(paradigm_of(episode.scenario).open(episode, world=world))
             environment = await stack.enter_async_context(connect(opened))
-            briefing = brief(episode, environment)
+            briefing = brief(episode, environment, planned=agent.planned)
         except InputError:
             raise
         except Exception as error:
@@ -74,16 +74,16 @@ async def rollout(
     return replace(graded, timing=timing)
 
 
-def brief(episode: Episode, environment: Environment) -> Briefing:
-    """What the agent is told at the start."""
-    scenario = episode.scenario
+def brief(episode: Episode, environment: Environment, *, planned: bool = False) -> Briefing:
+    """What the agent is told at the start. A plan that has to be found for the case is looked for where it is `planned`."""
+    scenario, paradigm = episode.scenario, paradigm_of(episode.scenario)
     return Briefing(
         system=scenario.spec.system if scenario.spec.system is not None else f"{SYSTEM}\n\n{ANSWER_FORMAT}",
         prompt=environment.asks(scenario.prompt.render(episode.case)),
         tools=environment.tools,
         stated={name: value for name, value in episode.case.items() if name in scenario.stated},
         seed=derive(episode.seed, scenario.name, episode.id, "agent", episode.attempt),
-        reference=scenario.spec.reference,
+        reference=paradigm.reference(episode) if planned or not paradigm.plans else None,
         wrong=scenario.spec.wrong,
         equivalents={tool: tuple(others) for tool, others in scenario.spec.equivalents.items()},
     )

@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from simtrain.arm import Arm
 from simtrain.documents import Document
 from simtrain.grader import Grader
 from simtrain.journal import Limits
 from simtrain.perturbation import Perturbation, When
+from simtrain.question import QuestionSet
 from simtrain.reference import Plan
 from simtrain.templates import Text
 from simtrain.types import JsonValue, canonical
@@ -76,10 +77,13 @@ class Rubric(_Spec):
 
 
 class Cases(_Spec):
-    """Where case parameters come from: a query over the seeded world, or a literal list; `sample` draws some by seed."""
+    """Where case parameters come from: a query over the seeded world, a literal list, or questions; `sample` draws some by seed."""
 
     sql: str | None = None
     rows: list[dict[str, JsonValue]] | None = None
+    questions: QuestionSet | str | None = Field(
+        default=None, description="Questions about a search world, or a file of them beside this one."
+    )
     sample: int | None = Field(default=None, ge=1)
 
 
@@ -113,8 +117,28 @@ def _use_or_pack(value: Any) -> str:
     return "a pack" if "pack" in keys else "a perturbation"
 
 
+_TASK = ("prompt", "rubric")
+
+
+def _with_defaults(data: object) -> object:
+    """The scenario with what questions bring along: each is its own prompt, and is graded by its own rules."""
+    written = cast("dict[str, object]", data) if isinstance(data, dict) else {}
+    cases = written.get("cases")
+    if not isinstance(cases, dict) or "questions" not in cases:
+        return cast(object, data)
+    return {"domain": "search", "prompt": "{{ query }}", "rubric": [{"use": "widesearch"}], **written}
+
+
+def _task_or_questions(schema: dict[str, Any]) -> None:
+    schema["required"] = [name for name in schema["required"] if name not in _TASK]
+    questions = {"properties": {"cases": {"type": "object", "required": ["questions"]}}, "required": ["cases"]}
+    schema |= {"if": questions, "else": {"required": list(_TASK)}}
+
+
 class ScenarioSpec(_Spec):
     """A scenario file as it is written."""
+
+    model_config = ConfigDict(json_schema_extra=_task_or_questions)
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     description: str = ""
@@ -144,6 +168,11 @@ class ScenarioSpec(_Spec):
     rubric: Annotated[Rubric, _as_mapping("graders", Rubric | list[GraderUse])]
     user: UserSpec | None = Field(default=None, description="A user whom the agent can ask, with the tool `ask`.")
     limits: Limits = Field(default_factory=Limits)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, data: object) -> object:
+        return _with_defaults(data)
 
 
 class PackSpec(_Spec):

@@ -13,6 +13,7 @@ from simtrain.journal import Journal
 from simtrain.passages import find_passage, read_as
 from simtrain.policy import Briefing, Player, Policy
 from simtrain.reference import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
+from simtrain.registry import resolve
 from simtrain.templates import Value, expression
 from simtrain.types import Action, JsonObject, JsonValue, Message, Observation, encode
 
@@ -219,10 +220,12 @@ class PlanPolicy(Policy):
     """A policy that carries out one of a scenario's plans, the one under `key`."""
 
     key: ClassVar[Literal["reference", "wrong"]] = "reference"
+    planned: ClassVar[bool] = True
 
     def check(self, scenario: Scenario) -> None:
-        """Raises InputError when the scenario has no such plan."""
-        if getattr(scenario.spec, self.key) is None:
+        """Raises InputError when the scenario has no such plan, and its paradigm finds none."""
+        found = self.key == "reference" and bool(resolve("paradigms", scenario.spec.paradigm)().plans)
+        if getattr(scenario.spec, self.key) is None and not found:
             raise scenario.document.relocate(self._missing(), ())
 
     def player(self, briefing: Briefing) -> Player:

@@ -104,7 +104,7 @@ async def _opened(task: Task) -> _Session:
         await agent.ready()
         episode = numbered_episode(scenario, case=task.case, seed=task.seed)
         environment = await stack.enter_async_context(paradigm_of(scenario).open(episode))
-        briefing = brief(episode, environment)
+        briefing = brief(episode, environment, planned=agent.planned)
         seat = loop.Seat(agent.player(briefing), Journal(environment, scenario.spec.limits))
         return _Session(task.agent, agent, episode, environment, briefing, seat, stack.pop_all())
 

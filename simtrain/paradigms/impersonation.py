@@ -6,17 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import product
 
+from simtrain.cases import cases_of
 from simtrain.domain import Domain
 from simtrain.environment import Environment
-from simtrain.errors import InputError
 from simtrain.paradigm import Paradigm
 from simtrain.proxy import Proxy
 from simtrain.registry import resolve
 from simtrain.scenario import Episode, Scenario
-from simtrain.seeding import Stream, derive
 from simtrain.tool_globs import matches
 from simtrain.toolbox import Toolbox
-from simtrain.types import JsonObject, canonical
 from simtrain.user import ASKING
 from simtrain.world import Variant, World
 
@@ -68,21 +66,3 @@ def variants_of(scenario: Scenario) -> Iterator[Variant]:
     rows: list[dict[str, int]] = vary.rows if vary and vary.rows else [{}]
     for seed, counts in product(seeds, rows):
         yield Variant(seed, tuple(sorted(counts.items())))
-
-
-def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject]:
-    """The cases in one variant of the world, in an order that no query planner decides; `sample` is drawn by the seed."""
-    cases, document = scenario.spec.cases, scenario.document
-    if cases.sql is not None:
-        try:
-            found = scenario.source.build(variant).query(cases.sql)
-        except InputError as error:
-            raise document.relocate(error, ("cases", "sql")) from None
-        rows = sorted(found, key=canonical)
-    else:
-        rows = list(cases.rows or [])
-    if not rows:
-        raise document.error(("cases",), "the cases are empty", "the query yields no row in this world")
-    if cases.sample is None or cases.sample >= len(rows):
-        return rows
-    return Stream(derive(seed, scenario.name, "sample")).sample(rows, cases.sample)

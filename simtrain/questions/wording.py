@@ -90,7 +90,7 @@ class Wording:
             attribute = self.schema.table(shape.subject).attributes[shape.dispute.attribute]
             for site in (shape.dispute.trusted, shape.dispute.other):
                 label = self.words.columns.by_site.format(label=self._labelled(attribute), site=self.schema.site(site))
-                found.append(_typed(attribute, label))
+                found.append(typed_column(attribute, label))
         return found
 
     def query(self, shape: Shape, columns: list[Column], stream: Stream, *, answer: str = "table") -> str:
@@ -198,7 +198,7 @@ class Wording:
         if name.casefold() in taken or term.node:
             far = self._path(shape, term.node) if term.node else self.words.term(_spoken(attribute.type))
             name = _capital(self.words.of.format(first=far, second=label))
-        return _typed(attribute, self._apart(name, taken))
+        return typed_column(attribute, self._apart(name, taken))
 
     @staticmethod
     def _apart(name: str, taken: list[str]) -> str:
@@ -216,7 +216,7 @@ class Wording:
             return Column(name=name, preprocess=("extract_number",), metric=("number_near",), criterion=0.0)
         attribute = self._attribute(shape, measure.term)
         form = words.sum if measure.combine == "sum" else words.mean
-        return _typed(attribute, form.format(label=self._labelled(attribute)))
+        return typed_column(attribute, form.format(label=self._labelled(attribute)))
 
     def _labelled(self, attribute: Attribute) -> str:
         label = self.words.term(attribute.label)
@@ -264,7 +264,7 @@ def _with_unit(value: str, attribute: Attribute) -> str:
     return f"{value} {attribute.unit}" if attribute.unit else value
 
 
-def _typed(attribute: Attribute, name: str) -> Column:
+def typed_column(attribute: Attribute, name: str) -> Column:
     """A column for values of an attribute, compared as its kind demands."""
     preprocess: Preprocess = "norm_str"
     metric: Metric = "exact_match"

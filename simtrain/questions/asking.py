@@ -1,0 +1,69 @@
+"""The questions that a scenario asks of a world: composed, written by hand, or read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from simtrain.documents import describe
+from simtrain.errors import InputError, nearest
+from simtrain.lines import whole_lines
+from simtrain.question import Question, QuestionSet
+from simtrain.questions.composing import FAMILIES, Bounds
+from simtrain.questions.making import Made, Maker
+from simtrain.questions.solving import solver_of
+from simtrain.questions.written import written_questions
+from simtrain.types import JsonObject
+from simtrain.world import World
+
+SEED: Final = 0
+
+
+def made_questions(world: World, asked: QuestionSet) -> Iterator[Made]:
+    """The questions of a set over a world, as they are made. Raises InputError at the place in the set."""
+    if asked.families:
+        for place, family in enumerate(asked.families):
+            try:
+                made = written_questions(solver_of(world), family, languages=asked.languages, seed=SEED)
+                yield from islice(made, asked.count)
+            except InputError as error:
+                inner = f".{error.place}" if error.place else ""
+                raise InputError(error.problem, remedy=error.remedy, place=f"families[{place}]{inner}") from None
+        return
+    kinds = asked.compose or tuple(FAMILIES)
+    for place, kind in enumerate(kinds):
+        if kind not in FAMILIES:
+            raise InputError(
+                f"unknown kind of question {kind!r}", remedy=nearest(kind, FAMILIES), place=f"compose[{place}]"
+            )
+    bounds = Bounds(asked.hops, asked.rows)
+    maker = Maker(world, bounds=bounds, languages=asked.languages, families=kinds, seed=SEED)
+    yield from maker.make(asked.count)
+
+
+def read_questions(path: Path, *, world: str) -> Iterator[Question]:
+    """The questions of a JSONL file about a world. Raises InputError, with the line, for what is no question of that world."""
+    if not path.is_file():
+        raise InputError(f"there is no file {path}", remedy="`simtrain world questions` writes one")
+    for number, line in whole_lines(path):
+        try:
+            question = Question.model_validate_json(line)
+        except ValidationError as error:
+            problem, remedy = describe(error.errors(include_url=False)[0], Question)
+            raise InputError(f"no question: {problem}", remedy=remedy, file=path, line=number) from None
+        if question.world != world:
+            raise InputError(f"a question of another world, {question.world!r}", file=path, line=number)
+        yield question
+
+
+def cases_about(world: World, asked: QuestionSet | Path) -> Iterator[JsonObject]:
+    """The questions as cases of a scenario. Raises InputError."""
+    if isinstance(asked, Path):
+        yield from (question.model_dump(mode="json") for question in read_questions(asked, world=world.name))
+        return
+    for made in made_questions(world, asked):
+        yield made.question.model_dump(mode="json")

@@ -1,0 +1,114 @@
+"""Questions of families that were written by hand: one for each row of their parameters, checked and measured like composed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from simtrain.errors import InputError, nearest
+from simtrain.question import Cell, Column, Evidence, Family, FamilyColumn, Language, Question
+from simtrain.questions.making import Made
+from simtrain.questions.schema import Attribute, Schema
+from simtrain.questions.solving import Solver
+from simtrain.questions.sql import skeleton
+from simtrain.questions.wording import typed_column
+from simtrain.seeding import Stream, derive
+from simtrain.templates import Text
+from simtrain.types import JsonObject, canonical
+
+
+def written_questions(
+    solver: Solver, family: Family, *, languages: Sequence[Language], seed: int = 0
+) -> Iterator[Made]:
+    """The questions of a family over the solver's world, in an order that no query planner decides.
+
+    Raises InputError, with the place in the family, for SQL that fails, yields nothing or has ambiguous keys, for unknown attributes,
+    and for a cell that no page in reach states.
+    """
+    columns = [_column(solver.schema, name, given) for name, given in family.columns.items()]
+    evidence = _evidence(solver.schema, family)
+    rows = _rows(solver, family)
+    styles: dict[Language, list[Text]] = {
+        language: [Text(wording) for wording in family.wording[language]]
+        for language in languages
+        if language in family.wording
+    }
+    if not styles:
+        raise InputError(f"no wording in {' or '.join(languages)}", place="wording")
+    for number, row in enumerate(rows, start=1):
+        stream = Stream(derive(seed, family.name, number))
+        language = stream.choose(list(styles))
+        question = Question(
+            id=f"{solver.world.name}_{family.name}_{number:05}",
+            world=solver.world.name,
+            language=language,
+            query=stream.choose(styles[language]).render(row),
+            sql=family.sql,
+            parameters={name: value for name, value in row.items() if f":{name}" in family.sql},
+            key=family.key,
+            columns=tuple(columns),
+            skeleton=skeleton(family.sql),
+            answer=family.answer,
+            evidence=evidence,
+        )
+        solved = solver.solve(question)
+        measured = solver.difficulty(question, solved, hops=0, distractors=0)
+        yield Made(question.model_copy(update={"difficulty": measured}), solved.rows)
+
+
+def _rows(solver: Solver, family: Family) -> list[JsonObject]:
+    try:
+        rows = solver.world.query(family.parameters)
+    except InputError as error:
+        raise error.at(place="with") from None
+    if not rows:
+        raise InputError("the SQL of the parameters yields no row", place="with")
+    return sorted(rows, key=canonical)
+
+
+def _column(schema: Schema, name: str, given: FamilyColumn) -> Column:
+    attribute = _attribute(schema, name, given)
+    column = typed_column(attribute, name)
+    if given.tolerance is not None:
+        if not attribute.numeric:
+            raise InputError(
+                f"{given.attribute} is no number, so it has no tolerance", place=f"columns.{name}.tolerance"
+            )
+        column = column.model_copy(update={"criterion": given.tolerance})
+    return column.model_copy(update={"names": _named(attribute)})
+
+
+def _named(attribute: Attribute) -> str | None:
+    if attribute.kind == "name":
+        return attribute.type
+    return attribute.target
+
+
+def _attribute(schema: Schema, name: str, given: FamilyColumn) -> Attribute:
+    kind, _, attribute = given.attribute.partition(".")
+    place = f"columns.{name}.attribute"
+    if kind not in schema.tables:
+        raise InputError(f"the world has no type {kind!r}", remedy=nearest(kind, schema.tables), place=place)
+    known = schema.tables[kind].attributes
+    if attribute not in known:
+        raise InputError(f"{kind} has no attribute {attribute!r}", remedy=nearest(attribute, known), place=place)
+    return known[attribute]
+
+
+def _evidence(schema: Schema, family: Family) -> Evidence:
+    """The gold rows with the ids of the entities that they name."""
+    ids: list[str] = []
+    cells: dict[str, Cell] = {}
+    for place, (name, given) in enumerate(family.columns.items()):
+        attribute = _attribute(schema, name, given)
+        owner = name if attribute.kind == "name" else given.of or family.key[0]
+        if owner not in family.columns:
+            raise InputError(
+                f"there is no column {owner!r}", remedy=nearest(owner, family.columns), place=f"columns.{name}.of"
+            )
+        if schema.tables[attribute.type].kind != "entity":
+            raise InputError(
+                f"{attribute.type} is a relation; only entities are found by name", place=f"columns.{name}"
+            )
+        ids.append(f'(select id from {attribute.type} where name = gold."{owner}") as _{place}')
+        cells[name] = Cell(attribute=given.attribute, entity=f"_{place}")
+    return Evidence(sql=f"select gold.*, {', '.join(ids)} from ({family.sql.strip().rstrip(';')}) as gold", cells=cells)

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 from mcp import Client
@@ -48,7 +49,7 @@ def main() -> None:
     from simtrain import drill, load_scenario
 
     with tempfile.TemporaryDirectory() as folder:
-        agent = f"mcp:{sys.executable} {os.path.abspath(__file__)}"
+        agent = f"mcp:{sys.executable} {Path(__file__).resolve()}"
         result = drill([load_scenario("helpdesk/refund")], agent, packs=["flaky_network"], cases=2, out=folder)
         assert result.report is not None
         for arm in result.report.runs[0].arms:

@@ -32,6 +32,8 @@ Examples:
       --agent chat:gpt-5.4 -k 4 --severity 0,0.25,0.5,1 --plan
   simtrain drill helpdesk/refund --pack uncertain_writes --agent naive \\
       --agent resilient --fail-on "success<0.9" --fail-on duplicate-write
+  simtrain drill helpdesk/refund --pack flaky_network \\
+      --agent "mcp:my_agent --url {url} --task {prompt}" -c 4
   simtrain drill --compare runs/before runs/after --json
 """
 

@@ -1,8 +1,9 @@
-"""`simtrain episode`: the control plane of a running `simtrain serve`, from the command line."""
+"""`simtrain episode`: the control plane of a running `simtrain serve`, run or drill, from the command line."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -10,8 +11,10 @@ import typer
 
 HELP = """Open, list, inspect, fork, grade and close the episodes of simtrain serve.
 
-VERB is one of list, open, inspect, query, fork, grade, close. The control
-plane is found in the file that simtrain serve --control-file wrote.
+VERB is one of list, open, next, inspect, query, fork, grade, close. The
+control plane is found in the file that simtrain serve --control-file wrote,
+or a run or drill with --agent mcp, whose episodes next hands out (exit code
+1 when none waited for 20 seconds).
 
 \b
 Examples:
@@ -21,14 +24,15 @@ Examples:
   simtrain episode query EPISODE --sql "select count(*) from refunds"
   simtrain episode fork EPISODE --name before_refund
   simtrain episode close EPISODE --answer "12.50"
+  simtrain episode next --json
 """
 
-VERBS = ("list", "open", "inspect", "query", "fork", "grade", "close")
+VERBS = ("list", "open", "next", "inspect", "query", "fork", "grade", "close")
 TIMEOUT = 120.0
 
 
 def command(
-    verb: Annotated[str, typer.Argument(help="list, open, inspect, query, fork, grade or close.")],
+    verb: Annotated[str, typer.Argument(help="list, open, next, inspect, query, fork, grade or close.")],
     episode: Annotated[str | None, typer.Argument(help="The episode's name.")] = None,
     control: Annotated[
         Path, typer.Option("--control", help="The file that simtrain serve --control-file wrote.")
@@ -46,6 +50,7 @@ def command(
     sql: Annotated[str | None, typer.Option("--sql", help="query: a SELECT over the episode's world.")] = None,
     answer: Annotated[str | None, typer.Option("--answer", help="close: what the agent answered.")] = None,
     abstain: Annotated[bool, typer.Option("--abstain", help="close: the agent declined the task.")] = False,
+    failed: Annotated[str | None, typer.Option("--failed", help="close: the agent broke down, and how.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what the control plane says as JSON.")] = False,
 ) -> None:
     """Ask the control plane and print what it says."""
@@ -54,7 +59,7 @@ def command(
 
     if verb not in VERBS:
         raise InputError(f"{verb!r} is no verb", remedy=nearest(verb, VERBS))
-    if verb not in ("list", "open") and episode is None:
+    if verb not in ("list", "open", "next") and episode is None:
         raise InputError(f"{verb} needs the name of an episode", remedy=f"simtrain episode {verb} EPISODE")
     if episode is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", episode):
         raise InputError(f"{episode!r} is no name of an episode", remedy="simtrain episode list shows them")
@@ -62,15 +67,21 @@ def command(
         "open": {"scenario": scenario, "case": case, "seed": seed, "attempt": attempt, "name": name, "token": token},
         "fork": {"name": name, "token": token},
         "query": {"sql": sql},
-        "close": {"answer": answer, "abstain": abstain},
+        "close": {"answer": answer, "abstain": abstain, "failed": failed},
+        "next": {},
         "grade": {},
     }
     body = bodies.get(verb)
     path = "/episodes" if episode is None else f"/episodes/{episode}"
     if verb not in ("list", "open", "inspect"):
         path = f"{path}/{verb}"
+    if verb == "next":
+        path = "/episodes/next"
     sent = None if body is None else {key: value for key, value in body.items() if value is not None}
     said = _ask(control, path, sent)
+    if not said:
+        print("no episode waits", file=sys.stderr)
+        sys.exit(1)
     if as_json:
         print_json(said)
     else:
@@ -121,6 +132,8 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
             reply = client.get(url + path) if body is None else client.post(url + path, json=body)
     except httpx.HTTPError as error:
         raise InputError(f"the control plane at {url} cannot be reached: {error}", file=control) from None
+    if reply.status_code == 204:
+        return {}
     try:
         said = cast("dict[str, Any]", reply.json())
         problem = said["error"] if reply.is_error else None

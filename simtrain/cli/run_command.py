@@ -35,7 +35,7 @@ def command(
     ],
     agent: Annotated[
         str,
-        typer.Option("--agent", "-a", help="oracle, naive, resilient, nop, chat:MODEL or package.module:attribute."),
+        typer.Option("--agent", "-a", help="oracle, naive, resilient, chat:MODEL, mcp:COMMAND or package.module:attribute."),
     ] = "resilient",
     knobs: Annotated[
         list[str] | None, typer.Option("--with", "-w", help="A knob of the agent, name=value; may be repeated.")

@@ -7,10 +7,12 @@ import os
 import re
 import shlex
 import signal
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from collections.abc import Mapping
 from dataclasses import dataclass
 from shutil import which
+from tempfile import TemporaryFile
+from typing import IO
 
 from simtrain.errors import InputError, nearest
 
@@ -18,7 +20,7 @@ LONGEST = 1 << 20
 """Bytes that are kept of what a program says; the last ones."""
 
 GRACE = 5.0
-"""Seconds that a program has to end once it is told to, and its pipes once it has ended."""
+"""Seconds that a program has to end once it is told to."""
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
@@ -65,29 +67,23 @@ class Command:
 async def run_program(
     words: list[str], *, variables: Mapping[str, str], told: str, timeout: float, over: asyncio.Event
 ) -> Ended:
-    """Start a program, tell it `told` on standard input, and hear it to its end.
+    """Start a program with `told` on its standard input, and wait until it ends.
 
-    It is ended after `timeout` real seconds, and GRACE seconds after `over` is set. Raises OSError where it cannot be started.
+    It is ended after `timeout` real seconds, and GRACE seconds after `over` is set; what it started and left behind ends with it.
+    Raises OSError where it cannot be started.
     """
-    process = await asyncio.create_subprocess_exec(
-        *words, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={**os.environ, **variables}, start_new_session=True
-    )
-    out, err = bytearray(), bytearray()
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-    talking = [
-        asyncio.create_task(_tell(process.stdin, told.encode("utf-8", "replace"))),
-        asyncio.create_task(_hear(process.stdout, out)),
-        asyncio.create_task(_hear(process.stderr, err)),
-    ]
-    try:
-        ended = await _ended(process, timeout=timeout, over=over)
-        await asyncio.wait(talking, timeout=GRACE)
-    finally:
-        await _end(process)
-        for task in talking:
-            task.cancel()
-        await asyncio.gather(*talking, return_exceptions=True)
-    return Ended(process.returncode if ended else None, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+    # Files and no pipes: whoever inherits a pipe can hold it open for ever.
+    with TemporaryFile() as inward, TemporaryFile() as out, TemporaryFile() as err:
+        inward.write(told.encode("utf-8", "replace"))
+        inward.seek(0)
+        process = await asyncio.create_subprocess_exec(
+            *words, stdin=inward, stdout=out, stderr=err, env={**os.environ, **variables}, start_new_session=True
+        )
+        try:
+            ended = await _ended(process, timeout=timeout, over=over)
+        finally:
+            await _end(process)
+        return Ended(process.returncode if ended else None, _tail(out), _tail(err))
 
 
 async def _ended(process: Process, *, timeout: float, over: asyncio.Event) -> bool:
@@ -124,18 +120,7 @@ def _signal(process: Process, number: signal.Signals) -> None:
         return
 
 
-async def _tell(stream: asyncio.StreamWriter, told: bytes) -> None:
-    """Say something and close; a program that does not listen is none the worse."""
-    try:
-        stream.write(told)
-        await stream.drain()
-        stream.close()
-        await stream.wait_closed()
-    except OSError:
-        return
-
-
-async def _hear(stream: asyncio.StreamReader, heard: bytearray) -> None:
-    while chunk := await stream.read(1 << 16):
-        heard += chunk
-        del heard[:-LONGEST]
+def _tail(file: IO[bytes]) -> str:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - LONGEST))
+    return file.read(LONGEST).decode("utf-8", "replace")

@@ -153,26 +153,57 @@ class Ranking:
             least = scored[wanted - 1].score - _TOLERANCE if len(scored) >= wanted else -math.inf
             if order[start][1] + sum(others.values()) < least:
                 break
-            marks = ",".join("?" * len(batch))
-            for page, title, body in self._run(f"select id, title, body from _pages where id in ({marks})", [*batch]):
-                text = f"{title}\n{body}".lower()
-                hope = batch[cast(int, page)] + sum(weight for word, weight in others.items() if word in text)
-                if hope >= least or not text.isascii():
-                    scored.append(Hit(cast(int, page), self._score(weights, cast(str, title), cast(str, body))))
+            for page, sizes, title, body in self._run(_TEXTS.format(",".join("?" * len(batch))), [*batch]):
+                long = self._long(cast(bytes, sizes))
+                found = _Text(cast(str, title), cast(str, body))
+                hope = batch[cast(int, page)] + sum(
+                    weight * often / (often + long) for word, weight in others.items() if (often := found.most(word))
+                )
+                if hope >= least:
+                    scored.append(Hit(cast(int, page), self._score(weights, found, long)))
         return sorted(scored, key=_place)
 
-    def _score(self, weights: dict[str, float], title: str, body: str) -> float:
-        in_title, in_body = tokens(title), tokens(body)
-        length = _K1 * (1 - _B + _B * (len(in_title) + len(in_body)) / self._average)
+    def _long(self, sizes: bytes) -> float:
+        """What the length of a page weighs, from the lengths of its columns in words."""
+        return _K1 * (1 - _B + _B * sum(_numbers(sizes)) / self._average)
+
+    def _score(self, weights: dict[str, float], text: _Text, long: float) -> float:
         score = 0.0
         for word, weight in weights.items():
-            often = in_body.count(word) + (TITLE_WEIGHT * in_title.count(word) if word in in_title else 0)
+            often = text.often(word)
             if often:
-                score += weight * often / (often + length)
+                score += weight * often / (often + long)
         return round(score, _DIGITS)
 
 
+class _Text:
+    """A page whose words are counted: cheaply and never too few, or exactly."""
+
+    __slots__ = ("_body", "_lowered", "_title", "_words")
+
+    def __init__(self, title: str, body: str) -> None:
+        self._title, self._body = title, body
+        plain = title.isascii() and body.isascii()
+        self._lowered = (title.lower(), body.lower()) if plain else None
+        self._words: tuple[list[str], list[str]] | None = None
+
+    def most(self, word: str) -> float:
+        """How often a word stands here at most, the title weighed: letters within other words count too."""
+        if self._lowered is None:
+            return self.often(word)
+        title, body = self._lowered
+        return TITLE_WEIGHT * title.count(word) + body.count(word)
+
+    def often(self, word: str) -> float:
+        """How often a word stands here, the title weighed."""
+        if self._words is None:
+            self._words = tokens(self._title), tokens(self._body)
+        title, body = self._words
+        return body.count(word) + (TITLE_WEIGHT * title.count(word) if word in title else 0)
+
+
 _BATCH = 25
+_TEXTS = "select p.id, s.sz, p.title, p.body from _pages p join _index_docsize s on s.id = p.id where p.id in ({})"
 _ON_SITE = " and (select site from _pages where _pages.id = _index.rowid) = ?"
 
 
@@ -181,7 +212,13 @@ def _place(hit: Hit) -> tuple[float, int]:
 
 
 def _averages(block: bytes) -> tuple[int, float]:
-    """The number of pages and their mean length in words, as FTS5 keeps them: variable-length integers, the rows and then each column."""
+    """The number of pages and their mean length in words, as FTS5 keeps them: the rows, and then the words of each column."""
+    pages, *words = _numbers(block) or [0]
+    return pages, max(sum(words) / pages, 1.0) if pages else 1.0
+
+
+def _numbers(block: bytes) -> list[int]:
+    """The variable-length integers of SQLite in a row."""
     numbers: list[int] = []
     value = 0
     for byte in block:
@@ -189,5 +226,4 @@ def _averages(block: bytes) -> tuple[int, float]:
         if byte < 0x80:
             numbers.append(value)
             value = 0
-    pages = numbers[0] if numbers else 0
-    return pages, max(sum(numbers[1:]) / pages, 1.0) if pages else 1.0
+    return numbers

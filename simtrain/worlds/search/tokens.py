@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 _ASCII = re.compile(r"[a-z0-9]+")
+_ONE_FORM = str.maketrans("µſ", "μs")
 _OTHER = re.compile(r"[^\W_]+")
 
 
@@ -18,6 +19,6 @@ def tokens(text: str) -> list[str]:
 
 def _folded(text: str) -> str:
     """Lower case without diacritics. Marks are dropped and not words of their own, so that split and whole letters are alike."""
-    split = unicodedata.normalize("NFD", text.lower())
+    split = unicodedata.normalize("NFD", text.lower().translate(_ONE_FORM))
     bare = "".join(letter for letter in split if unicodedata.category(letter) != "Mn")
     return unicodedata.normalize("NFC", bare)

@@ -73,7 +73,9 @@ def sampler(numbers: Numbers, draw: Draw) -> Draw:
     return lambda: choices[int(draw() * len(choices))]
 
 
-def numbers(spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: Bounds, times: Sequence[float] | None) -> Column:
+def numbers(
+    spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: Bounds, times: Sequence[float] | None
+) -> Column:
     """So many numbers, kept between the bounds, rounded to the digits and the step. Raises InputError where nothing fits."""
     given = next(found for found in (spec.number, spec.quantity, spec.money) if found is not None)
     sample = sampler(given, draw)
@@ -85,12 +87,13 @@ def numbers(spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: B
         if least is not None and most is not None and least > most:
             raise InputError(f"no number fits: it may not be below {least:g}, nor above {most:g}")
         factor = times[row] if times is not None else 1.0
+        value = sample() * factor
         for _ in range(_REDRAWS):
-            value = sample() * factor
             if (least is None or value >= least) and (most is None or value <= most):
                 break
-        else:
-            value = least if least is not None and value < least else most if most is not None else value
+            value = sample() * factor
+        value = value if least is None else max(value, least)
+        value = value if most is None else min(value, most)
         if step is not None:
             value = round(value / step) * step
         found.append(round(value, digits) if digits else round(value))
@@ -98,13 +101,15 @@ def numbers(spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: B
 
 
 def refs(count: int, target: int, draw: Draw, *, skew: float, unique: bool) -> Column:
-    """For each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError when there are too few."""
+    """For each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError for too few."""
     if target == 0:
         raise InputError("there is no row to refer to")
     if not unique:
         return [1 + int(target * draw() ** skew) for _ in range(count)]
     if count > target:
-        raise InputError(f"{count} different rows are to be referred to, but there are {target}", remedy="change the counts")
+        raise InputError(
+            f"{count} different rows are to be referred to, but there are {target}", remedy="change the counts"
+        )
     pool = list(range(1, target + 1))
     for at in range(count):
         other = at + int(draw() * (target - at))
@@ -134,17 +139,21 @@ def codes(pattern: str, count: int, draw: Draw) -> Column:
     taken: dict[str, None] = {}
     while len(taken) < count:
         code = "".join(
-            str(int(draw() * 10)) if sign == "#" else chr(65 + int(draw() * 26)) if sign == "@" else sign for sign in pattern
+            str(int(draw() * 10)) if sign == "#" else chr(65 + int(draw() * 26)) if sign == "@" else sign
+            for sign in pattern
         )
         taken.setdefault(code)
     return [*taken]
 
 
-def places(latitudes: tuple[float, float], longitudes: tuple[float, float], digits: int, count: int, draw: Draw) -> Column:
+def places(
+    latitudes: tuple[float, float], longitudes: tuple[float, float], digits: int, count: int, draw: Draw
+) -> Column:
     """So many coordinates, `12.3456, -45.6789`: latitude, longitude in degrees."""
     (south, north), (west, east) = latitudes, longitudes
     return [
-        f"{south + draw() * (north - south):.{digits}f}, {west + draw() * (east - west):.{digits}f}" for _ in range(count)
+        f"{south + draw() * (north - south):.{digits}f}, {west + draw() * (east - west):.{digits}f}"
+        for _ in range(count)
     ]
 
 

@@ -6,7 +6,7 @@ import fcntl
 import gc
 import os
 import sqlite3
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,18 +14,14 @@ from pathlib import Path
 from typing import Final, Protocol, cast
 
 from simtrain.errors import InputError
-from simtrain.seeding import derive
 from simtrain.version import VERSION
 from simtrain.worlds.search import tables
-from simtrain.worlds.search.design import Design, SiteDesign
+from simtrain.worlds.search.design import Design
 from simtrain.worlds.search.facts import Facts
 from simtrain.worlds.search.file import FORMAT, INDEXES, TABLES
-from simtrain.worlds.search.knowledge import Beliefs, Chronicler, Claim
-from simtrain.worlds.search.layout import Columns, Layout, PagePlan
-from simtrain.worlds.search.rendering import Code, PageRow, Render, StatementRow, stream
-from simtrain.worlds.search.schema import Attribute, Type
+from simtrain.worlds.search.layout import Layout
+from simtrain.worlds.search.press import Press, Sheet, compile_all
 
-CHUNK: Final = 1000
 COMMIT_EVERY: Final = 20_000
 """After so many pages what is done is kept for good, should the build be killed."""
 _INDEX = "insert into _index (rowid, title, body) select id, title, body from _pages where id between ? and ?"
@@ -77,7 +73,7 @@ def build(order: Order, path: Path, watching: Watching | None = None) -> None:
                 return
             _Builder(order, partial, watching or Unwatched()).run()
             _sync(partial)
-            os.replace(partial, path)
+            partial.replace(path)
             _sync(path.parent)
     except OSError as error:
         raise InputError(f"the world cannot be written: {error.strerror}", file=path) from None
@@ -110,11 +106,7 @@ class _Builder:
         self.design = order.design
         self.path = path
         self.watching = watching
-        self.codes: dict[int, Code] = {}
-        for site in self.design.sites:
-            for page in site.pages:
-                with self.design.schema.document.at(page.place):
-                    self.codes[page.index] = Code(self.design.schema, page, self.design.sites, self.design.units)
+        self.codes = compile_all(order.design)
 
     def run(self) -> None:
         """All steps, from the one that was reached."""
@@ -178,100 +170,35 @@ class _Builder:
         write_facts(self.connection, order)
         tables.check_constraints(self.connection, schema)
         for site in self.design.sites:
-            row = (site.id, site.name, site.spec.domain, site.spec.title, site.spec.kind, site.spec.reliability, site.lag)
+            row = (
+                site.id,
+                site.name,
+                site.spec.domain,
+                site.spec.title,
+                site.spec.kind,
+                site.spec.reliability,
+                site.lag,
+            )
             execute("insert into _sites values (?, ?, ?, ?, ?, ?, ?)", row)
-        layout = self._layout()
-        chronicler = Chronicler(self.design, layout.columns, seed=order.seed, today=layout.today)
-        for site in self.design.sites:
-            stated = [one for page in site.pages for one in self.codes[page.index].needs.columns.values()]
-            claims = chronicler.claims(site, stated, self._fixed(site))
-            self.connection.executemany("insert into _claims values (?, ?, ?, ?, ?, ?, ?, ?)", claims)
-        execute("insert into _meta values ('pages', ?)", (str(layout.count),))
+        press = self._press()
+        press.write_claims()
+        execute("insert into _meta values ('pages', ?)", (str(press.layout.count),))
         execute("commit")
 
-    def _fixed(self, site: SiteDesign) -> frozenset[int]:
-        """The attributes that order a site's pages: who is a member of which list, what refers to what."""
-        needs = [self.codes[page.index].needs for page in site.pages]
-        grouped = [page.group.id for page in site.pages if page.group]
-        return frozenset([*grouped, *(via.id for one in needs for _, via in one.reverse.values())])
-
-    def _layout(self) -> Layout:
-        return Layout(self.design, self.connection, seed=self.order.seed)
+    def _press(self) -> Press:
+        return Press(self.design, self.connection, self.codes, seed=self.order.seed)
 
     def _pages(self) -> None:
-        layout = self._layout()
+        press = self._press()
         done = int(self._meta("progress") or "1")
-        self.watching.phase("pages", layout.count)
+        self.watching.phase("pages", press.layout.count)
         self.watching.advance(done - 1)
         with ThreadPoolExecutor(max_workers=1) as executor:
             writer = _Writer(self.connection, executor, done, self.watching)
-            for site in self.design.sites:
-                plans = [layout.plan(page) for page in site.pages]
-                if plans and plans[-1].first + plans[-1].count <= done:
-                    continue
-                beliefs = Beliefs(layout.columns, self._claims(site))
-                for plan in plans:
-                    if plan.first + plan.count > done:
-                        self._render(layout, plan, beliefs, writer, done)
+            # What is done always ends with a sheet, so that sheets are the same in every build.
+            for sheet in press.sheets(done):
+                writer.write(sheet)
             writer.commit()
-
-    def _claims(self, site: SiteDesign) -> list[Claim]:
-        return self.connection.execute("select * from _claims where site = ? order by id", (site.id,)).fetchall()
-
-    def _render(self, layout: Layout, plan: PagePlan, beliefs: Beliefs, writer: _Writer, done: int) -> None:
-        render = self._compiled(layout, plan, beliefs)
-        urls = layout.urls(plan.design)
-        # What is done always ends with a chunk, so that chunks are the same in every build.
-        for start in range(max(0, done - plan.first), plan.count, CHUNK):
-            pages: list[PageRow] = []
-            statements: list[StatementRow] = []
-            links: list[tuple[int, int]] = []
-            draw = stream(derive(self.order.seed, "wording", plan.design.index, start))
-            jobs = list(layout.jobs(plan, start, min(plan.count, start + CHUNK), urls))
-            render(jobs, draw, pages, statements, links)
-            if beliefs.claims:
-                known = beliefs.claims
-                statements = [(*one[:5], known.get((one[1], one[2]))) for one in statements]
-            writer.write(pages, statements, links)
-
-    def _compiled(self, layout: Layout, plan: PagePlan, beliefs: Beliefs) -> Render:
-        code = self.codes[plan.design.index]
-        needs = code.needs
-        environment: dict[str, object] = {name: beliefs.column(one) for name, one in needs.columns.items()}
-        for name, (kind, via) in needs.reverse.items():
-            environment[name] = self._reverse(layout, plan.design.site, kind, via)
-        for name, page in needs.pages.items():
-            environment[name] = layout.targets(page)
-        for name, page in needs.urls.items():
-            environment[name] = layout.urls(page)
-        for name, (kind, alias) in needs.aliases.items():
-            environment[name] = self._aliases(kind, alias)
-        for name, kind in needs.sizes.items():
-            environment[name] = range(1, layout.columns.size(kind) + 1)
-        return code.compile(environment)
-
-    def _reverse(self, layout: Layout, site: SiteDesign, kind: Type, via: Attribute) -> Sequence[Sequence[int]]:
-        """For each row that is referred to, the rows that do so; those of periods in order of time, as far as the site knows."""
-        found: list[Sequence[int]] = [()] * (layout.columns.size(cast(str, via.target)) + 1)
-        targets = cast(list[int], layout.columns.column(via))
-        rows: Iterable[int] = range(1, len(targets))
-        if kind.kind == "relation" and "since" in kind.attributes:
-            since = cast(list[str], layout.columns.column(kind.attributes["since"]))
-            known = layout.known_until(site)
-            rows = sorted((row for row in rows if since[row] <= known), key=lambda row: (since[row], row))
-        for row in rows:
-            target = targets[row]
-            if not found[target]:
-                found[target] = [row]
-            else:
-                cast(list[int], found[target]).append(row)
-        found[0] = ()
-        return found
-
-    def _aliases(self, kind: str, alias: str) -> dict[int, str]:
-        condition = "and kind = :alias" if alias else ""
-        sql = f"select entity, alias from _aliases where type = :type {condition} order by rowid desc"
-        return dict(self.connection.execute(sql, {"type": kind, "alias": alias}).fetchall())
 
     def _finish(self) -> None:
         self.watching.phase("indexes")
@@ -288,15 +215,19 @@ class _Builder:
 
     def _same_address(self) -> InputError:
         sql = "select url, site from _pages group by url having count(*) > 1 order by url limit 1"
-        url, site = self.connection.execute(sql).fetchone()
+        url, site = cast(tuple[str, int], self.connection.execute(sql).fetchone())
         name = self.design.sites[site - 1].name
-        return self.design.schema.document.error(("sites", name), f"two pages have the address {url}", "change one of the `url`s")
+        return self.design.schema.document.error(
+            ("sites", name), f"two pages have the address {url}", "change one of the `url`s"
+        )
 
 
 class _Writer:
-    """Writes chunks of pages. The full-text index takes half of the time and needs no Python: a thread does it meanwhile."""
+    """Writes sheets of pages. The full-text index takes half of the time and needs no Python: a thread does it meanwhile."""
 
-    def __init__(self, connection: sqlite3.Connection, executor: ThreadPoolExecutor, first: int, watching: Watching) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, executor: ThreadPoolExecutor, first: int, watching: Watching
+    ) -> None:
         self._connection = connection
         self._executor = executor
         self._watching = watching
@@ -305,16 +236,13 @@ class _Writer:
         self._indexing: Future[None] | None = None
         connection.execute("begin")
 
-    def write(self, pages: list[PageRow], statements: list[StatementRow], links: list[tuple[int, int]]) -> None:
-        """Write a chunk, after the one before is indexed."""
+    def write(self, sheet: Sheet) -> None:
+        """Write some pages, after the ones before are indexed."""
         self._wait()
-        many = self._connection.executemany
-        many("insert into _pages values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", pages)
-        many("insert into _statements values (?, ?, ?, ?, ?, ?)", statements)
-        many("insert into _links values (?, ?)", links)
-        first, self._next = self._next, self._next + len(pages)
+        sheet.write(self._connection)
+        first, self._next = self._next, self._next + len(sheet.pages)
         self._indexing = self._executor.submit(self._index, first, self._next - 1)
-        self._watching.advance(len(pages))
+        self._watching.advance(len(sheet.pages))
         if self._next - self._kept >= COMMIT_EVERY:
             self.commit()
             self._connection.execute("begin")
@@ -348,7 +276,13 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     # A killed process leaves a journal, from which the last commit is restored. Only a power cut needs more, and then the partial
     # file is nobody's world.
-    for pragma in ("synchronous=off", "secure_delete=off", "cache_size=-131072", "temp_store=memory", "locking_mode=exclusive"):
+    for pragma in (
+        "synchronous=off",
+        "secure_delete=off",
+        "cache_size=-131072",
+        "temp_store=memory",
+        "locking_mode=exclusive",
+    ):
         connection.execute(f"pragma {pragma}")
     return connection
 

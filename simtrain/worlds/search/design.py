@@ -96,7 +96,9 @@ class Design:
             names[kind.name] = kind
         if spec.list_ and kind:
             with document.at((*place, "order")):
-                kind.attribute(spec.order if "name" in kind.attributes or spec.order != "name" else next(iter(kind.attributes)))
+                kind.attribute(
+                    spec.order if "name" in kind.attributes or spec.order != "name" else next(iter(kind.attributes))
+                )
         if spec.by and kind:
             with document.at((*place, "by")):
                 group = kind.attribute(spec.by)
@@ -140,7 +142,9 @@ class Design:
         for index, text in enumerate(given):
             here = (*place, "title") if isinstance(spec.title, str) else (*place, "title", index)
             nodes = self._parse(text, scope, here)
-            if any(isinstance(node, Loop | Branch | Paging) or getattr(node, "link", None) is not None for node in nodes):
+            if any(
+                isinstance(node, Loop | Branch | Paging) or getattr(node, "link", None) is not None for node in nodes
+            ):
                 raise self.schema.document.error(here, "a title holds facts only: no loops, conditions or links")
             found.append(nodes)
         return found
@@ -174,9 +178,8 @@ class Design:
             path, filters, attribute = self._field(column, "row", kind)
             heads.append(_heading(path, attribute))
             cells.append(f"{{{{ {path}{filters}{'' if '|or(' in filters else self._dash(path, scope, kind)} }}}}")
-        return (
-            f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}\n{{% for row in {part.table.of} %}}\n| {' | '.join(cells)} |\n{{% endfor %}}"
-        )
+        head = f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}\n"
+        return f"{head}{{% for row in {part.table.of} %}}\n| {' | '.join(cells)} |\n{{% endfor %}}"
 
     def _dash(self, path: str, scope: Scope, kind: Type | None) -> str:
         inner = Scope(scope.schema, scope.units, {**scope.names, "row": kind} if kind else scope.names)
@@ -219,9 +222,13 @@ class Design:
             if slot in needed and not (slot == "slug" and kind and "name" not in kind.attributes):
                 continue
             if not (spec.for_ and slot.endswith(".slug") and attribute and attribute.kind == "ref"):
-                raise self.schema.document.error(here, f"{slot!r} stands for nothing here", f"known: {', '.join(needed) or 'none'}")
+                raise self.schema.document.error(
+                    here, f"{slot!r} stands for nothing here", f"known: {', '.join(needed) or 'none'}"
+                )
         if needed and not set(needed) & set(slots):
-            raise self.schema.document.error(here, "all these pages would have one address", f"use {{{{ {needed[0]} }}}} in it")
+            raise self.schema.document.error(
+                here, "all these pages would have one address", f"use {{{{ {needed[0]} }}}} in it"
+            )
         return tuple(parts)
 
     def _dated(self, spec: PageSpec, kind: Type | None, place: Place) -> tuple[str, int] | None:
@@ -231,7 +238,9 @@ class Design:
             path, shift = split_bound(spec.date)
             steps = path.split(".")
             if kind is None or steps[0] != kind.name or not spec.for_:
-                raise InputError(f"{spec.date!r} is no fact of the page's row", remedy="write it like station.opened+14d")
+                raise InputError(
+                    f"{spec.date!r} is no fact of the page's row", remedy="write it like station.opened+14d"
+                )
             found = kind
             for step in steps[1:-1]:
                 found = self.schema.type(found.attribute(step).target or "")

@@ -101,7 +101,9 @@ class Facts:
                 continue
             name = kind.attributes["name"]
             with self.schema.document.at((*name.place, "name")):
-                self._forms[kind.name] = form = Form(cast(AttributeSpec, name.spec).name or "", self.schema.spec.flavours)
+                self._forms[kind.name] = form = Form(
+                    cast(AttributeSpec, name.spec).name or "", self.schema.spec.flavours
+                )
             for slot in form.slots:
                 sizes[slot] = max(sizes.get(slot, 0), 2 * self.sizes[kind.name])
         words = Words(self.schema.spec.flavours, seed=self.seed, avoid=avoid)
@@ -192,7 +194,9 @@ class Facts:
         if base == "now" or base[:1].isdigit():
             day = self.today if base == "now" else attributes.ordinal(base)
             return [day + shift] * self.sizes[kind]
-        return [self.today if value is None else attributes.ordinal(str(value)) + shift for value in self._path(kind, base)]
+        return [
+            self.today if value is None else attributes.ordinal(str(value)) + shift for value in self._path(kind, base)
+        ]
 
     def _numbers(self, kind: str, bound: float | str | None) -> Bounds:
         if not isinstance(bound, str):
@@ -261,7 +265,9 @@ def _order(schema: Schema) -> list[Node]:
         first = next(node for node in circle if node[1] or schema.types[node[0]].kind == "entity")
         found = schema.types[first[0]].attributes.get(first[1])
         place: Place = found.place if found else ("entities", first[0])
-        raise schema.document.error(place, f"these depend on each other in a circle: {shown}", "cut one of them") from None
+        raise schema.document.error(
+            place, f"these depend on each other in a circle: {shown}", "cut one of them"
+        ) from None
 
 
 def _bounds(spec: AttributeSpec) -> list[tuple[Place, str, str]]:
@@ -284,13 +290,22 @@ def _reads(schema: Schema, kind: Type, path: str, wanted: str) -> list[Node]:
     for place, step in enumerate(steps):
         attribute = kind.attribute(step)
         if attribute.derived is not None:
-            raise InputError(f"{kind.name}.{step} is derived, which is computed after all else", remedy="use another fact")
+            raise InputError(
+                f"{kind.name}.{step} is derived, which is computed after all else", remedy="use another fact"
+            )
         found.append((kind.name, step))
         if place < len(steps) - 1:
             if attribute.kind != "ref":
-                raise InputError(f"{kind.name}.{step} is no ref: nothing follows it", remedy=nearest(step, kind.attributes))
+                raise InputError(
+                    f"{kind.name}.{step} is no ref: nothing follows it", remedy=nearest(step, kind.attributes)
+                )
             kind = schema.types[cast(str, attribute.target)]
-        elif (attribute.kind == "date") != (wanted == "date") or attribute.kind not in ("date", "number", "quantity", "money"):
+        elif (attribute.kind == "date") != (wanted == "date") or attribute.kind not in (
+            "date",
+            "number",
+            "quantity",
+            "money",
+        ):
             raise InputError(f"{kind.name}.{step} is a {attribute.kind}, and a {wanted} is needed here")
     return found
 

@@ -15,8 +15,9 @@ Write: TypeAlias = Callable[[Value], str]
 Filter: TypeAlias = tuple[str, Sequence[JsonValue]]
 
 MONTHS: Final = (
-    "January February March April May June July August September October November December"
-).split()  # fmt: skip
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 _NUMERIC = frozenset({"number", "quantity", "money"})
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 
@@ -90,7 +91,9 @@ def _two_texts(given: Sequence[JsonValue]) -> tuple[str, str]:
     return cast(tuple[str, str], tuple(given))
 
 
-def _number(attribute: Attribute, filters: Mapping[str, Sequence[JsonValue]], units: Mapping[str, tuple[str, float]]) -> Write:
+def _number(
+    attribute: Attribute, filters: Mapping[str, Sequence[JsonValue]], units: Mapping[str, tuple[str, float]]
+) -> Write:
     digits, scale, unit = attribute.digits, 1.0, attribute.unit
     if "in" in filters:
         if attribute.kind != "quantity":

@@ -167,11 +167,16 @@ class Layout:
         for row in rows:
             groups.setdefault(by[row] if by else 0, []).append(row)
         found: list[ListPage] = []
-        for key in sorted((key for key in groups if key is not None and (key != 0 or not by or page.group_is_flag)), key=_sortable):
+        for key in sorted(
+            (key for key in groups if key is not None and (key != 0 or not by or page.group_is_flag)), key=_sortable
+        ):
             members = groups[key]
             size = page.spec.per_page
             last = -(-len(members) // size)
-            found += [ListPage(key, number + 1, last, len(members), members[number * size : number * size + size]) for number in range(last)]
+            found += [
+                ListPage(key, number + 1, last, len(members), members[number * size : number * size + size])
+                for number in range(last)
+            ]
         return found
 
     def targets(self, page: PageDesign) -> Sequence[int] | dict[Value, int]:
@@ -231,8 +236,8 @@ class Layout:
                 url = cast(dict[Value, str], urls)[one.key or 0]
                 shown = url if one.number == 1 else f"{url}?page={one.number}"
                 row = cast(int, one.key) if page.group and page.group.kind == "ref" else 0
-                numbers = (None, None, None) if page.spec.home else (one.number, one.last, one.total)
-                yield (place, shown, row, day, *numbers, one.members, one.key)
+                number, last, total = (None, None, None) if page.spec.home else (one.number, one.last, one.total)
+                yield (place, shown, row, day, number, last, total, one.members, one.key)
             return
         days = self._days(plan, start, stop)
         addresses = cast(Sequence[str], urls)
@@ -247,7 +252,10 @@ class Layout:
             return [iso(latest - int(draw() * _UNDATED_DAYS)) for _ in rows]
         path, shift = page.dated
         values = self.columns.path(cast(Type, page.kind), path)
-        return [iso(min(self.today, ordinal(str(values[row])) + shift if values[row] is not None else latest)) for row in rows]
+        return [
+            iso(min(self.today, ordinal(str(values[row])) + shift if values[row] is not None else latest))
+            for row in rows
+        ]
 
 
 def _sortable(key: Value) -> tuple[int, float, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from random import Random
 
@@ -15,6 +15,7 @@ from simtrain.worlds.service.names import POOLS
 MAX_POOL = 4000
 MIN_POOL = 48
 _TRIES = 60
+_CLOSED_INSIDE = 0.25
 _SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -63,12 +64,14 @@ class Words:
         return self._pools[flavour]
 
 
-def _say(spec: Flavour, syllables: int, random: object) -> str:
-    draw = random
+def _say(spec: Flavour, syllables: int, draw: Callable[[], float]) -> str:
     parts: list[str] = []
-    for _ in range(syllables):
-        for choice in (spec.onsets, spec.nuclei, spec.codas):
-            parts.append(choice[int(draw() * len(choice))])  # type: ignore[operator]
+    for place in range(1, syllables + 1):
+        parts.append(spec.onsets[int(draw() * len(spec.onsets))])
+        parts.append(spec.nuclei[int(draw() * len(spec.nuclei))])
+        # Words that are closed in the middle again and again cannot be said.
+        if place == syllables or draw() < _CLOSED_INSIDE:
+            parts.append(spec.codas[int(draw() * len(spec.codas))])
     return "".join(parts)
 
 

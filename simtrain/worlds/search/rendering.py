@@ -43,7 +43,9 @@ Job: TypeAlias = tuple[int, str, int, str | None, int | None, int | None, int | 
 """A page to write: its id, url, row, date, number, last number, members in all, members on it, and what its list is grouped by."""
 PageRow: TypeAlias = tuple[object, ...]
 StatementRow: TypeAlias = tuple[int, int, int, int, int, int | None]
-Render: TypeAlias = Callable[[Sequence[Job], Callable[[], float], list[PageRow], list[StatementRow], list[tuple[int, int]]], None]
+Render: TypeAlias = Callable[
+    [Sequence[Job], Callable[[], float], list[PageRow], list[StatementRow], list[tuple[int, int]]], None
+]
 
 _ESCAPES = {ord("\\"): "\\\\", ord("'"): "\\'", ord("\n"): "\\n", ord("\r"): "\\r", ord("{"): "{{", ord("}"): "}}"}
 
@@ -64,7 +66,9 @@ class Needs:
 class Code:
     """The function for one kind of page, as source, and what it needs."""
 
-    def __init__(self, schema: Schema, page: PageDesign, sites: Sequence[SiteDesign], units: Mapping[str, tuple[str, float]]) -> None:
+    def __init__(
+        self, schema: Schema, page: PageDesign, sites: Sequence[SiteDesign], units: Mapping[str, tuple[str, float]]
+    ) -> None:
         """Raises InputError for links that lead nowhere."""
         self.needs = Needs()
         self._schema = schema
@@ -82,17 +86,19 @@ class Code:
 
     def compile(self, environment: Mapping[str, object]) -> Render:
         """The function, reading what `environment` holds under the names of `needs`."""
-        scope = {**environment, **self.needs.functions, "__builtins__": {"len": len, "enumerate": enumerate, "int": int, "set": set, "sorted": sorted}}
-        exec(compile(self.source, f"<pages {self._page.label}>", "exec"), scope)  # noqa: S102
+        scope = {
+            **environment,
+            **self.needs.functions,
+            "__builtins__": {"len": len, "enumerate": enumerate, "int": int, "set": set, "sorted": sorted},
+        }
+        exec(compile(self.source, f"<pages {self._page.label}>", "exec"), scope)
         return cast(Render, scope["render"])
 
     def _write(self) -> str:
         page = self._page
         self._line("parts = []; a = parts.append; o = 0; linked = set(); la = linked.add")
         for place, wordings in enumerate(page.parts):
-            if place:
-                self._pending.append((True, "\n\n"))
-            self._choose(wordings)
+            self._part("\n\n" if place else "", wordings)
         self._flush()
         self._line("body = ''.join(parts)")
         self._silent = True
@@ -134,6 +140,22 @@ class Code:
         if self._pending:
             self._line(f"a({self._joined()}); o += {' + '.join(self._lengths()) or '0'}")
             self._pending = []
+
+    def _part(self, before: str, wordings: Sequence[Sequence[Node]]) -> None:
+        """One paragraph, or nothing at all where all of it hangs on conditions that do not hold."""
+        empty = any(all(isinstance(node, Loop | Branch | Paging) for node in wording) for wording in wordings)
+        if empty:
+            self._flush()
+            self._line("begun = len(parts); b = o")
+        if before:
+            self._pending.append((True, before))
+        self._choose(wordings)
+        if any(wording and isinstance(wording[-1], Loop | Branch) for wording in wordings):
+            self._flush()
+            self._line("if parts and parts[-1][-1:] == '\\n': parts[-1] = parts[-1][:-1]; o -= 1")
+        if empty:
+            self._flush()
+            self._line(f"if o <= b + {len(before)}: del parts[begun:]; o = b")
 
     def _choose(self, wordings: Sequence[Sequence[Node]]) -> None:
         if len(wordings) == 1:
@@ -226,15 +248,24 @@ class Code:
             self._line(f"{kept} = {raw}")
             self._line(f"{text} = {node.fallback!r} if {missing} else {self._written(attribute, node.filters, value)}")
         elif attribute.kind == "ref":
-            self._line(f"{text} = {self._written(attribute, node.filters, self._mention(self._name_of(attribute), raw))}")
+            self._line(
+                f"{text} = {self._written(attribute, node.filters, self._mention(self._name_of(attribute), raw))}"
+            )
         elif attribute.kind == "name":
             self._line(f"{text} = {self._written(attribute, node.filters, self._mention(attribute, row, node.alias))}")
         else:
             self._line(f"{text} = {self._written(attribute, node.filters, raw)}")
+        if node.article:
+            self._pending.append((False, self._new("v")))
+            self._line(f"{self._pending[-1][1]} = 'an ' if {text}[:1] in 'aeiouAEIOU' else 'a '")
         if node.link is not None:
             self._linked(node, text, row, raw)
             return
-        self._state(attribute, row, f"len({text})")
+        if node.fallback is not None and node.path.refs:
+            # Behind a ref that is missing there is no row of which anything could be stated.
+            self._line(f"if {row}: st((p, {attribute.id}, {row}, {self._offset()}, len({text}), None))")
+        else:
+            self._state(attribute, row, f"len({text})")
         self._pending.append((False, text))
 
     def _name_of(self, ref: Attribute) -> Attribute:
@@ -278,7 +309,11 @@ class Code:
         pages = self._candidates(label)
         own = next((page for page in pages if page.spec.for_ == kind), None)
         grouped = next((page for page in pages if page.group and page.group.target == kind), None)
-        here = grouped if grouped and grouped.site is self._page.site and (own is None or own.site is not grouped.site) else None
+        here = (
+            grouped
+            if grouped and grouped.site is self._page.site and (own is None or own.site is not grouped.site)
+            else None
+        )
         found = here or own or grouped
         if found is None:
             raise InputError(f"there is no page of {kind} to link to{f' called {label!r}' if label else ''}")
@@ -295,7 +330,11 @@ class Code:
         self.needs.pages[pages], self.needs.urls[urls] = target, target
         found, page, shift = self._new("h"), self._new("t"), self._new("b")
         many = target.spec.for_ is not None
-        self._line(f"{found} = {urls}[{key}]; {page} = {pages}[{key}]" if many else f"{found} = {urls}.get({key}); {page} = {pages}.get({key})")
+        self._line(
+            f"{found} = {urls}[{key}]; {page} = {pages}[{key}]"
+            if many
+            else f"{found} = {urls}.get({key}); {page} = {pages}.get({key})"
+        )
         away = "" if target.site is self._page.site else f"https://{target.site.spec.domain}"
         shown = self._new("v")
         self._line(f"if {found} and {page} != p: {shown} = f'[{{{text}}}]({away}{{{found}}})'; {shift} = 1; la({page})")
@@ -351,7 +390,9 @@ class Code:
         self._page_fact(PageFact(facts["last"]))
         self._pending.append((True, "."))
         self._line("more = ''")
-        self._line("if num > 1: more += f' [Previous page]({base}?page={num - 1})' if num > 2 else f' [Previous page]({base})'; la(p - 1)")
+        self._line(
+            "if num > 1: more += f' [Previous page]({base}?page={num - 1})' if num > 2 else f' [Previous page]({base})'; la(p - 1)"
+        )
         self._line("if num < last: more += f' [Next page]({base}?page={num + 1})'; la(p + 1)")
         self._pending.append((False, "more"))
         self._flush()

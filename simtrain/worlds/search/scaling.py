@@ -25,7 +25,9 @@ def ordered(order: Order, wanted: Mapping[str, int]) -> Order:
     counted = [name for name, entity in spec.entities.items() if entity.count is not None]
     for name, count in wanted.items():
         if name != PAGES and name not in counted:
-            raise InputError(f"no type {name!r} is counted in the world {spec.name!r}", remedy=nearest(name, [*counted, PAGES]))
+            raise InputError(
+                f"no type {name!r} is counted in the world {spec.name!r}", remedy=nearest(name, [*counted, PAGES])
+            )
         if not 1 <= count <= (MAX_PAGES if name == PAGES else MAX_COUNT):
             raise InputError(f"{count} is no possible number of {name}")
     given = {name: count for name, count in wanted.items() if name != PAGES}

@@ -72,14 +72,18 @@ class Schema:
             if entity.attributes.get("name", None) is None or entity.attributes["name"].name is None:
                 raise document.error((*place, "attributes"), "an entity needs an attribute `name` of the kind name")
             if entity.count is None and not any(one.each for one in entity.attributes.values()):
-                raise document.error(place, "how many there are is missing", "give `count`, or `each` on one of its refs")
+                raise document.error(
+                    place, "how many there are is missing", "give `count`, or `each` on one of its refs"
+                )
             if entity.count is not None and any(one.each for one in entity.attributes.values()):
                 raise document.error(place, "both `count` and a ref with `each` say how many there are", "keep one")
             self._add(found, entity.attributes, (*place, "attributes"))
         for name, relation in spec.relations.items():
             place = ("relations", name)
             self._check_name(name, place)
-            found = Type(name, "relation", relation.plural or f"{name}s", relation.label or _words(name), len(self.types))
+            found = Type(
+                name, "relation", relation.plural or f"{name}s", relation.label or _words(name), len(self.types)
+            )
             self.types[name] = found
             ends = relation.ends or (relation.from_, relation.to)
             for end, target in zip(ends, (relation.from_, relation.to), strict=True):
@@ -106,7 +110,11 @@ class Schema:
 
     def all_attributes(self) -> list[Attribute]:
         """Every attribute, by id."""
-        groups: list[Mapping[str, Attribute]] = [self.page, self.site, *(kind.attributes for kind in self.types.values())]
+        groups: list[Mapping[str, Attribute]] = [
+            self.page,
+            self.site,
+            *(kind.attributes for kind in self.types.values()),
+        ]
         return sorted((one for group in groups for one in group.values()), key=lambda one: one.id)
 
     def _id(self) -> int:
@@ -122,14 +130,18 @@ class Schema:
 
     def _put(self, kind: Type, attribute: Attribute) -> None:
         if attribute.name in RESERVED or attribute.name in kind.attributes:
-            raise self.document.error(attribute.place, f"{attribute.name!r} cannot be the name of a fact", "choose another")
+            raise self.document.error(
+                attribute.place, f"{attribute.name!r} cannot be the name of a fact", "choose another"
+            )
         kind.attributes[attribute.name] = attribute
 
     def _add(self, kind: Type, specs: Mapping[str, AttributeSpec], place: Place) -> None:
         for name, spec in specs.items():
             here = (*place, name)
             if spec.name is not None and (name != "name" or kind.kind != "entity"):
-                raise self.document.error(here, "only the attribute `name` of an entity is of the kind name", "use text")
+                raise self.document.error(
+                    here, "only the attribute `name` of an entity is of the kind name", "use text"
+                )
             attribute = Attribute(
                 self._id(),
                 kind.name,
@@ -158,7 +170,19 @@ class Schema:
         self._put(
             kind,
             Attribute(
-                self._id(), owner, name, spec.kind, label, spec.unit, spec.target, spec.digits, spec.optional, changes, None, spec, place
+                self._id(),
+                owner,
+                name,
+                spec.kind,
+                label,
+                spec.unit,
+                spec.target,
+                spec.digits,
+                spec.optional,
+                changes,
+                None,
+                spec,
+                place,
             ),
         )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import tempfile
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simtrain.clock import instant, seconds
 from simtrain.documents import Document
 from simtrain.errors import InputError
 from simtrain.types import canonical
@@ -17,15 +19,20 @@ from simtrain.world import Variant, World
 from simtrain.worlds.search.building import Order, Watching, build
 from simtrain.worlds.search.design import Design
 from simtrain.worlds.search.file import FORMAT
+from simtrain.worlds.search.press import Press, compile_all
 from simtrain.worlds.search.scaling import ordered
 from simtrain.worlds.search.schema import Schema
 from simtrain.worlds.search.spec import SearchSpec
+from simtrain.worlds.search.view import View
 from simtrain.worlds.search.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CACHE = "SIMTRAIN_CACHE"
+
+
+AS_WRITTEN = Variant()
 
 
 class SearchSource:
@@ -39,6 +46,12 @@ class SearchSource:
         self.spec = document.parse(SearchSpec)
         self.name = self.spec.name
         self.design = Design(Schema(self.spec, document))
+        self.description = self.spec.description
+        self.seed = self.spec.seed
+        self.start = instant(self.spec.clock.start)
+        self.per_step = seconds(self.spec.clock.per_step)
+        self.view = self._view()
+        self._digest = blake2b(canonical(document.data), digest_size=16).hexdigest()
         self._built: dict[Variant, World] = {}
 
     @classmethod
@@ -46,21 +59,23 @@ class SearchSource:
         """The source of a world, checked as far as it can be without building it. Raises InputError."""
         return cls(document)
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """A digest of what the file says; comments and layout do not count."""
-        return blake2b(canonical(self.document.data), digest_size=16).hexdigest()
+        return self._digest
 
-    def identity(self, variant: Variant = Variant()) -> str:  # noqa: B008
+    def identity(self, variant: Variant = AS_WRITTEN) -> str:
         """A digest of everything that a built file depends on: the file, words to avoid, seed, sizes, version."""
         parts = [FORMAT, VERSION, self.digest, str(self._seed(variant)), str(sorted(variant.rows)), *self._avoided]
         return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
-    def path(self, variant: Variant = Variant()) -> Path:  # noqa: B008
+    def path(self, variant: Variant = AS_WRITTEN) -> Path:
         """Where the built file is kept."""
         return cache_folder() / f"{self.name}-{self.identity(variant)}.sqlite"
 
-    def build_file(self, variant: Variant = Variant(), path: Path | None = None, watching: Watching | None = None) -> Path:  # noqa: B008
+    def build_file(
+        self, variant: Variant = AS_WRITTEN, path: Path | None = None, watching: Watching | None = None
+    ) -> Path:
         """Build the file of a variant, unless it is there. Raises InputError with the place in the file."""
         path = path or self.path(variant)
         if not path.exists():
@@ -72,13 +87,28 @@ class SearchSource:
                 raise error.at(file=self.document.path) from None
         return path
 
-    def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
+    def build(self, variant: Variant = AS_WRITTEN) -> World:
         """The world in a variant, built once. Raises InputError with the place in the file."""
         from simtrain.worlds.search.world import SearchWorld
 
         if variant not in self._built:
             self._built[variant] = SearchWorld(self, self.build_file(variant), variant)
         return self._built[variant]
+
+    def render(self, connection: sqlite3.Connection, *, seed: int) -> None:
+        """Write claims, pages, statements and links anew, from the facts in the database; those tables are empty then."""
+        press = Press(self.design, connection, compile_all(self.design), seed=seed)
+        press.write_claims()
+        for sheet in press.sheets():
+            sheet.write(connection)
+
+    def _view(self) -> View:
+        """How the world is met: what `search` and `tools` say, and the upkeep of each site."""
+        upkeep = {name: site.upkeep for name, site in self.spec.sites.items() if site.upkeep is not None}
+        given = self.spec.search.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        sites = {name: one.model_dump(mode="json", by_alias=True, exclude_unset=True) for name, one in upkeep.items()}
+        tools = {} if self.spec.tools is None else {"tools": self.spec.tools}
+        return self.document.parse(View, {**given, **tools, "sites": {**sites, **given.get("sites", {})}})
 
     def _seed(self, variant: Variant) -> int:
         return self.spec.seed if variant.seed is None else variant.seed

@@ -10,11 +10,55 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from simtrain.clock import instant, seconds
 from simtrain.errors import InputError, nearest
 from simtrain.types import JsonValue
+from simtrain.worlds.search.view import Upkeep, View
 
 # What reads badly in SQL unquoted, and what templates use themselves.
 RESERVED = frozenset(
-    "id name page site group members rows loop count order by select from where table index values to as on in is not and or "
-    "null case when then else end limit offset union except join left right inner outer default check unique".split()
+    [
+        "id",
+        "name",
+        "page",
+        "site",
+        "group",
+        "members",
+        "rows",
+        "loop",
+        "count",
+        "order",
+        "by",
+        "select",
+        "from",
+        "where",
+        "table",
+        "index",
+        "values",
+        "to",
+        "as",
+        "on",
+        "in",
+        "is",
+        "not",
+        "and",
+        "or",
+        "null",
+        "case",
+        "when",
+        "then",
+        "else",
+        "end",
+        "limit",
+        "offset",
+        "union",
+        "except",
+        "join",
+        "left",
+        "right",
+        "inner",
+        "outer",
+        "default",
+        "check",
+        "unique",
+    ]
 ) - {"name"}
 RESERVED_DOMAINS = ("example", "test", "invalid", "localhost")
 MAX_COUNT = 2_000_000
@@ -140,7 +184,9 @@ class AttributeSpec(_Spec):
     skew: float = Field(default=1.0, ge=1, le=10)
     unique: bool = False
     optional: Share = 0.0
-    changes: str | None = Field(default=None, description="How long a value holds on average; late sites state older ones.")
+    changes: str | None = Field(
+        default=None, description="How long a value holds on average; late sites state older ones."
+    )
     label: str | None = None
 
     @property
@@ -192,7 +238,9 @@ class RelationSpec(_Spec):
 
     from_: Name = Field(alias="from")
     to: Name
-    ends: tuple[Name, Name] | None = Field(default=None, description="Names of the two columns; those of the types otherwise.")
+    ends: tuple[Name, Name] | None = Field(
+        default=None, description="Names of the two columns; those of the types otherwise."
+    )
     each: tuple[int, int] = (1, 3)
     distinct: bool = True
     during: tuple[str, str] | None = None
@@ -278,8 +326,12 @@ class PageSpec(_Spec):
     title: Texts
     body: list[Part] = Field(min_length=1)
     share: Share = Field(default=1.0, description="The share of rows that the site has a page of.")
-    where: str | None = Field(default=None, description="SQL over the columns of the row: which rows have a page or are listed.")
-    by: Name | None = Field(default=None, description="An attribute of the listed type: one list for each of its values.")
+    where: str | None = Field(
+        default=None, description="SQL over the columns of the row: which rows have a page or are listed."
+    )
+    by: Name | None = Field(
+        default=None, description="An attribute of the listed type: one list for each of its values."
+    )
     per_page: int = Field(default=40, ge=2, le=500)
     order: Name = "name"
     descending: bool = False
@@ -302,7 +354,12 @@ class SiteSpec(_Spec):
     kind: str = "reference"
     lag: str = "0d"
     reliability: Share = 1.0
-    aliases: Share = Field(default=0.0, description="The share of mentions by a former or short name, where there is one.")
+    aliases: Share = Field(
+        default=0.0, description="The share of mentions by a former or short name, where there is one."
+    )
+    upkeep: Upkeep | None = Field(
+        default=None, description="Which shares of its pages are dead, moved, slow and the like."
+    )
     pages: list[PageSpec] = Field(min_length=1)
 
     @field_validator("domain")
@@ -331,14 +388,21 @@ class SearchSpec(_Spec):
     pages: int | None = Field(default=None, ge=10, le=MAX_PAGES, description="About how many pages; scales the counts.")
     clock: ClockSpec = ClockSpec()
     flavours: dict[Name, Flavour] = Field(min_length=1)
-    avoid: str | None = Field(default=None, description="A text file beside this one: words and names that must not come up.")
+    avoid: str | None = Field(
+        default=None, description="A text file beside this one: words and names that must not come up."
+    )
     units: dict[str, UnitSpec] = Field(default_factory=dict[str, UnitSpec])
     entities: dict[Name, EntitySpec] = Field(min_length=1)
     relations: dict[Name, RelationSpec] = Field(default_factory=dict[str, RelationSpec])
     derived: dict[str, str | DerivedSpec] = Field(default_factory=dict[str, str | DerivedSpec])
     constraints: dict[str, str] = Field(default_factory=dict[str, str])
     sites: dict[Name, SiteSpec] = Field(min_length=1)
-    tools: list[JsonValue] = Field(default_factory=lambda: ["web"])
+    search: View = Field(
+        default=View(), description="How the world is met: snippets, results, words of a page, upkeep."
+    )
+    tools: list[JsonValue] | None = Field(
+        default=None, description="The toolsets that are offered; web and memory otherwise."
+    )
 
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(d|w|m|y)")

@@ -20,7 +20,9 @@ _TYPES: Final = {
 }  # fmt: skip
 _ROW_ID = re.compile(r":id\b")
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
-_REFUSED = frozenset({"random", "randomblob", "load_extension", "zeroblob", "fts3_tokenizer", "last_insert_rowid", "changes"})
+_REFUSED = frozenset(
+    {"random", "randomblob", "load_extension", "zeroblob", "fts3_tokenizer", "last_insert_rowid", "changes"}
+)
 _STEP_OPS = 100_000
 _MAX_STEPS = 1_000_000
 
@@ -37,7 +39,9 @@ def create(connection: sqlite3.Connection, schema: Schema) -> None:
     for kind in schema.types.values():
         columns = ["id integer primary key"]
         for one in kind.attributes.values():
-            extra = " not null unique" if one.kind == "name" else f' references "{one.target}"' if one.kind == "ref" else ""
+            extra = (
+                " not null unique" if one.kind == "name" else f' references "{one.target}"' if one.kind == "ref" else ""
+            )
             columns.append(f'"{one.name}" {column_type(one)}{extra}')
         connection.execute(f'create table "{kind.name}" ({", ".join(columns)})')
         connection.execute("insert into _types values (?, ?, ?, ?)", (kind.name, kind.kind, kind.plural, kind.position))
@@ -50,7 +54,9 @@ def insert(connection: sqlite3.Connection, facts: Facts) -> None:
     for kind in facts.schema.types.values():
         drawn = [f'"{one.name}"' for one in kind.attributes.values() if one.derived is None]
         marks = ", ".join("?" * (len(drawn) + 1))
-        connection.executemany(f'insert into "{kind.name}" (id, {", ".join(drawn)}) values ({marks})', value_rows(facts, kind))
+        connection.executemany(
+            f'insert into "{kind.name}" (id, {", ".join(drawn)}) values ({marks})', value_rows(facts, kind)
+        )
         for one in kind.attributes.values():
             if one.kind == "ref" and one.derived is None:
                 connection.execute(f'create index "_{kind.name}_by_{one.name}" on "{kind.name}" ("{one.name}")')
@@ -95,12 +101,16 @@ def _formula(attribute: Attribute) -> str:
 def _derive(connection: sqlite3.Connection, schema: Schema, attribute: Attribute) -> None:
     with _guarded(connection, schema):
         try:
-            rows = cast(list[tuple[int, object]], connection.execute(_formula(attribute), {"now": _today(schema)}).fetchall())
+            rows = cast(
+                list[tuple[int, object]], connection.execute(_formula(attribute), {"now": _today(schema)}).fetchall()
+            )
         except sqlite3.Error as error:
             raise schema.document.error(attribute.place, f"the SQL fails: {error}") from None
     if not attribute.optional and any(value is None for _, value in rows):
         row = next(row for row, value in rows if value is None)
-        raise schema.document.error(attribute.place, f"row {row} gets no value", "say `optional: true`, or use coalesce")
+        raise schema.document.error(
+            attribute.place, f"row {row} gets no value", "say `optional: true`, or use coalesce"
+        )
     connection.executemany(
         f'update "{attribute.type}" set "{attribute.name}" = ? where id = ?', ((value, row) for row, value in rows)
     )
@@ -125,7 +135,9 @@ def check_constraints(connection: sqlite3.Connection, schema: Schema) -> None:
             shown = ", ".join(f"{name} {value}" for name, value in zip(names, rows[0], strict=True))
             many = "1000 rows or more" if len(rows) == 1000 else f"{len(rows)} row{'s' if len(rows) > 1 else ''}"
             raise schema.document.error(
-                place, f"the constraint does not hold for {many}, for example {shown}", "bound the attributes so that it does"
+                place,
+                f"the constraint does not hold for {many}, for example {shown}",
+                "bound the attributes so that it does",
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, cast
+from typing import Final, cast
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
@@ -119,16 +119,17 @@ class _Parser:
             self._check(facts[steps[1]], filters)
             return PageFact(facts[steps[1]], tuple(filters)) if steps[0] == "page" else SiteFact(facts[steps[1]])
         fallback = _take(filters, "or")
+        article = _take(filters, "a") is not None
         fact = self.fact(steps)
         self._check(fact.attribute, filters)
         missing = self._missing(fact)
         if missing and fallback is None:
             raise InputError(
-                f"{missing} may be missing", remedy=f"stand it in {{% if {missing} %}}, or write {{{{ {'.'.join(steps)}|or('...') }}}}"
+                f"{missing} may be missing",
+                remedy=f"stand it in {{% if {missing} %}}, or write {{{{ {'.'.join(steps)}|or('...') }}}}",
             )
-        return Fact(
-            fact.path, fact.attribute, tuple(filters), str(fallback[0]) if fallback else None, label, fact.alias
-        )
+        shown = str(fallback[0]) if fallback else None
+        return Fact(fact.path, fact.attribute, tuple(filters), shown, label, fact.alias, article)
 
     def _check(self, attribute: Attribute, filters: Sequence[Filter]) -> None:
         writer(attribute, filters, self.scope.units)
@@ -147,7 +148,12 @@ class _Parser:
         path, left = self.path(steps)
         if not left:
             return Fact(path, self._named(path.kind))
-        if left[0] in ("former", "short") and len(left) == 1 and path.kind.kind == "entity" and left[0] not in path.kind.attributes:
+        if (
+            left[0] in ("former", "short")
+            and len(left) == 1
+            and path.kind.kind == "entity"
+            and left[0] not in path.kind.attributes
+        ):
             return Fact(path, self._named(path.kind), alias=left[0])
         attribute = path.kind.attribute(left[0])
         if len(left) > 1:
@@ -156,7 +162,9 @@ class _Parser:
 
     def _named(self, kind: Type) -> Attribute:
         if "name" not in kind.attributes:
-            raise InputError(f"{kind.name} is a relation, which has no name", remedy=nearest(kind.name, kind.attributes))
+            raise InputError(
+                f"{kind.name} is a relation, which has no name", remedy=nearest(kind.name, kind.attributes)
+            )
         return kind.attributes["name"]
 
     def path(self, steps: Sequence[str]) -> tuple[Path, list[str]]:
@@ -173,7 +181,7 @@ class _Parser:
             left.pop(0)
         return path, left
 
-    def rows(self, node: nodes.Expr) -> Rows:
+    def rows(self, node: nodes.Node) -> Rows:
         limit: int | None = None
         if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
             stop = node.arg.stop
@@ -192,7 +200,10 @@ class _Parser:
             return Rows(every, limit=limit, every=True)
         path, left = self.path(steps)
         if len(left) != 1:
-            raise InputError(f"{'.'.join(steps)} is nothing to loop over", remedy=nearest(steps[-1], _reverse(self.scope.schema, path.kind)))
+            raise InputError(
+                f"{'.'.join(steps)} is nothing to loop over",
+                remedy=nearest(steps[-1], _reverse(self.scope.schema, path.kind)),
+            )
         if left[0] in path.kind.attributes:
             raise InputError(f"{'.'.join(steps)} is a single fact: a loop needs many rows")
         known = _reverse(self.scope.schema, path.kind)
@@ -231,7 +242,7 @@ class _Parser:
         found = scope.known | _shown(test)
         return _Parser(Scope(scope.schema, scope.units, scope.names, scope.members, scope.group, scope.in_loop, found))
 
-    def test(self, node: nodes.Expr) -> Test:
+    def test(self, node: nodes.Node) -> Test:
         if isinstance(node, nodes.Not):
             return Not(self.test(node.node))
         if isinstance(node, nodes.And | nodes.Or):
@@ -243,7 +254,11 @@ class _Parser:
             return Edge(steps[1])
         if steps[0] in self.scope.names and len(steps) > 1:
             path, left = self.path(steps)
-            if len(left) == 1 and left[0] in _reverse(self.scope.schema, path.kind) and left[0] not in path.kind.attributes:
+            if (
+                len(left) == 1
+                and left[0] in _reverse(self.scope.schema, path.kind)
+                and left[0] not in path.kind.attributes
+            ):
                 return HasRows(self.rows(node))
         return Has(self.fact(steps))
 
@@ -261,9 +276,18 @@ class _Parser:
         constant = right.value
         numeric = fact.attribute.kind in ("number", "quantity", "money", "flag")
         if isinstance(constant, bool | None) or isinstance(constant, str) == numeric or fact.attribute.kind == "ref":
-            raise InputError(f"{fact.attribute.name} is a {fact.attribute.kind} and cannot be compared with {constant!r}")
-        if fact.attribute.kind == "category" and fact.attribute.spec and constant not in (fact.attribute.spec.category or ()):
-            raise InputError(f"{fact.attribute.name} is never {constant!r}", remedy=nearest(constant, fact.attribute.spec.category or ()))
+            raise InputError(
+                f"{fact.attribute.name} is a {fact.attribute.kind} and cannot be compared with {constant!r}"
+            )
+        if (
+            fact.attribute.kind == "category"
+            and fact.attribute.spec
+            and constant not in (fact.attribute.spec.category or ())
+        ):
+            raise InputError(
+                f"{fact.attribute.name} is never {constant!r}",
+                remedy=nearest(constant, fact.attribute.spec.category or ()),
+            )
         return Compared(fact, operator, constant)
 
     def _row(self, path: Path, left: Sequence[str]) -> Path:
@@ -299,7 +323,7 @@ def _shown(test: Test) -> frozenset[str]:
     return frozenset()
 
 
-def _steps(node: nodes.Expr) -> list[str]:
+def _steps(node: nodes.Node) -> list[str]:
     steps: list[str] = []
     while isinstance(node, nodes.Getattr):
         steps.insert(0, node.attr)

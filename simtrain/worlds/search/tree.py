@@ -41,6 +41,8 @@ class Fact:
     link: str | None = None
     """The label of the pages to link to; empty: whichever there are."""
     alias: str | None = None
+    article: bool = False
+    """Whether `a` or `an` stands before it."""
 
 
 @dataclass(frozen=True, slots=True)

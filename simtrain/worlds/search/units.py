@@ -44,5 +44,7 @@ def factor(source: str, target: str, units: Mapping[str, tuple[str, float]]) -> 
         if name not in units:
             raise InputError(f"unknown unit {name!r}", remedy=nearest(name, units))
     if units[source][0] != units[target][0]:
-        raise InputError(f"{source} measures {units[source][0]} and {target} {units[target][0]}", remedy="convert within one")
+        raise InputError(
+            f"{source} measures {units[source][0]} and {target} {units[target][0]}", remedy="convert within one"
+        )
     return units[source][1] / units[target][1]

@@ -1,0 +1,128 @@
+"""The press: a web written from the facts of a database, claims first, then page after page."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Iterable, Sequence
+from typing import Final, NamedTuple, cast
+
+from simtrain.seeding import derive
+from simtrain.worlds.search.design import Design, SiteDesign
+from simtrain.worlds.search.knowledge import Beliefs, Chronicler, Claim
+from simtrain.worlds.search.layout import Layout, PagePlan
+from simtrain.worlds.search.rendering import Code, PageRow, Render, StatementRow, stream
+from simtrain.worlds.search.schema import Attribute, Type
+
+CHUNK: Final = 1000
+
+
+class Sheet(NamedTuple):
+    """Some pages that follow each other, as rows of `_pages`, `_statements` and `_links`."""
+
+    pages: list[PageRow]
+    statements: list[StatementRow]
+    links: list[tuple[int, int]]
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Insert everything but the full-text index."""
+        connection.executemany(f"insert into _pages values ({', '.join('?' * 13)})", self.pages)
+        connection.executemany("insert into _statements values (?, ?, ?, ?, ?, ?)", self.statements)
+        connection.executemany("insert into _links values (?, ?)", self.links)
+
+
+class Press:
+    """Everything that turns facts into pages."""
+
+    def __init__(self, design: Design, connection: sqlite3.Connection, codes: dict[int, Code], *, seed: int) -> None:
+        self._design = design
+        self._connection = connection
+        self._codes = codes
+        self._seed = seed
+        self.layout = Layout(design, connection, seed=seed)
+
+    def write_claims(self) -> None:
+        """Draw and write what each site has wrong."""
+        chronicler = Chronicler(self._design, self.layout.columns, seed=self._seed, today=self.layout.today)
+        for site in self._design.sites:
+            stated = [one for page in site.pages for one in self._codes[page.index].needs.columns.values()]
+            claims = chronicler.claims(site, stated, self._fixed(site))
+            self._connection.executemany("insert into _claims values (?, ?, ?, ?, ?, ?, ?, ?)", claims)
+
+    def _fixed(self, site: SiteDesign) -> frozenset[int]:
+        """The attributes that order a site's pages: who is a member of which list, what refers to what."""
+        needs = [self._codes[page.index].needs for page in site.pages]
+        grouped = [page.group.id for page in site.pages if page.group]
+        return frozenset([*grouped, *(via.id for one in needs for _, via in one.reverse.values())])
+
+    def sheets(self, first: int = 1) -> Generator[Sheet]:
+        """All pages from the one of that id on, which begins a sheet."""
+        for site in self._design.sites:
+            plans = [plan for plan in map(self.layout.plan, site.pages) if plan.first + plan.count > first]
+            beliefs = Beliefs(self.layout.columns, self._claims(site)) if plans else None
+            for plan in plans:
+                yield from self._print(plan, cast(Beliefs, beliefs), max(0, first - plan.first))
+
+    def _claims(self, site: SiteDesign) -> list[Claim]:
+        return self._connection.execute("select * from _claims where site = ? order by id", (site.id,)).fetchall()
+
+    def _print(self, plan: PagePlan, beliefs: Beliefs, begin: int) -> Generator[Sheet]:
+        render = self._compiled(plan, beliefs)
+        urls = self.layout.urls(plan.design)
+        for start in range(begin, plan.count, CHUNK):
+            sheet = Sheet([], [], [])
+            draw = stream(derive(self._seed, "wording", plan.design.index, start))
+            jobs = list(self.layout.jobs(plan, start, min(plan.count, start + CHUNK), urls))
+            render(jobs, draw, *sheet)
+            if beliefs.claims:
+                known = beliefs.claims
+                sheet.statements[:] = [(*one[:5], known.get((one[1], one[2]))) for one in sheet.statements]
+            yield sheet
+
+    def _compiled(self, plan: PagePlan, beliefs: Beliefs) -> Render:
+        code, layout = self._codes[plan.design.index], self.layout
+        needs = code.needs
+        environment: dict[str, object] = {name: beliefs.column(one) for name, one in needs.columns.items()}
+        for name, (kind, via) in needs.reverse.items():
+            environment[name] = self._reverse(plan.design.site, kind, via)
+        for name, page in needs.pages.items():
+            environment[name] = layout.targets(page)
+        for name, page in needs.urls.items():
+            environment[name] = layout.urls(page)
+        for name, (kind, alias) in needs.aliases.items():
+            environment[name] = self._aliases(kind, alias)
+        for name, kind in needs.sizes.items():
+            environment[name] = range(1, layout.columns.size(kind) + 1)
+        return code.compile(environment)
+
+    def _reverse(self, site: SiteDesign, kind: Type, via: Attribute) -> Sequence[Sequence[int]]:
+        """For each row that is referred to, the rows that do so; those of periods in order of time, as far as the site knows."""
+        found: list[Sequence[int]] = [()] * (self.layout.columns.size(cast(str, via.target)) + 1)
+        targets = cast(list[int], self.layout.columns.column(via))
+        rows: Iterable[int] = range(1, len(targets))
+        if kind.kind == "relation" and "since" in kind.attributes:
+            since = cast(list[str], self.layout.columns.column(kind.attributes["since"]))
+            known = self.layout.known_until(site)
+            rows = sorted((row for row in rows if since[row] <= known), key=lambda row: (since[row], row))
+        for row in rows:
+            target = targets[row]
+            if not found[target]:
+                found[target] = [row]
+            else:
+                cast(list[int], found[target]).append(row)
+        found[0] = ()
+        return found
+
+    def _aliases(self, kind: str, alias: str) -> dict[int, str]:
+        condition = "and kind = :alias" if alias else ""
+        sql = f"select entity, alias from _aliases where type = :type {condition} order by rowid desc"
+        return dict(self._connection.execute(sql, {"type": kind, "alias": alias}).fetchall())
+
+
+def compile_all(design: Design) -> dict[int, Code]:
+    """The functions of all page kinds, by the number of the kind. Raises InputError, with the place, for links that lead nowhere."""
+    found: dict[int, Code] = {}
+    for site in design.sites:
+        for page in site.pages:
+            with design.schema.document.at(page.place):
+                found[page.index] = Code(design.schema, page, design.sites, design.units)
+    return found

@@ -1,10 +1,12 @@
-"""Tool names that chat servers accept: letters, digits, underscore and hyphen, at most 64 characters."""
+"""Tools under names that chat servers accept: letters, digits, underscore and hyphen, at most 64 characters."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from hashlib import blake2b
+
+from simtrain.types import JsonObject, ToolSpec
 
 LONGEST = 64
 
@@ -25,6 +27,14 @@ def wire_names(names: Iterable[str]) -> dict[str, str]:
             found[name] = _free(name, taken)
             taken.add(found[name])
     return {name: found[name] for name in natives}
+
+
+def definition(tool: ToolSpec, name: str) -> JsonObject:
+    """A tool under its name on the wire, as OpenAI-style function definition: `{"type": "function", "function": {...}}`."""
+    return {
+        "type": "function",
+        "function": {"name": name, "description": tool.description, "parameters": tool.input_schema},
+    }
 
 
 def _free(native: str, taken: set[str]) -> str:

@@ -9,7 +9,7 @@ import orjson
 from simtrain.completion import Completion, ToolCall
 from simtrain.trajectory import Step
 from simtrain.types import Action, JsonObject, ToolSpec, encode
-from simtrain.wire_names import wire_names
+from simtrain.wire_names import definition, wire_names
 
 
 class NativeCalls:
@@ -20,11 +20,8 @@ class NativeCalls:
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._wire = wire_names(tool.name for tool in tools)
         self._native = {wire: native for native, wire in self._wire.items()}
-        self.tools = orjson.Fragment(orjson.dumps([self._definition(tool) for tool in tools])) if tools else None
-
-    def _definition(self, tool: ToolSpec) -> JsonObject:
-        function = {"name": self._wire[tool.name], "description": tool.description, "parameters": tool.input_schema}
-        return {"type": "function", "function": function}
+        definitions = [definition(tool, self._wire[tool.name]) for tool in tools]
+        self.tools = orjson.Fragment(orjson.dumps(definitions)) if tools else None
 
     def system(self, system: str) -> str:
         """The system prompt; the tools stand elsewhere."""

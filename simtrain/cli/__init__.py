@@ -29,6 +29,7 @@ COMMANDS = (
     "relay",
     "world",
     "score-widesearch",
+    "curriculum",
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simtrain.trajectory import Trajectory
 from simtrain.types import JsonObject
-from simtrain.wire_names import wire_names
+from simtrain.wire_names import definition, wire_names
 
 
 def names_of(trajectory: Trajectory) -> dict[str, str]:
@@ -14,11 +14,5 @@ def names_of(trajectory: Trajectory) -> dict[str, str]:
 
 
 def definitions(trajectory: Trajectory, names: dict[str, str]) -> list[JsonObject]:
-    """The tools that were offered, as `{"type": "function", "function": {name, description, parameters}}`."""
-    return [
-        {
-            "type": "function",
-            "function": {"name": names[tool.name], "description": tool.description, "parameters": tool.input_schema},
-        }
-        for tool in trajectory.tools
-    ]
+    """The tools that were offered, as function definitions."""
+    return [definition(tool, names[tool.name]) for tool in trajectory.tools]

@@ -1,0 +1,114 @@
+"""`simtrain curriculum`: a ladder of levels over search worlds, shown or written out for trainers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simtrain.ladder.rungs import Ladder
+    from simtrain.types import JsonObject
+
+HELP = """Write out a curriculum of questions over search worlds.
+
+A curriculum file names worlds by split, and levels: which questions, how hard
+as measured, how much snippets give away, what goes wrong. Without --out its
+levels are shown. With --out the folder gets scenario families that
+`simtrain run` plays, the questions beside them, prompts for trainers
+(prompts/SPLIT.jsonl), and curriculum.json, which says what there is. A task
+that says a name of a later split, or asks the same, is left out.
+
+To climb it by rewards, from Python: `for task in simtrain.climb("ladder")`.
+
+\b
+Examples:
+  simtrain curriculum ladder
+  simtrain curriculum ladder --out curricula/ladder
+  simtrain curriculum mine.yaml --out curricula/mine --seed 3 --json
+  simtrain run curricula/ladder/scenarios/train --agent chat:MODEL
+"""
+
+
+def command(
+    curriculum: Annotated[str, typer.Argument(help="Curriculum file, or the name of a shipped one.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="New folder to write.")] = None,
+    seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of samples and of faults.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
+) -> None:
+    """Show, or write and report."""
+    from simtrain.cli.options import print_json
+    from simtrain.ladder.rungs import load_ladder
+
+    ladder = load_ladder(curriculum)
+    if out is None:
+        if as_json:
+            print_json(ladder.spec.model_dump(mode="json", by_alias=True, exclude_unset=True))
+        else:
+            _show(ladder)
+        return
+    written = _emit(ladder, out, seed, quiet=as_json)
+    if as_json:
+        print_json({"out": str(out), **written})
+
+
+def _show(ladder: Ladder) -> None:
+    from rich.console import Console
+
+    from simtrain.cli.tables import plain_table
+
+    table = plain_table("level", "hops", "rows", "snippets", "measured", "goes wrong", title=ladder.spec.description)
+    for level in ladder.spec.levels:
+        measured = ", ".join(f"{name} {low:g}-{high:g}" for name, (low, high) in level.difficulty.items())
+        wrong = ", ".join(
+            item if isinstance(item, str) else str(getattr(item, "pack", None) or getattr(item, "use", ""))
+            for item in level.perturbations
+        )
+        asked = level.questions
+        table.add_row(
+            level.name,
+            f"{asked.hops[0]}-{asked.hops[1]}",
+            f"{asked.rows[0]}-{asked.rows[1]}",
+            str(level.web.get("snippets", "normal")),
+            measured,
+            wrong,
+        )
+    console = Console()
+    console.print(table)
+    for split, worlds in ladder.spec.worlds.items():
+        console.print(f"{split}: {', '.join(worlds)}", highlight=False)
+
+
+def _emit(ladder: Ladder, out: Path, seed: int, *, quiet: bool) -> JsonObject:
+    import asyncio
+    from dataclasses import asdict
+
+    from rich.console import Console
+
+    from simtrain.cli.progress import Counting
+    from simtrain.cli.tables import rows_table
+    from simtrain.ladder.emitting import emit
+    from simtrain.ladder.rungs import Rung
+
+    builds = len(ladder.spec.seeds) or 1
+    total = builds * len(ladder.spec.levels) * sum(len(worlds) for worlds in ladder.spec.worlds.values())
+    with Counting("families", total=total, quiet=quiet) as counting:
+
+        def done(rung: Rung) -> None:
+            counting.advance()
+
+        emitted = asyncio.run(emit(ladder, out, seed=seed, on_rung=done))
+    written: JsonObject = asdict(emitted)
+    if quiet:
+        return written
+    console = Console()
+    rows = [asdict(family) for family in emitted.families]
+    console.print(rows_table(rows, ("scenario", "level", "tasks", "dropped")))
+    for overlap in emitted.overlaps:
+        one, other = overlap.splits
+        console.print(
+            f"{one} and {other} share {len(overlap.names)} names, {len(overlap.questions)} questions", highlight=False
+        )
+    console.print(f"Curriculum: {out}", highlight=False)
+    return written

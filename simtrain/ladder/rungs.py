@@ -1,0 +1,117 @@
+"""The rungs of a ladder: for each level and world a scenario, and the episodes that are as hard as the level asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from simtrain.assembly import assemble, paradigm_of
+from simtrain.documents import Document, read_document
+from simtrain.errors import InputError, nearest
+from simtrain.ladder.spec import LadderSpec, Level, Split
+from simtrain.question import Question
+from simtrain.scenario import Episode, Scenario, ScenarioSpec
+from simtrain.types import JsonObject
+
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One level in one world. The questions are made when they are first asked for. `drawn` is the seed of samples and faults."""
+
+    level: int
+    bounds: Level
+    world: str
+    written: JsonObject
+    scenario: Scenario
+    drawn: int
+
+    @cached_property
+    def episodes(self) -> tuple[Episode, ...]:
+        """The episodes as hard as the level asks; none where the world has no such question. Raises InputError."""
+        found = paradigm_of(self.scenario).episodes(self.scenario, seed=self.drawn, attempts=1)
+        return tuple(episode for episode in found if _fits(self.bounds, question_of(episode)))
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A ladder file, read and checked."""
+
+    spec: LadderSpec
+    document: Document
+
+    def rungs(self, split: Split, *, seed: int = 0) -> list[list[Rung]]:
+        """The rungs of a split, level by level. Raises InputError for a split, a world, a pack or a bound that is not to be had."""
+        worlds = self.spec.worlds.get(split)
+        if worlds is None:
+            raise InputError(
+                f"the ladder {self.spec.name!r} has no split {split!r}", remedy=nearest(split, self.spec.worlds)
+            )
+        seeds = self.spec.seeds or [None]
+        return [
+            [self._rung(number, world, built, seed) for world in worlds for built in seeds]
+            for number in range(len(self.spec.levels))
+        ]
+
+    def _rung(self, number: int, world: str, built: int | None, drawn: int) -> Rung:
+        level = self.spec.levels[number]
+        written = self._family(level, world, built)
+        document = Document(self.document.path, written, {})
+        with self.document.at(("levels", number)):
+            spec = document.parse(ScenarioSpec)
+            scenario = assemble(document, spec, spec.name)
+        return Rung(number, level, world, written, scenario, drawn)
+
+    def _family(self, level: Level, world: str, built: int | None) -> JsonObject:
+        """The scenario of a level in a world built with a seed, as a scenario file would write it."""
+        as_written = level.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        vary: JsonObject = {
+            **({} if built is None else {"seeds": [built]}),
+            **({"rows": [{**self.spec.rows}]} if self.spec.rows else {}),
+        }
+        optional: JsonObject = {
+            "description": level.description,
+            "perturbations": as_written.get("perturbations"),
+            "limits": as_written.get("limits"),
+            "vary": vary,
+        }
+        return {
+            "name": "_".join([level.name, Path(world).stem, *([] if built is None else [f"s{built}"])]),
+            "paradigm": "fiction",
+            "world": {"use": world, "with": as_written["web"]} if level.web else world,
+            "cases": {"questions": as_written["questions"]},
+            "tools": [*self.spec.tools],
+            **{key: value for key, value in optional.items() if value},
+        }
+
+
+def load_ladder(name: str | Path) -> Ladder:
+    """The ladder in a file, or the shipped one of that name. Raises InputError."""
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        known = sorted(file.stem for file in SHIPPED.glob("*.yaml"))
+        if str(name) not in known:
+            raise InputError(f"unknown curriculum {str(name)!r}", remedy=nearest(str(name), known))
+        path = SHIPPED / f"{name}.yaml"
+    document = read_document(path)
+    return Ladder(document.parse(LadderSpec), document)
+
+
+def _fits(level: Level, question: Question) -> bool:
+    measured = question.difficulty
+    return all(low <= getattr(measured, name) <= high for name, (low, high) in level.difficulty.items())
+
+
+def question_of(episode: Episode) -> Question:
+    """The question that an episode asks."""
+    return Question.model_validate(episode.case)
+
+
+def no_questions(rung: Rung) -> InputError:
+    """That no world has a question as hard as the level of this rung asks."""
+    return InputError(
+        f"no world has a question for the level {rung.bounds.name!r}",
+        remedy="widen its bounds, or raise the `count` of its questions",
+    )

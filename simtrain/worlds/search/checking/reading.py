@@ -1,0 +1,97 @@
+"""Words of a page read back into values: dates, numbers with their scale and unit, coordinates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
+            "september sep", "october oct", "november nov", "december dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}  # fmt: skip
+SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+
+_NAME = "|".join(sorted(MONTHS, key=len, reverse=True))
+_DATES: Final = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        r"(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})",
+        r"(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})",
+        rf"(?P<d>\d{{1,2}}) (?P<name>{_NAME})\.? (?P<y>\d{{4}})",
+        rf"(?P<name>{_NAME})\.? (?P<d>\d{{1,2}}),? (?P<y>\d{{4}})",
+        rf"(?P<name>{_NAME})\.? (?P<y>\d{{4}})",
+        r"(?P<y>\d{4})",
+    )
+)
+_AMOUNT = re.compile(
+    r"(?P<before>[^\d\s.,+−-]*)\s?(?P<sign>[-−+]?)(?P<before2>[^\d\s.,+−-]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d+)(?:\.(?P<fraction>\d+))?"
+    r"(?: ?(?P<scale>thousand|million|billion|trillion))?(?: ?(?P<unit>[^\d\s,.].*))?",
+    re.IGNORECASE,
+)
+_DEGREES = re.compile(
+    r"(?P<degrees>-?\d+(?:\.\d+)?)\s?°?(?:\s?(?P<minutes>\d+)[′'])?(?:\s?(?P<seconds>\d+(?:\.\d+)?)[″\"])?\s?(?P<side>[NSEW]?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number as it is shown: in single units of `unit` (empty: none written), known to half of `step`.
+
+    `rough` is the step where zeros at the end are taken for rounding: 1,600,000 may stand for 1,623,411.
+    """
+
+    value: float
+    unit: str
+    step: float
+    rough: float
+
+
+def read_date(words: str) -> tuple[int, int | None, int | None] | None:
+    """Year, month and day; None where not told. None for words that are no date."""
+    for form in _DATES:
+        match = form.fullmatch(words.strip())
+        if match is None:
+            continue
+        parts = match.groupdict()
+        month = MONTHS[parts["name"].lower()] if parts.get("name") else parts.get("m")
+        return int(parts["y"]), None if month is None else int(month), int(parts["d"]) if parts.get("d") else None
+    return None
+
+
+def read_amount(words: str) -> Amount | None:
+    """The one number of the words; None for words that are none."""
+    match = _AMOUNT.fullmatch(words.strip())
+    if match is None:
+        return None
+    digits, fraction = match["digits"].replace(",", ""), match["fraction"] or ""
+    scale = SCALES[match["scale"].lower()] if match["scale"] else 1.0
+    value = float(f"{digits}.{fraction or 0}") * scale
+    before = match["before"] or match["before2"]
+    unit = " ".join(part for part in (before, (match["unit"] or "").strip()) if part)
+    step = 10 ** -len(fraction) * scale
+    zeros = len(digits) - len(digits.rstrip("0")) if not fraction and int(digits) else 0
+    return Amount(-value if match["sign"] in ("-", "−") and match["sign"] else value, unit, step, step * 10**zeros)
+
+
+def read_coordinates(words: str) -> tuple[float, float] | None:
+    """Latitude and longitude in degrees; None for words that are none."""
+    parts = words.split(", ")
+    if len(parts) != 2:
+        return None
+    found: list[float] = []
+    for part in parts:
+        match = _DEGREES.fullmatch(part.strip())
+        if match is None:
+            return None
+        degrees = float(match["degrees"])
+        size = abs(degrees) + float(match["minutes"] or 0) / 60 + float(match["seconds"] or 0) / 3600
+        found.append(-size if degrees < 0 or (match["side"] in ("S", "W") and match["side"]) else size)
+    return found[0], found[1]

@@ -1,6 +1,6 @@
 """simtrain: train, drill and test LLM agents in simulated environments.
 
-The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `drill`, `grade`, `export`, and `as_agent` for an agent of your own.
+The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `drill`, `climb`, `grade`, `export`, and `as_agent` for an agent of your own.
 Everything is imported when it is first used.
 """
 
@@ -14,6 +14,7 @@ from simtrain.version import VERSION as __version__
 if TYPE_CHECKING:
     from simtrain.public import (
         as_agent,
+        climb,
         drill,
         export,
         grade,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "__version__",
     "as_agent",
+    "climb",
     "drill",
     "export",
     "grade",

@@ -15,6 +15,9 @@ from simtrain.catalog import find_scenarios
 from simtrain.curriculum import load_curriculum
 from simtrain.environment import Environment
 from simtrain.errors import InputError
+from simtrain.ladder.climb import Climb
+from simtrain.ladder.rungs import load_ladder
+from simtrain.ladder.spec import Split
 from simtrain.playing import Played, RunOptions
 from simtrain.policy import Agent
 from simtrain.regrade import regrade
@@ -55,19 +58,23 @@ def episode(scenario: Scenario, *, case: int = 0, seed: int = 0, attempt: int = 
     raise InputError(f"{scenario.name} has no case {case}")
 
 
-def open_episode(scenario: Scenario, *, case: int = 0, seed: int = 0) -> Environment:
-    """The environment of one episode. Raises InputError.
+def open_episode(scenario: Scenario | Episode, *, case: int = 0, seed: int = 0) -> Environment:
+    """The environment of one episode: of a case of a scenario, or of an episode that a curriculum dealt. Raises InputError.
 
     `async with open_episode(scenario) as environment: observation = await environment.step(action)`
     """
-    return paradigm_of(scenario).open(episode(scenario, case=case, seed=seed))
+    opened = scenario if isinstance(scenario, Episode) else episode(scenario, case=case, seed=seed)
+    return paradigm_of(opened.scenario).open(opened)
 
 
 async def rollout(
-    scenario: Scenario, agent: Agent | str = "resilient", *, case: int = 0, seed: int = 0, attempt: int = 0
+    scenario: Scenario | Episode, agent: Agent | str = "resilient", *, case: int = 0, seed: int = 0, attempt: int = 0
 ) -> Trajectory:
-    """Play one episode of a scenario and grade it. What goes wrong inside the episode is in the trajectory's `stop`. Raises InputError."""
-    played = episode(scenario, case=case, seed=seed, attempt=attempt)
+    """Play one episode and grade it: a case of a scenario, or an episode that a curriculum dealt.
+
+    What goes wrong inside the episode is in the trajectory's `stop`. Raises InputError.
+    """
+    played = scenario if isinstance(scenario, Episode) else episode(scenario, case=case, seed=seed, attempt=attempt)
     if isinstance(agent, Agent):
         async with hosted(agent, name=type(agent).__name__) as play:
             return await play(played)
@@ -77,6 +84,22 @@ async def rollout(
             return await play(played)
     finally:
         await player.close()
+
+
+def climb(curriculum: str | Path, *, split: Split = "train", seed: int = 0, ledger: str | Path | None = None) -> Climb:
+    """A curriculum of levels as a stream of tasks, harder as they are mastered: the shipped one of a name, or that in a file.
+
+    `for task in climb("ladder"): climb.reward(task, value)`, where `task.episode` is what `rollout` and `open_episode` take. With a
+    `ledger` it goes on where it stood. Raises InputError.
+    """
+    ladder = load_ladder(curriculum)
+    return Climb(
+        ladder.spec,
+        ladder.rungs(split, seed=seed),
+        split=split,
+        seed=seed,
+        ledger=None if ledger is None else Path(ledger),
+    )
 
 
 def run(

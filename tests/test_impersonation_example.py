@@ -26,18 +26,27 @@ def test_the_worked_example_says_what_the_page_says(tmp_path: Path) -> None:
     words = ["capture", "--config", "mcp.json", "--probes", "probes.yaml", "--out", "servers.json"]
     done = subprocess.run([*simtrain, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    serve = [*simtrain, "serve", "servers.json", "--perturb", "faults.yaml", "--port", "0", "--json"]
+    serve = [*simtrain, "serve", "servers.json", "--perturb", "faults.yaml", "--write-config", "stand-ins.json"]
+    serve += ["--port", "0", "--json"]
     with subprocess.Popen(serve, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as serving:
         try:
             assert serving.stdout is not None
-            url = json.loads(serving.stdout.readline())["mcp"]
+            servers = json.loads(serving.stdout.readline())["servers"]
+            config = json.loads((folder / "stand-ins.json").read_text())["mcpServers"]
+            assert {name: entry["url"] for name, entry in config.items()} == servers
+            assert list(servers) == ["notes", "weather"]
             said = subprocess.run(
-                [sys.executable, "client.py", url], cwd=folder, capture_output=True, text=True, timeout=60
+                [sys.executable, "client.py", "stand-ins.json"],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=60,
             )
         finally:
             serving.terminate()
             serving.wait(20)
     assert said.returncode == 0, said.stderr
+    assert not (folder / "stand-ins.json").exists()
     page = (ROOT / "docs" / "impersonation.md").read_text()
     shown = re.search(r"```text\n(.*?)```", page, re.DOTALL)
     assert shown and said.stdout == shown[1]

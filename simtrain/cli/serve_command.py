@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +28,8 @@ Examples:
   simtrain serve helpdesk
   simtrain serve forge/triage --stdio
   simtrain serve helpdesk --control-file control.json --out runs/served
-  simtrain serve servers.manifest.json --replay recording.jsonl --chat MODEL
+  simtrain serve servers.json --write-config mcp.json
+  simtrain serve servers.json --replay recording.jsonl --chat MODEL
   simtrain serve helpdesk --perturb uncertain_writes --seed 7
 """
 
@@ -52,6 +54,10 @@ def command(
     control_file: Annotated[
         Path | None,
         typer.Option("--control-file", help="Write URL and token of the control plane to this file, for you alone."),
+    ] = None,
+    write_config: Annotated[
+        Path | None,
+        typer.Option("--write-config", help="Write an mcp.json with the address of every server here, for clients."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -96,7 +102,7 @@ def command(
     from simtrain.serving.listening import LOOPBACK, Listening
     from simtrain.serving.stage import StageOptions
 
-    _refuse_idle_options(server, control_file, stdio=stdio, controlled=control_port >= 0 and not stdio)
+    _refuse_idle_options(server, control_file, write_config, stdio=stdio, controlled=control_port >= 0 and not stdio)
     scenarios = _load(targets, replay or [], chat, base_url, perturb or [])
     options = StageOptions(seed=seed, case=case, idle=idle or None, page_size=page_size, real_time=real_time)
     if stdio:
@@ -111,16 +117,31 @@ def command(
         max_body=max_body or MAX_BODY,
         json_replies=not _says_more(scenarios),
     )
-    asyncio.run(_on_http(scenarios, options, listening, out, control_file, as_json=as_json))
+    files = _Files(out, control_file, write_config, token_env)
+    asyncio.run(_on_http(scenarios, options, listening, files, as_json=as_json))
 
 
-def _refuse_idle_options(server: str | None, control_file: Path | None, *, stdio: bool, controlled: bool) -> None:
+@dataclass(frozen=True)
+class _Files:
+    """What serving writes, and the variable from which clients are to take the bearer token."""
+
+    out: Path | None
+    control: Path | None
+    config: Path | None
+    token_variable: str | None
+
+
+def _refuse_idle_options(
+    server: str | None, control_file: Path | None, write_config: Path | None, *, stdio: bool, controlled: bool
+) -> None:
     """Options that would mean nothing. Raises InputError."""
     from simtrain.errors import InputError
 
     if server is not None and not stdio:
         remedy = "over HTTP each server has an address of its own, /w/EPISODE/SERVER/mcp"
         raise InputError("--server goes with --stdio", remedy=remedy)
+    if write_config is not None and stdio:
+        raise InputError("--write-config goes with serving over HTTP", remedy="leave --stdio out")
     if control_file is not None and not controlled:
         raise InputError("there is no control plane to write a --control-file of", remedy="leave one of them out")
 
@@ -193,33 +214,41 @@ async def _on_http(
     scenarios: list[Scenario],
     options: StageOptions,
     listening: Listening,
-    out: Path | None,
-    control_file: Path | None,
+    files: _Files,
     *,
     as_json: bool,
 ) -> None:
     import asyncio
     from contextlib import AsyncExitStack
 
-    from simtrain.serving.control_file import control_file as writing
+    from simtrain.serving.addresses import server_urls
     from simtrain.serving.listening import bind, listen
+    from simtrain.serving.passing_files import client_config, control_file
     from simtrain.serving.stage import open_stage
 
     over = asyncio.Event()
     _on_signal(over.set)
     async with AsyncExitStack() as stack:
         # What may fail comes first, and the run folder last: nothing is written by a command that cannot serve.
-        publish = None if control_file is None else stack.enter_context(writing(control_file))
+        publish = stack.enter_context(control_file(files.control)) if files.control else None
+        configure = (
+            stack.enter_context(client_config(files.config, token_variable=files.token_variable))
+            if files.config
+            else None
+        )
         sockets = stack.enter_context(bind(listening))
-        stage = await stack.enter_async_context(open_stage(scenarios, options, out=out))
+        stage = await stack.enter_async_context(open_stage(scenarios, options, out=files.out))
         door = await stack.enter_async_context(listen(stage, listening, sockets))
+        servers = server_urls(scenarios[0].source.build(), door.url)
         if publish is not None:
             publish(door)
-        _announce(scenarios, door, control_file, as_json=as_json)
+        if configure is not None:
+            configure(servers)
+        _announce(scenarios, door, servers, files, as_json=as_json)
         await over.wait()
 
 
-def _announce(scenarios: list[Scenario], door: Door, control_file: Path | None, *, as_json: bool) -> None:
+def _announce(scenarios: list[Scenario], door: Door, servers: dict[str, str], files: _Files, *, as_json: bool) -> None:
     import sys
 
     import orjson
@@ -229,8 +258,9 @@ def _announce(scenarios: list[Scenario], door: Door, control_file: Path | None, 
     if as_json:
         facts = {
             "mcp": f"{door.url}/mcp",
+            "servers": servers,
             "control": door.control_url,
-            "control_token": None if control_file else door.control_token,
+            "control_token": None if files.control else door.control_token,
             "scenarios": [scenario.name for scenario in scenarios],
         }
         sys.stdout.buffer.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
@@ -238,7 +268,12 @@ def _announce(scenarios: list[Scenario], door: Door, control_file: Path | None, 
         return
     screen = console()
     screen.print(f"MCP      {door.url}/mcp    (other episodes: {door.url}/w/EPISODE/mcp)", soft_wrap=True)
+    if len(servers) > 1:
+        for name, url in servers.items():
+            screen.print(f"         {url}    {name} alone", soft_wrap=True, markup=False)
+    if files.config is not None:
+        screen.print(f"Clients  {files.config} names them", soft_wrap=True, markup=False)
     if door.control_url is not None:
-        secret = f"--control {control_file}" if control_file else f"token {door.control_token}"
+        secret = f"--control {files.control}" if files.control else f"token {door.control_token}"
         screen.print(f"Control  {door.control_url}    {secret}", soft_wrap=True)
     screen.print(f"Serving  {', '.join(scenario.name for scenario in scenarios)}; Ctrl-C ends it.")

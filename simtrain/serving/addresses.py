@@ -5,22 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from simtrain.errors import InputError
-from simtrain.free_play import native_server
-from simtrain.manifest import Manifest, ServerManifest
 from simtrain.mcp_wire.front import Front
 from simtrain.mcp_wire.seam import SCOPE_KEY, current_front
 from simtrain.mcp_wire.sessions import Sessions
-from simtrain.served_servers import read_servers
+from simtrain.serving.captured import CapturedServer, captured_servers
 from simtrain.serving.episodes import Episodes, HeldEpisode
 from simtrain.serving.front import EpisodeFront
 from simtrain.serving.guard import bearer, refusal, same
 from simtrain.serving.wire_tools import servers_of
+from simtrain.world import World
 
 PATH = re.compile(r"(?:/w/(?P<episode>[^/]+))?(?:/(?P<server>[^/]+))?/mcp/?")
 DEFAULT = "default"
@@ -52,23 +49,35 @@ class Fronts:
         servers = servers_of(held.environment.tools)
         if server is not None and server not in servers:
             raise InputError(f"there is no server {server!r} here", remedy=f"one of {', '.join(servers)}")
-        return EpisodeFront(held, server=server, manifest=_captured(held, server), page_size=self.page_size)
+        return EpisodeFront(
+            held,
+            server=server,
+            captured=_captured(held.environment.finished().initial, server),
+            page_size=self.page_size,
+        )
 
 
-def _captured(held: HeldEpisode, server: str | None) -> ServerManifest | None:
+def _captured(world: World, server: str | None) -> CapturedServer | None:
     """What was captured of a server; without a name, of the only one."""
-    path = held.environment.finished().initial.manifest
-    if path is None:
+    if world.manifest is None:
         return None
-    servers = _manifest(path, path.stat().st_mtime_ns if path.exists() else 0).servers
+    servers = captured_servers(world.manifest)
     if server is None:
         return next(iter(servers.values())) if len(servers) == 1 else None
-    return next((found for name, found in servers.items() if native_server(name) == server), None)
+    return servers.get(server)
 
 
-@lru_cache(maxsize=64)
-def _manifest(path: Path, _: int) -> Manifest:
-    return read_servers(path)
+def server_urls(world: World, base: str) -> dict[str, str]:
+    """The address of each server of a world: by the name that it was captured under, where it was captured.
+
+    `base` is the address of an episode, without the `/mcp` at its end. A world without several servers has one, of its own name.
+    """
+    servers = servers_of(world.tools)
+    if len(servers) == 1:
+        captured = _captured(world, None)
+        return {captured.manifest.name if captured else servers[0] or world.name: f"{base}/mcp"}
+    named = {server: _captured(world, server) for server in servers if server}
+    return {own.manifest.name if own else name: f"{base}/{name}/mcp" for name, own in named.items()}
 
 
 class Addresses:

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, cast
 
-from simtrain.courses import HANDSHAKE, MODERN, by_caller, captured_course
+from simtrain.courses import HANDSHAKE, MODERN
 from simtrain.environment import Environment
-from simtrain.error_profile import Mistakes
 from simtrain.errors import ModelFault, SimtrainError, SimulatorFault
-from simtrain.free_play import native_server
 from simtrain.handler import ToolError
-from simtrain.manifest import LISTED, Exchange, ServerManifest
+from simtrain.manifest import LISTED, Exchange
 from simtrain.mcp_wire.front import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
 from simtrain.request import FILL, READ, Answer, Caller, Request, caller
+from simtrain.serving.captured import CapturedServer
 from simtrain.serving.cursors import seal, unseal
 from simtrain.serving.episodes import EpisodeOver
 from simtrain.serving.fitting import fitting
@@ -25,7 +24,7 @@ from simtrain.serving.replaying import Conversations
 from simtrain.serving.replies import call_response
 from simtrain.serving.surface import SERVER_INFO, CapturedSurface, MadeSurface, Surface
 from simtrain.serving.wire_tools import wire_tools
-from simtrain.tape import NotRecorded, Playback, Tape
+from simtrain.tape import NotRecorded
 from simtrain.types import JsonObject, JsonValue, Observation
 
 _LOG = logging.getLogger(__name__)
@@ -66,18 +65,18 @@ class EpisodeFront:
         held: Held,
         *,
         server: str | None = None,
-        manifest: ServerManifest | None = None,
+        captured: CapturedServer | None = None,
         page_size: int | None = None,
     ) -> None:
-        """`manifest` is what was captured of this server, served verbatim; lists come in pages of `page_size` where it is given."""
+        """`captured` is what was captured of this server, served verbatim; lists come in pages of `page_size` where it is given."""
         world = held.environment.finished().initial
         self.name = server or world.name
         self.held = held
         self._server = server or ""
         self._tools = wire_tools(held.environment.tools, world.descriptors, server=server)
         self._surface: Surface = (
-            CapturedSurface(manifest, self._tools, world.tools)
-            if manifest
+            CapturedSurface(captured.manifest, self._tools, world.tools)
+            if captured
             else MadeSurface(
                 self.name,
                 self._tools,
@@ -85,9 +84,10 @@ class EpisodeFront:
                 prompts=[offer for offer in world.prompts if server is None or offer.server in ("", server)],
             )
         )
-        self._mistakes = Mistakes(manifest) if manifest else None
-        self._captured = native_server(manifest.name) if manifest else None
-        self._tapes = _tapes(manifest) if manifest else {}
+        self._mistakes = captured.mistakes if captured else None
+        self._captured = captured.name if captured else None
+        tapes = captured.tapes.items() if captured else ()
+        self._playing = {client: tape.play() for client, tape in tapes}
         self._conversations = Conversations()
         self._page_size = page_size
 
@@ -130,9 +130,9 @@ class EpisodeFront:
 
     def _recorded(self, asked: Asked) -> Exchange | None:
         """What was recorded for a request: with the client most like this one, else with another one."""
-        for client in sorted(self._tapes, key=_caller(asked).misfit):
+        for client in sorted(self._playing, key=_caller(asked).misfit):
             try:
-                return self._tapes[client].find(asked.method, asked.params)
+                return self._playing[client].find(asked.method, asked.params)
             except NotRecorded:
                 continue
         return None
@@ -312,12 +312,6 @@ async def _say(line: Line, notification: JsonObject) -> None:
 
 def _caller(asked: Asked) -> Caller:
     return Caller(MODERN if asked.modern else HANDSHAKE, frozenset(asked.capabilities))
-
-
-def _tapes(manifest: ServerManifest) -> dict[Caller, Playback]:
-    """What was recorded with each client, from its beginning."""
-    parts = by_caller(captured_course(manifest))
-    return {client: Tape([part], match="normalised").play() for client, part in parts.items()}
 
 
 def _wire(exchange: Exchange) -> JsonObject:

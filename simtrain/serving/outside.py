@@ -18,10 +18,10 @@ from simtrain.errors import InputError
 from simtrain.policy import Outsider, Play
 from simtrain.rollouts import unopened
 from simtrain.scenario import Episode, Scenario
-from simtrain.serving.control_file import control_file
 from simtrain.serving.episodes import HeldEpisode
 from simtrain.serving.handing_out import Counter
 from simtrain.serving.listening import Door, Listening, listen
+from simtrain.serving.passing_files import control_file
 from simtrain.serving.program import Command, Ended, run_program
 from simtrain.serving.stage import Stage, StageOptions
 from simtrain.serving.wire_tools import servers_of

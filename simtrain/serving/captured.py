@@ -1,0 +1,45 @@
+"""Captured servers as they are served: read once from their file, and indexed once for all episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from simtrain.courses import by_caller, captured_course
+from simtrain.error_profile import Mistakes
+from simtrain.free_play import native_server
+from simtrain.manifest import ServerManifest
+from simtrain.request import Caller
+from simtrain.served_servers import read_servers
+from simtrain.tape import Tape
+
+
+class CapturedServer:
+    """One captured server. Nothing in it changes while it is served."""
+
+    def __init__(self, manifest: ServerManifest) -> None:
+        self.manifest = manifest
+        self.mistakes = Mistakes(manifest)
+
+    @property
+    def name(self) -> str:
+        """Its name in a world."""
+        return native_server(self.manifest.name)
+
+    @cached_property
+    def tapes(self) -> Mapping[Caller, Tape]:
+        """What was recorded with each client."""
+        parts = by_caller(captured_course(self.manifest))
+        return {client: Tape([part], match="normalised") for client, part in parts.items()}
+
+
+def captured_servers(path: Path) -> Mapping[str, CapturedServer]:
+    """The servers of a manifest or a recording, by their names in a world. Raises InputError."""
+    return _captured(path, path.stat().st_mtime_ns if path.exists() else 0)
+
+
+@lru_cache(maxsize=64)
+def _captured(path: Path, _: int) -> Mapping[str, CapturedServer]:
+    found = (CapturedServer(manifest) for manifest in read_servers(path).servers.values())
+    return {server.name: server for server in found}

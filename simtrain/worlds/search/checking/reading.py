@@ -33,7 +33,7 @@ _DATES: Final = tuple(
 )
 _AMOUNT = re.compile(
     r"(?P<before>[^\d\s.,+−-]*)\s?(?P<sign>[-−+]?)(?P<before2>[^\d\s.,+−-]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d+)(?:\.(?P<fraction>\d+))?"
-    r"(?: ?(?P<scale>thousand|million|billion|trillion))?(?: ?(?P<unit>[^\d\s,.].*))?",
+    r"(?: ?(?P<scale>thousand|million|billion|trillion))?(?: ?(?P<unit>[^\d\s,.]\D*[23]?))?",
     re.IGNORECASE,
 )
 _DEGREES = re.compile(

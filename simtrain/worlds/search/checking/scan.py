@@ -14,7 +14,7 @@ Span = tuple[int, int]
 
 FEW: Final = 5
 """Pages of a kind of a site below which a word of its prose may begin a sentence nowhere else and be no name."""
-OFTEN: Final = 3
+OFTEN: Final = 2
 """Pages on which a capitalised word of the prose stands, so that it is no invented name."""
 
 _TARGET = re.compile(r"\]\(([^()\s]*)\)")
@@ -68,9 +68,10 @@ class Prose:
 
     def _title(self, page: Page, names: Callable[[], Iterable[str]]) -> list[tuple[int, str]]:
         """A title may only say what the page itself states, by whatever name."""
-        masked = _without(page.title, {page.body[start:end] for (start, end), _ in page.spans})
+        stated = {page.body[start:end] for (start, end), _ in page.spans}
+        masked = _without(page.title, stated)
         if any(word in self._own for word in _WORD.findall(masked)):
-            masked = _without(masked, names())
+            masked = _without(page.title, stated.union(names()))
         self._note(page, masked)
         return [(0, f"the number {number[0]!r} in the title is not on the page") for number in _NUMBER.finditer(masked)]
 

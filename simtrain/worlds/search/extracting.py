@@ -20,7 +20,8 @@ Reason: TypeAlias = Literal["invalid_url", "unknown_host", "not_found", "gone", 
 PAYWALL: Final = "*This is the end of the free preview. Subscribe to read the whole page.*"
 GAP_LINE: Final = "[...]"
 
-_RELATIVE = re.compile(r"(\]\()([^)\s]+)(\))")
+RELATIVE = re.compile(r"(\]\()([^)\s]+)(\))")
+"""The address of a markdown link."""
 _SCHEMES = ("http", "https")
 
 
@@ -72,7 +73,7 @@ def spellings(host: str, path: str, query: str) -> list[str]:
 
 def absolute(markdown: str, url: str) -> str:
     """The page with its links made whole."""
-    return _RELATIVE.sub(lambda found: f"{found[1]}{_joined(url, found[2])}{found[3]}", markdown)
+    return RELATIVE.sub(lambda found: f"{found[1]}{_joined(url, found[2])}{found[3]}", markdown)
 
 
 def _joined(url: str, link: str) -> str:

@@ -8,6 +8,7 @@ the second stage computes the same. Scores are rounded, so that no machine's las
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -124,13 +125,13 @@ class Ranking:
 
     def _more(self, terms: list[_Term], found: dict[int, float], site: int | None, wanted: int) -> dict[int, float]:
         """More candidates: pages that hold all words, then all but the commonest, and so on down to the rarest alone."""
-        pages = dict.fromkeys(found, math.inf)
+        pages = dict.fromkeys(found, 0.0)
         enough = wanted + _BATCH if found else max(wanted, CANDIDATES)
         together = [" AND ".join(term.quoted for term in terms[:length]) for length in range(len(terms), 0, -1)]
         for words in (*together, *(term.quoted for term in terms[1:])):
             sql = f"select rowid from _index where _index match ?{'' if site is None else _ON_SITE} limit {enough}"
             for (page,) in self._run(sql, (words,) if site is None else (words, site)):
-                pages.setdefault(cast(int, page), math.inf)
+                pages.setdefault(cast(int, page), 0.0)
             if len(pages) >= enough:
                 break
         return pages
@@ -140,28 +141,36 @@ class Ranking:
     def _second_stage(
         self, terms: list[_Term], candidates: dict[int, float], stated: list[_Term] | None, wanted: int
     ) -> list[Hit]:
-        """The candidates by their exact score. Those whose score over the rare words leaves no hope are not read."""
+        """The candidates by their exact score, as many as are wanted and some more; those without hope are not read."""
         if stated is not None and len(stated) == len(terms):
             return [Hit(page, score) for page, score in candidates.items()]
-        others = {term.word: term.idf * (_K1 + 1) for term in terms if term not in (stated or ())}
         weights = {term.word: term.idf * (_K1 + 1) for term in terms}
-        order = sorted(candidates.items(), key=lambda item: (-item[1], item[0]))
+        others = {term.word: weights[term.word] for term in terms if term not in (stated or ())}
         scored: list[Hit] = []
-        for start in range(0, len(order), _BATCH):
-            batch = dict(order[start : start + _BATCH])
-            scored.sort(key=_place)
-            least = scored[wanted - 1].score - _TOLERANCE if len(scored) >= wanted else -math.inf
-            if order[start][1] + sum(others.values()) < least:
+        for hope, page, text, long in self._hopes(candidates, others, wanted):
+            if len(scored) >= wanted and hope < scored[wanted - 1].score - _TOLERANCE:
                 break
-            for page, sizes, title, body in self._run(_TEXTS.format(",".join("?" * len(batch))), [*batch]):
-                long = self._long(cast(bytes, sizes))
-                found = _Text(cast(str, title), cast(str, body))
-                hope = batch[cast(int, page)] + sum(
-                    weight * often / (often + long) for word, weight in others.items() if (often := found.most(word))
-                )
-                if hope >= least:
-                    scored.append(Hit(cast(int, page), self._score(weights, found, long)))
-        return sorted(scored, key=_place)
+            insort(scored, Hit(page, self._score(weights, text, long)), key=_place)
+        return scored
+
+    def _hopes(
+        self, candidates: dict[int, float], others: dict[str, float], wanted: int
+    ) -> list[tuple[float, int, _Text, float]]:
+        """The most that each candidate may score, the highest first, without those that cannot be among the wanted ones."""
+        if not candidates:
+            return []
+        surely = sorted(candidates.values(), reverse=True)[:wanted][-1]
+        least = surely - sum(others.values()) - _TOLERANCE
+        pages = [page for page, score in candidates.items() if score >= least]
+        found: list[tuple[float, int, _Text, float]] = []
+        for page, sizes, title, body in self._run(_TEXTS.format(",".join("?" * len(pages))), pages):
+            long, text = self._long(cast(bytes, sizes)), _Text(cast(str, title), cast(str, body))
+            hope = candidates[cast(int, page)]
+            for word, weight in others.items():
+                often = text.most(word)
+                hope += weight * often / (often + long)
+            found.append((hope, cast(int, page), text, long))
+        return sorted(found, key=lambda item: (-item[0], item[1]))
 
     def _long(self, sizes: bytes) -> float:
         """What the length of a page weighs, from the lengths of its columns in words."""

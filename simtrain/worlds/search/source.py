@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
+from copy import copy
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simtrain.clock import instant, seconds
-from simtrain.documents import Document
+from simtrain.documents import Document, Place
 from simtrain.errors import InputError
-from simtrain.types import canonical
+from simtrain.types import JsonObject, canonical
 from simtrain.version import VERSION
 from simtrain.world import Variant, World
 from simtrain.worlds.search.building import Order, Watching, build
@@ -86,6 +87,13 @@ class SearchSource:
             except InputError as error:
                 raise error.at(file=self.document.path) from None
         return path
+
+    def met(self, document: Document, knobs: JsonObject, place: Place) -> SearchSource:
+        """The same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
+        other = copy(self)
+        other.view = self.view.met(document, knobs, place)
+        other._built = {}
+        return other
 
     def build(self, variant: Variant = AS_WRITTEN) -> World:
         """The world in a variant, built once. Raises InputError with the place in the file."""

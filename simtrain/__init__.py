@@ -1,6 +1,7 @@
 """simtrain: train, drill and test LLM agents in simulated environments.
 
-The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `drill`, `climb`, `grade`, `export`, and `as_agent` for an agent of your own.
+The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `drill`, `climb`, `grade`, `export`, and `as_agent` for an agent
+of your own.
 Everything is imported when it is first used.
 """
 

@@ -87,10 +87,10 @@ async def rollout(
 
 
 def climb(curriculum: str | Path, *, split: Split = "train", seed: int = 0, ledger: str | Path | None = None) -> Climb:
-    """A curriculum of levels as a stream of tasks, harder as they are mastered: the shipped one of a name, or that in a file.
+    """A curriculum of levels, the shipped one of a name or that in a file, as a stream of tasks that get harder.
 
-    `for task in climb("ladder"): climb.reward(task, value)`, where `task.episode` is what `rollout` and `open_episode` take. With a
-    `ledger` it goes on where it stood. Raises InputError.
+    `tasks = climb("ladder")`, then `for task in tasks: ...; tasks.reward(task, value)`; `rollout` and `open_episode` take
+    `task.episode`. With a `ledger` the stream goes on where it stood. Raises InputError.
     """
     ladder = load_ladder(curriculum)
     return Climb(

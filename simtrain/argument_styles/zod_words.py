@@ -66,8 +66,10 @@ def unrecognized(keys: Iterable[str]) -> Issue:
 
 def js_number(value: float) -> str:
     """A number as JavaScript writes it."""
-    if isinstance(value, int) or not math.isfinite(value):
+    if isinstance(value, int):
         return str(value)
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
 
 

@@ -343,8 +343,8 @@ class Composer:
         if nodes is None:
             return None
         shape: Shape | None = Shape("single", nodes, (Term(0, "name"),))
-        count = stream.choose((3, 4))
-        share = (1.5 / self.schema.size(nodes[0].table)) ** (1 / count)
+        count = stream.choose((2, 3))
+        share = min(0.9, 6 / self.schema.size(nodes[0].table)) ** (1 / count)
         for number in range(count):
             far = range(len(nodes) - 1, len(nodes)) if number == 0 else range(len(nodes))
             shape = shape and self._tested(shape, stream, far, share)

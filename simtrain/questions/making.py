@@ -29,7 +29,7 @@ MOST_SHARE: Final = 0.1
 TRIES: Final = 40
 """Draws for each question that is wanted, after which a world is taken to have no more of them."""
 
-NARROWINGS: Final = 3
+NARROWINGS: Final = 5
 UNANSWERABLE: Final = 0.04
 """The share of questions that rest on a name that does not exist."""
 
@@ -81,7 +81,7 @@ class Maker:
             try:
                 found = self._draw(number, most)
             except (_Refused, Unreachable) as refusal:
-                self.refused[str(refusal) if isinstance(refusal, _Refused) else "out of reach"] += 1
+                self.refused[str(refusal) if isinstance(refusal, _Refused) else f"out of reach: {refusal.place}"] += 1
                 continue
             self._skeletons[found.question.skeleton] += 1
             made += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +12,7 @@ from simtrain.questions.browser import Browser, Call, Visit, texts
 from simtrain.questions.schema import Schema
 from simtrain.questions.stating import Needed, Statement
 from simtrain.types import JsonValue
-from simtrain.worlds.search.extracting import absolute
+from simtrain.worlds.search.extracting import RELATIVE, absolute
 
 _CONTEXT: Final = (24, 48, 96, 200, 500)
 """How many characters before a passage are tried, until they stand only once in the reply."""
@@ -54,6 +55,48 @@ class Path:
     passages: Mapping[Needed, Passage]
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A statement in a reply: the part of the page, the path to the text, and the words around."""
+
+    part: int
+    text: str
+    after: str
+    until: str
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A page's body with its links made whole: after each link, how much longer that made it."""
+
+    text: str
+    ends: list[int]
+    longer: list[int]
+
+    @classmethod
+    def of(cls, body: str, url: str) -> Body:
+        """The body of the page at a URL."""
+        ends, longer = list[int](), list[int]()
+        grown = 0
+        for link in RELATIVE.finditer(body):
+            grown += len(absolute(link[0], url)) - len(link[0])
+            ends.append(link.end())
+            longer.append(grown)
+        return cls(absolute(body, url), ends, longer)
+
+    def find(self, statement: Statement, text: str) -> int | None:
+        """Where a statement stands in a text that is this body, or a part of it; None where it does not."""
+        links = bisect_right(self.ends, statement.start)
+        at = statement.start + (self.longer[links - 1] if links else 0)
+        if text.startswith(statement.words, at) and text.startswith(self.text[max(0, at - 12) : at], max(0, at - 12)):
+            return at
+        first = self.text.rfind("\n", 0, at) + 1
+        last = self.text.find("\n", at)
+        found = text.find(self.text[first : last if last >= 0 else len(self.text)])
+        return None if found < 0 else found + at - first
+
+
 class Finder:
     """Finds paths in one world; what it has searched and opened it remembers."""
 
@@ -62,10 +105,23 @@ class Finder:
         self.browser = browser
         self._pages: dict[int, Page] = {}
         self._queries: dict[int, str | None] = {}
+        self._bodies: dict[int, Body] = {}
+        self._lost: set[int] = set()
+        """Pages that no search finds."""
 
     def path(self, statements: Mapping[Needed, list[Statement]]) -> Path:
         """A short path to all of these facts. Raises Unreachable."""
-        chosen = self._cover(statements)
+        for fact, found in statements.items():
+            if not found:
+                raise _unreachable(fact)
+        while True:
+            chosen = self._cover(statements)
+            path = self._walk(chosen)
+            if path is not None:
+                return path
+
+    def _walk(self, chosen: Mapping[int, Mapping[Needed, _Found]]) -> Path | None:
+        """The calls that open the chosen pages, by links where there are some, else by searches; None where one cannot be found."""
         calls: list[Call] = []
         searches = visits = 0
         passages: dict[Needed, Passage] = {}
@@ -75,7 +131,9 @@ class Finder:
             page = next((page for page in waiting if self.page(page).url in known), None)
             if page is None:
                 query = self._query(waiting[0])
-                assert query is not None, "a page that was chosen is found by a search"
+                if query is None:
+                    self._lost.add(waiting[0])
+                    return None
                 calls.append(self.browser.search_call(query))
                 searches += 1
                 known |= self.browser.search(query)
@@ -83,14 +141,13 @@ class Finder:
             waiting.remove(page)
             visit = self._opened(page)
             assert visit is not None, "a page that was chosen can be opened"
-            used = {part for part, _ in chosen[page].values()}
-            placed = {part: len(calls) + at for at, part in enumerate(sorted(used))}
-            calls += [visit.calls[part] for part in sorted(used)]
+            used = sorted({found.part for found in chosen[page].values()})
+            placed = {part: len(calls) + at for at, part in enumerate(used)}
+            calls += [visit.calls[part] for part in used]
             visits += len(used)
             known = known.union(*(visit.addresses[part] for part in used))
-            for fact, (part, passage) in chosen[page].items():
-                text, after, until, statement = passage
-                passages[fact] = Passage(placed[part], text, after, until, statement)
+            for fact, found in chosen[page].items():
+                passages[fact] = Passage(placed[found.part], found.text, found.after, found.until, found.statement)
         return Path(tuple(calls), searches, visits, len(chosen), passages)
 
     def page(self, page: int) -> Page:
@@ -106,43 +163,47 @@ class Finder:
             self._pages[page] = Page(page, str(row["url"]), str(row["title"]), entity, str(row["site"]))
         return self._pages[page]
 
-    def _cover(self, statements: Mapping[Needed, list[Statement]]) -> dict[int, dict[Needed, tuple[int, _Found]]]:
+    def _cover(self, statements: Mapping[Needed, list[Statement]]) -> dict[int, dict[Needed, _Found]]:
         """Pages, each with the facts that are read there; greedily those that state most."""
         stating: dict[int, dict[Needed, Statement]] = {}
         for fact, found in statements.items():
             for statement in found:
-                stating.setdefault(statement.page, {})[fact] = statement
+                if statement.page not in self._lost:
+                    stating.setdefault(statement.page, {})[fact] = statement
         left = set(statements)
-        chosen: dict[int, dict[Needed, tuple[int, _Found]]] = {}
-        order = sorted(stating, key=lambda page: (-len(stating[page]), page))
+        chosen: dict[int, dict[Needed, _Found]] = {}
+        counts = {page: len(facts) for page, facts in stating.items()}
         while left:
-            page = max(order, key=lambda page: (sum(fact in left for fact in stating[page]), -page), default=None)
+            page = max(counts, key=lambda page: (counts[page], -page), default=None)
             wanted = {} if page is None else {fact: item for fact, item in stating[page].items() if fact in left}
             if page is None or not wanted:
-                missing = min(left)
-                raise Unreachable(
-                    f"{missing.type}.{missing.name} of row {missing.entity} is stated on no page in reach"
-                )
-            order.remove(page)
+                raise _unreachable(min(left, key=lambda fact: fact[:3]))
+            del counts[page]
             read = self._read(page, wanted)
-            if read:
-                chosen[page] = read
-                left -= set(read)
+            if not read:
+                continue
+            chosen[page] = read
+            left -= set(read)
+            for fact in read:
+                for statement in statements[fact]:
+                    if statement.page in counts:
+                        counts[statement.page] -= 1
         return chosen
 
-    def _read(self, page: int, wanted: Mapping[Needed, Statement]) -> dict[Needed, tuple[int, _Found]]:
-        """Those of the statements that stand in what the opened page says, where the page can be found at all."""
+    def _read(self, page: int, wanted: Mapping[Needed, Statement]) -> dict[Needed, _Found]:
+        """Those of the statements that stand in what the opened page says."""
         visit = self._opened(page)
-        if visit is None or self._query(page) is None:
+        if visit is None:
             return {}
-        bodies = self.schema.world.query(f"select body from _pages where id = {page}")
-        body = str(bodies[0]["body"])
-        found: dict[Needed, tuple[int, _Found]] = {}
-        for fact, statement in wanted.items():
-            place = _place(visit.replies, self.page(page), body, statement)
-            if place is not None:
-                found[fact] = place
-        return found
+        body = self._body(page)
+        places = {fact: _place(visit.replies, body, statement) for fact, statement in wanted.items()}
+        return {fact: place for fact, place in places.items() if place is not None}
+
+    def _body(self, page: int) -> Body:
+        if page not in self._bodies:
+            rows = self.schema.world.query(f"select body from _pages where id = {page}")
+            self._bodies[page] = Body.of(str(rows[0]["body"]), self.page(page).url)
+        return self._bodies[page]
 
     def _opened(self, page: int) -> Visit | None:
         return self.browser.visit(self.page(page).url)
@@ -156,7 +217,9 @@ class Finder:
         return self._queries[page]
 
 
-_Found = tuple[str, str, str, Statement]
+def _unreachable(fact: Needed) -> Unreachable:
+    place = f"{fact.type}.{fact.name}"
+    return Unreachable(f"{place} of row {fact.entity} is stated on no page in reach", place=place)
 
 
 def _queries(page: Page) -> Iterable[str]:
@@ -166,20 +229,20 @@ def _queries(page: Page) -> Iterable[str]:
     return dict.fromkeys(queries)
 
 
-def _place(replies: tuple[JsonValue, ...], page: Page, body: str, statement: Statement) -> tuple[int, _Found] | None:
+def _place(replies: tuple[JsonValue, ...], body: Body, statement: Statement) -> _Found | None:
     """The part of a page, the text in its reply and the words around a statement; None where no reply has it."""
     for part, reply in enumerate(replies):
-        for path, text in texts(reply):
-            begin = _offset(text, page.url, body, statement)
-            if begin is None:
-                continue
-            end = begin + len(statement.words)
-            after = _before(text, begin)
-            until = next(
-                (text[end : end + size] for size in range(1, 60) if text.find(text[end : end + size], begin) == end), ""
-            )
-            if after and (until or end == len(text)):
-                return part, (path, after, until, statement)
+        path, text = max(texts(reply), key=lambda item: len(item[1]))
+        begin = body.find(statement, text)
+        if begin is None:
+            continue
+        end = begin + len(statement.words)
+        after = _before(text, begin)
+        until = next(
+            (text[end : end + size] for size in range(1, 60) if text.find(text[end : end + size], begin) == end), ""
+        )
+        if after and (until or end == len(text)):
+            return _Found(part, path, after, until, statement)
     return None
 
 
@@ -190,16 +253,3 @@ def _before(text: str, begin: int) -> str:
         if text.find(text[first:begin]) == first:
             return text[first:begin]
     return ""
-
-
-def _offset(text: str, url: str, body: str, statement: Statement) -> int | None:
-    """Where a statement stands in a text that holds the body of its page, or a part of it, with its links made whole."""
-    start, words = statement.start, statement.words
-    at = len(absolute(body[:start], url))
-    if text[at : at + len(words)] == words and text[max(0, at - 9) : at] == absolute(body[:start], url)[-9:]:
-        return at
-    first = body.rfind("\n", 0, start) + 1
-    last = body.find("\n", start)
-    line = absolute(body[first : last if last >= 0 else len(body)], url)
-    found = text.find(line)
-    return None if found < 0 else found + len(absolute(body[first:start], url))

@@ -9,8 +9,8 @@ from simtrain.questions.browser import Call
 from simtrain.questions.gathering import Gathered
 from simtrain.questions.paths import Passage, Path
 from simtrain.questions.stating import Needed
-from simtrain.reference import AnyStep, CallStep, Plan, ReadStep, SetStep
-from simtrain.types import JsonValue
+from simtrain.reference import Plan
+from simtrain.types import JsonObject
 
 _TABLE = (
     "```markdown\n| {{ columns | join(' | ') }} |\n|{% for column in columns %} --- |{% endfor %}\n"
@@ -21,32 +21,29 @@ _TABLE = (
 def plan_of(question: Question, gathered: Gathered, path: Path) -> Plan:
     """The plan that walks a path and writes the answer, every value of which it has read."""
     names = {fact: f"fact{place}" for place, fact in enumerate(path.passages, start=1)}
-    reads: dict[int, list[ReadStep]] = {}
+    reads: dict[int, list[JsonObject]] = {}
     for fact, passage in path.passages.items():
         reads.setdefault(passage.call, []).append(_reading(passage, names[fact]))
-    steps: list[AnyStep] = []
+    steps: list[JsonObject] = []
     for place, call in enumerate(path.calls):
-        steps.append(CallStep.model_validate({"call": call.tool, "with": call.arguments, "as": f"reply{place}"}))
+        steps.append({"call": call.tool, "with": call.arguments, "as": f"reply{place}"})
         steps += reads.get(place, [])
     rows = [[_cell(question, place, facts, names) for place, facts in enumerate(row)] for row in gathered.cells]
     if question.answer == "single":
-        return Plan(steps=steps, answer=rows[0][0])
-    columns: list[JsonValue] = [column.name for column in question.columns]
-    steps.append(SetStep.model_validate({"set": {"columns": columns, "rows": rows}}))
-    return Plan(steps=steps, answer=_TABLE)
+        return Plan.model_validate({"steps": steps, "answer": rows[0][0]})
+    steps.append({"set": {"columns": [column.name for column in question.columns], "rows": rows}})
+    return Plan.model_validate({"steps": steps, "answer": _TABLE})
 
 
-def _reading(passage: Passage, name: str) -> ReadStep:
-    return ReadStep.model_validate(
-        {
-            "read": f"reply{passage.call}{passage.text}",
-            "after": passage.after,
-            "until": passage.until,
-            "form": passage.statement.form,
-            "times": passage.statement.times,
-            "as": name,
-        }
-    )
+def _reading(passage: Passage, name: str) -> JsonObject:
+    return {
+        "read": f"reply{passage.call}{passage.text}",
+        "after": passage.after,
+        "until": passage.until,
+        "form": passage.statement.form,
+        "times": passage.statement.times,
+        "as": name,
+    }
 
 
 def _cell(question: Question, place: int, facts: tuple[Needed, ...], names: Mapping[Needed, str]) -> str:
@@ -70,5 +67,5 @@ def _cell(question: Question, place: int, facts: tuple[Needed, ...], names: Mapp
 
 def abstaining(search: Call, name: str) -> Plan:
     """The plan for a question that rests on a name that does not exist: look for it, then say so."""
-    step = CallStep.model_validate({"call": search.tool, "with": search.arguments, "as": "found"})
-    return Plan(steps=[step], abstain=f"no page tells of {name}")
+    step: JsonObject = {"call": search.tool, "with": search.arguments, "as": "found"}
+    return Plan.model_validate({"steps": [step], "abstain": f"no page tells of {name}"})

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from urllib.parse import urljoin
 
 from simtrain.worlds.search.checking.facts import Attribute, Facts
+from simtrain.worlds.search.checking.reading import MONTHS
 from simtrain.worlds.search.checking.scan import Page, Prose, Span
 from simtrain.worlds.search.checking.statements import Stated, Verifier
 
 _LINK = re.compile(r"\]\(([^()\s]*)\)")
 _WORD = re.compile(r"[^\W\d_]+")
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+# A month without a number is no date.
+_CALENDAR = frozenset({*MONTHS, *_DAYS, *(f"{day}s" for day in _DAYS)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,12 @@ def check_pages(
     ids = {url: page for page, url in urls.items()}
     found: list[Problem] = []
     statements = links = 0
-    rows = connection.execute("select id, site, kind, title, url, body from _pages order by id")
+    rows = connection.execute("select id, site, kind, title, url, body, type, entity from _pages order by id")
     stated = _Statements(connection, facts)
     linked = _Links(connection)
-    for page, site, kind, title, url, body in rows:
+    for page, site, kind, title, url, body, own_type, own in rows:
         spans: list[tuple[Span, str | None]] = []
-        told: set[tuple[str, int]] = set()
+        told: set[tuple[str, int]] = set() if own is None else {(str(own_type), int(own))}
         for attribute, entity, start, length, claim in stated.of(page):
             statements += 1
             words = body[start : start + length]
@@ -171,4 +175,4 @@ def _known_words(connection: sqlite3.Connection) -> frozenset[str]:
     ):
         texts += [str(row[0]) for row in connection.execute(sql)]
     texts += [str(row[0]) for row in connection.execute("select plural from _types")]
-    return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))
+    return _CALENDAR | {word.casefold() for text in texts for word in _WORD.findall(text)}

@@ -6,24 +6,23 @@ from importlib import import_module
 
 import typer
 
-VERBS = ("draft",)
+VERBS = ("draft", "build", "digest", "stats")
 
-HELP = """Make and tend worlds: draft one from a captured server.
+HELP = """Make and tend worlds: draft one from a captured server, build search worlds.
 
 Every verb prints its report as JSON with --json.
 
 \b
 Examples:
   simtrain world draft server.manifest.json --out worlds/server.yaml
-  simtrain world draft --help
+  simtrain world build kestrel_reach --pages 100000 --out reach.sqlite
+  simtrain world stats kestrel_reach
 """
 
 
 def group() -> typer.Typer:
     """The verbs as commands."""
     found = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    # A single command would stand for the whole group.
-    found.callback()(lambda: None)
     for verb in VERBS:
         module = import_module(f"simtrain.cli.world_{verb}")
         found.command(verb, help=module.HELP, short_help=module.HELP.partition("\n")[0])(module.command)

@@ -69,10 +69,6 @@ class Design:
             self.units: Mapping[str, tuple[str, float]] = with_invented(schema.spec.units)
         self.sites: list[SiteDesign] = []
         self._pages = 0
-        for kind in schema.types.values():
-            for one in kind.attributes.values():
-                if one.kind == "quantity" and one.unit not in self.units:
-                    raise schema.document.error(one.place, f"unknown unit {one.unit!r}", "declare it under `units`")
         for number, (name, spec) in enumerate(schema.spec.sites.items(), 1):
             site = SiteDesign(number, name, spec)
             for index, page in enumerate(spec.pages):

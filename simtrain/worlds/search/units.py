@@ -16,7 +16,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
     "kt": ("mass", 1e6), "pounds": ("mass", 0.45359237), "ounces": ("mass", 0.028349523125),
     "m²": ("area", 1.0), "km²": ("area", 1e6), "ha": ("area", 10000.0), "acres": ("area", 4046.8564224), "mm²": ("area", 1e-6),
     "ml": ("volume", 1e-6), "l": ("volume", 0.001), "litres": ("volume", 0.001), "m³": ("volume", 1.0),
-    "s": ("time", 1.0), "minutes": ("time", 60.0), "hours": ("time", 3600.0), "days": ("time", 86400.0), "weeks": ("time", 604800.0),
+    "s": ("time", 1.0), "minutes": ("time", 60.0), "hours": ("time", 3600.0), "days": ("time", 86400.0), "weeks": ("time", 604800.0), "years": ("time", 31557600.0),
     "km/h": ("speed", 1 / 3.6), "m/s": ("speed", 1.0), "knots": ("speed", 0.514444), "mph": ("speed", 0.44704),
     "W": ("power", 1.0), "kW": ("power", 1000.0), "MW": ("power", 1e6), "GW": ("power", 1e9), "hp": ("power", 745.69987),
     "Wh": ("energy", 1.0), "kWh": ("energy", 1000.0), "MWh": ("energy", 1e6), "GWh": ("energy", 1e9),

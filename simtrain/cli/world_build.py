@@ -1,0 +1,67 @@
+"""`simtrain world build`: the file of a search world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+HELP = """Build the file of a search world: facts, pages, links, index.
+
+The file goes to the cache, where scenarios find it, or where --out says. It
+appears whole or not at all; a build that was killed goes on where it was.
+The same world, seed, size and version give the same file contents anywhere.
+
+\b
+Examples:
+  simtrain world build kestrel_reach
+  simtrain world build kestrel_reach --pages 100000 --out reach.sqlite
+  simtrain world build worlds/mine.yaml --rows station=500 --json
+"""
+
+
+def command(
+    world: Annotated[str, typer.Argument(help="Name or YAML file of a search world.", metavar="WORLD")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the file.")] = None,
+    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages; scales all counts.")] = None,
+    rows: Annotated[
+        list[str] | None, typer.Option("--rows", help="TYPE=COUNT; may be repeated.", metavar="TYPE=COUNT")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Build, report."""
+    from time import monotonic
+
+    from simtrain.cli.built_worlds import BuildProgress, search_source, variant_of
+    from simtrain.cli.options import console, print_json
+    from simtrain.errors import InputError
+    from simtrain.worlds.search.file import open_file
+
+    source = search_source(world)
+    variant = variant_of(pages=pages, seed=seed, rows=rows or [])
+    if out is not None and out.exists():
+        if not force:
+            raise InputError("the file is there already", remedy="--force replaces it", file=out)
+        out.unlink()
+    begun = monotonic()
+    with BuildProgress(quiet=as_json) as progress:
+        path = source.build_file(variant, out, progress)
+    connection = open_file(path)
+    count = connection.execute("select count(*) from _pages").fetchone()[0]
+    connection.close()
+    size = path.stat().st_size
+    if as_json:
+        print_json(
+            {
+                "world": source.name,
+                "file": str(path),
+                "pages": count,
+                "bytes": size,
+                "seconds": round(monotonic() - begun, 2),
+            }
+        )
+    else:
+        console().print(f"{source.name}: {count:,} pages, {size / 1e6:,.1f} MB, in {path}")

@@ -1,0 +1,51 @@
+"""`simtrain world digest`: what two equal builds have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+HELP = """Print the digest of a search world.
+
+It covers the ordered rows of every table and the rankings of 1,000 probe
+queries, so that it is the same for the same world, seed, size and version
+on every machine.
+
+\b
+Examples:
+  simtrain world digest kestrel_reach
+  simtrain world digest reach.sqlite --json
+"""
+
+
+def command(
+    world: Annotated[
+        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+    ],
+    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, with a digest of each table.")] = False,
+) -> None:
+    """Build if need be, digest, print."""
+    from simtrain.cli.built_worlds import built_file, variant_of
+    from simtrain.cli.options import print_json
+    from simtrain.worlds.search.digest import digest, table_digest, tables
+    from simtrain.worlds.search.file import open_file
+
+    path = built_file(world, variant=variant_of(pages=pages, seed=seed, rows=[]), quiet=as_json)
+    connection = open_file(path)
+    try:
+        found = digest(connection)
+        if as_json:
+            print_json(
+                {
+                    "digest": found,
+                    "file": str(path),
+                    "tables": {name: table_digest(connection, name) for name in tables(connection)},
+                }
+            )
+        else:
+            print(found)
+    finally:
+        connection.close()

@@ -1,0 +1,72 @@
+"""`simtrain world stats`: how much there is of what in a search world."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simtrain.types import JsonObject
+
+HELP = """Show how much there is of what in a search world.
+
+Rows by type, pages by site and kind, words, statements and links a page,
+what is outdated or mistaken, and the size on disk.
+
+\b
+Examples:
+  simtrain world stats kestrel_reach
+  simtrain world stats reach.sqlite --json
+"""
+
+
+def command(
+    world: Annotated[
+        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+    ],
+    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Build if need be, count, print."""
+    from simtrain.cli.built_worlds import built_file, variant_of
+    from simtrain.cli.options import print_json
+    from simtrain.worlds.search.figures import figures
+    from simtrain.worlds.search.file import open_file
+
+    path = built_file(world, variant=variant_of(pages=pages, seed=seed, rows=[]), quiet=as_json)
+    connection = open_file(path)
+    try:
+        found = figures(connection, path)
+    finally:
+        connection.close()
+    if as_json:
+        print_json({"file": str(path), **found})
+    else:
+        _print(found)
+
+
+def _print(found: JsonObject) -> None:
+    from simtrain.cli.options import console
+    from simtrain.cli.tables import plain_table
+
+    screen = console()
+    types = plain_table("type", "kind", "rows", "attributes")
+    for name, one in found["types"].items():
+        types.add_row(name, one["kind"], f"{one['rows']:,}", str(one["attributes"]))
+    screen.print(types)
+    sites = plain_table("site", "domain", "pages", "words", "lag", "reliable")
+    for one in found["sites"]:
+        lag = f"{one['lag_days']} d"
+        sites.add_row(
+            one["name"], one["domain"], f"{one['pages']:,}", f"{one['words']:.0f}", lag, f"{one['reliability']:.0%}"
+        )
+    screen.print(sites)
+    claims = ", ".join(f"{count:,} {reason}" for reason, count in found["claims"].items()) or "none"
+    screen.print(
+        f"{found['pages']:,} pages; on average {found['words_a_page']} words, {found['facts_a_page']} facts,"
+        f" {found['links_a_page']} links\n"
+        f"{found['aliases']:,} other names; values that a site has wrong: {claims}; {found['false_statements']:,} statements follow them\n"
+        f"{found['bytes'] / 1e6:,.1f} MB, {found['bytes_a_page']:,} bytes a page"
+    )

@@ -1,0 +1,79 @@
+"""The digest of a built world: the ordered rows of every table, and how its search engine ranks 1,000 probe queries."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+from hashlib import blake2b
+from random import Random
+from typing import Final, cast
+
+import orjson
+
+from simtrain.seeding import derive
+from simtrain.worlds.search.ranking import Ranking
+
+PROBES: Final = 1000
+_ROWS: Final = 2000
+_LOCAL: Final = ("version", "identity", "complete")
+"""What `_meta` says of the build, not of the world."""
+_ORDER: Final = {
+    "_statements": "page, start, attribute, entity",
+    "_links": "page, target",
+    "_meta": "key",
+    "_types": "name",
+}
+_WORD = re.compile(r"\w+")
+
+
+def digest(connection: sqlite3.Connection) -> str:
+    """The digest of an open world file."""
+    found = blake2b(digest_size=16)
+    for table in tables(connection):
+        found.update(table_digest(connection, table).encode())
+    for query, pages in rankings(connection):
+        found.update(orjson.dumps([query, pages]))
+    return found.hexdigest()
+
+
+def tables(connection: sqlite3.Connection) -> list[str]:
+    """The tables of a world file by name, without those of which the full-text index is made."""
+    rows = connection.execute(
+        "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
+    )
+    return [name for (name,) in rows if not name.startswith("_index")]
+
+
+def table_digest(connection: sqlite3.Connection, table: str) -> str:
+    """A digest of the rows of a table in their order."""
+    names = [row[1] for row in connection.execute(f'pragma table_info("{table}")')]
+    order = _ORDER.get(table) or ("id" if "id" in names else ", ".join(f'"{name}"' for name in names))
+    where = f" where key not in {_LOCAL}" if table == "_meta" else ""
+    columns = ", ".join(f'"{name}"' for name in names)
+    cursor = connection.execute(f'select {columns} from "{table}"{where} order by {order}')
+    found = blake2b(orjson.dumps([table, names]), digest_size=16)
+    while rows := cursor.fetchmany(_ROWS):
+        found.update(orjson.dumps(rows))
+    return found.hexdigest()
+
+
+def rankings(connection: sqlite3.Connection) -> Iterable[tuple[str, list[int]]]:
+    """Probe queries and the pages that come first for each."""
+    ranking = Ranking(lambda sql, values: connection.execute(sql, values))  # pyright: ignore[reportArgumentType]
+    for query in probes(connection):
+        yield query, [hit.page for hit in ranking.top(query, count=10)]
+
+
+def probes(connection: sqlite3.Connection) -> Iterable[str]:
+    """Queries of 3 to 12 words, taken from titles and bodies of pages drawn evenly."""
+    count = cast(int, connection.execute("select max(id) from _pages").fetchone()[0])
+    draw = Random(derive(0, "probes", count)).random
+    for number in range(PROBES):
+        page = 1 + int(draw() * count)
+        title, body = connection.execute("select title, body from _pages where id = ?", (page,)).fetchone()
+        words = _WORD.findall(body)
+        size = 3 + int(draw() * 10)
+        chosen = [words[int(draw() * len(words))] for _ in range(size)] if words else []
+        # Half of the queries name what a page is about, as people do.
+        yield " ".join([*_WORD.findall(title)[:3], *chosen[: size - 3]] if number % 2 else chosen)

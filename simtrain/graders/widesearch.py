@@ -26,6 +26,9 @@ Measured: TypeAlias = Literal[
     "success", "item_f1", "row_f1", "item_precision", "item_recall", "row_precision", "row_recall", "citation"
 ]
 
+Stated: TypeAlias = tuple[str, int, str | None]
+"""A fact that a page states: `type.attribute`, row id, and the site where it is what that site says of it."""
+
 
 class WideSearch(Grader):
     """The table in the answer against the gold table, which the question's SQL gives over the world as it was at the start.
@@ -184,16 +187,16 @@ def _citation(
     return found / (len(gold) * len(question.columns)) if gold else 0.0
 
 
-def _facts(world: World, question: Question) -> dict[tuple[str, str], frozenset[tuple[str, int]]]:
-    """(key of a gold row, column) -> the facts that the cell rests on, as (`type.attribute`, row id)."""
+def _facts(world: World, question: Question) -> dict[tuple[str, str], frozenset[Stated]]:
+    """(key of a gold row, column) -> the facts that the cell rests on."""
     if question.evidence is None:
         return {}
-    found: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    found: dict[tuple[str, str], set[Stated]] = {}
     for row in world.query(question.evidence.sql, question.parameters):
         key = _key(question, row)
         for column, cell in question.evidence.cells.items():
             if row[cell.entity] is not None:
-                found.setdefault((key, column), set()).add((cell.attribute, row[cell.entity]))
+                found.setdefault((key, column), set()).add((cell.attribute, row[cell.entity], cell.site))
     return {place: frozenset(facts) for place, facts in found.items()}
 
 
@@ -201,14 +204,16 @@ def _key(question: Question, row: Mapping[str, JsonValue]) -> str:
     return encode([cell_text(row[name]).casefold() for name in question.key])
 
 
-def _stated(world: World, urls: Iterable[str]) -> frozenset[tuple[str, int]]:
+def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
+    """What the pages say: the truth, and of every site what it says itself, be it true or not."""
     rows = world.query(
-        "select distinct a.type || '.' || a.name as attribute, s.entity as entity from _pages p "
-        "join _statements s on s.page = p.id join _attributes a on a.id = s.attribute "
-        "where p.url in (select value from json_each(:urls))",
+        "select distinct a.type || '.' || a.name as attribute, s.entity as entity, w.name as site, s.claim is null as true "
+        "from _pages p join _statements s on s.page = p.id join _attributes a on a.id = s.attribute "
+        "join _sites w on w.id = p.site where p.url in (select value from json_each(:urls))",
         {"urls": encode(sorted(urls))},
     )
-    return frozenset((row["attribute"], row["entity"]) for row in rows)
+    told = {(row["attribute"], row["entity"], row["site"]) for row in rows}
+    return frozenset(told | {(row["attribute"], row["entity"], None) for row in rows if row["true"]})
 
 
 def _opened(trajectory: Trajectory) -> set[str]:

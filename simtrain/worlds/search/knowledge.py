@@ -55,16 +55,16 @@ class Chronicler:
         for attribute in sorted(set(stated), key=lambda one: one.id):
             if attribute.type.startswith("_") or attribute.kind == "name":
                 continue
-            if attribute.name == "until" and attribute.spec is None and site.lag:
-                claims += self._still_open(site, attribute)
+            if attribute.kind == "date" and attribute.optional and attribute.changes is None and site.lag:
+                claims += self._not_yet(site, attribute)
             elif attribute.id not in fixed and (attribute.spec or attribute.derived):
                 claims += self._drawn(site, attribute)
         numbered = [(self._next + place, *claim[1:]) for place, claim in enumerate(claims)]
         self._next += len(numbered)
         return numbered
 
-    def _still_open(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
-        """Periods that ended after what the site knows: it takes them to go on."""
+    def _not_yet(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
+        """What happened after the last day that the site knows of has not happened there: periods go on, dates are missing."""
         known = iso(self._today - site.lag)
         ends = cast(list[str | None], self._columns.column(attribute))
         reason = f"outdated: the site is {site.lag} days behind"

@@ -146,6 +146,10 @@ class Layout:
             known = self.known_until(page.site)
             since = cast(list[str], self.columns.column(page.kind.attributes["since"]))
             rows = [row for row in rows if since[row] <= known]
+        if page.site.lag and page.dated is not None:
+            known = self.today - page.site.lag
+            values, shift = self.columns.path(page.kind, page.dated[0]), page.dated[1]
+            rows = [row for row in rows if values[row] is None or ordinal(str(values[row])) + shift <= known]
         if page.spec.share < 1:
             draw = Random(derive(self._seed, "share", page.site.name, page.label, page.index)).random
             rows = [row for row in rows if draw() < page.spec.share]

@@ -13,7 +13,8 @@ from simtrain.documents import describe
 from simtrain.errors import InputError, nearest
 from simtrain.lines import whole_lines
 from simtrain.question import Question, QuestionSet
-from simtrain.questions.composing import FAMILIES, Bounds
+from simtrain.questions.composing import Bounds
+from simtrain.questions.families import FAMILIES
 from simtrain.questions.making import Made, Maker
 from simtrain.questions.solving import solver_of
 from simtrain.questions.written import written_questions
@@ -21,6 +22,17 @@ from simtrain.types import JsonObject
 from simtrain.world import World
 
 SEED: Final = 0
+
+
+def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> Maker:
+    """The maker of a set's composed questions. Raises InputError for an unknown kind."""
+    kinds = asked.compose or tuple(FAMILIES)
+    for place, kind in enumerate(kinds):
+        if kind not in FAMILIES:
+            raise InputError(
+                f"unknown kind of question {kind!r}", remedy=nearest(kind, FAMILIES), place=f"compose[{place}]"
+            )
+    return Maker(world, bounds=Bounds(asked.hops, asked.rows), languages=asked.languages, families=kinds, seed=seed)
 
 
 def made_questions(world: World, asked: QuestionSet) -> Iterator[Made]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from simtrain.errors import InputError
-from simtrain.question import AnswerKind, Column, Language, Question
-from simtrain.questions.composing import FAMILIES, Bounds, Composer
+from simtrain.question import AnswerKind, Column, Difficulty, Language, Question
+from simtrain.questions.composing import Bounds, Composer
 from simtrain.questions.distances import lookalikes
+from simtrain.questions.families import FAMILIES, draw_shape
 from simtrain.questions.gathering import Gathered, gather, names_in
 from simtrain.questions.inventing import invented_name
 from simtrain.questions.paths import Unreachable
@@ -30,7 +31,7 @@ TRIES: Final = 40
 """Draws for each question that is wanted, after which a world is taken to have no more of them."""
 
 NARROWINGS: Final = 5
-UNANSWERABLE: Final = 0.04
+UNANSWERABLE: Final = 0.02
 """The share of questions that rest on a name that does not exist."""
 
 
@@ -91,7 +92,7 @@ class Maker:
     def _draw(self, number: int, most: int) -> Made:
         stream = Stream(derive(self.seed, number))
         family = self.families[number % len(self.families)]
-        shape = self.composer.draw(family, stream)
+        shape = draw_shape(self.composer, family, stream)
         if shape is None:
             raise _Refused("the draw led nowhere")
         if family == "joined" and stream.random() < UNANSWERABLE * len(self.families):
@@ -217,4 +218,5 @@ class Maker:
             raise _Refused("ambiguous")
         query = self.wordings[language].query(shape, columns, stream)
         question = self._question(shape, compiled, columns, language, query, "unanswerable", number)
-        return Made(question.model_copy(update={"evidence": None}), [])
+        measured = Difficulty(searches=1, hops=shape.hops, columns=len(columns))
+        return Made(question.model_copy(update={"evidence": None, "difficulty": measured}), [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
@@ -18,6 +19,7 @@ from simtrain.seeding import Stream
 NUMBER_TOLERANCE: Final = 0.02
 """How far, as a share, a number in an answer may be off: pages round."""
 
+_DAY = re.compile(r"\b(date|day|since|until|refit|time)\b", re.IGNORECASE)
 _FOLDER = Path(__file__).parent / "wordings"
 
 Styles: TypeAlias = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
@@ -47,6 +49,7 @@ class Wordings(_Part):
 
     asks: dict[str, Styles]
     things: str
+    day: str
     ever: str
     and_: str
     of: str
@@ -120,7 +123,7 @@ class Wording:
         if shape.dispute is not None:
             attribute = table.attributes[shape.dispute.attribute]
             sites = {"trusted": self.schema.site(shape.dispute.trusted), "other": self.schema.site(shape.dispute.other)}
-            return stream.choose(asks["dispute"]).format(things=named, term=self.words.term(attribute.label), **sites)
+            return stream.choose(asks["dispute"]).format(things=named, term=self._said(attribute), **sites)
         if shape.group is not None:
             return stream.choose(asks["groups"]).format(things=named, group=self._path(shape, shape.group))
         if shape.extreme is not None:
@@ -181,11 +184,18 @@ class Wording:
         return self.words.term(self.schema.table(shape.nodes[parent].table).attributes[ref].label)
 
     def _path_term(self, shape: Shape, term: Term) -> str:
-        label = self.words.term(self._attribute(shape, term).label)
+        label = self._said(self._attribute(shape, term))
         if term.node == 0:
             return label
         path = self._path(shape, term.node)
         return path if term.attribute == "name" else self.words.of.format(first=path, second=label)
+
+    def _said(self, attribute: Attribute) -> str:
+        """An attribute within a sentence: a date whose label is a participle (`opened`) reads as a day."""
+        label = self.words.term(attribute.label)
+        if attribute.kind != "date" or label != attribute.label or _DAY.search(label):
+            return label
+        return self.words.day.format(label=label)
 
     def _column(self, shape: Shape, term: Term, taken: list[str]) -> Column:
         attribute = self._attribute(shape, term)

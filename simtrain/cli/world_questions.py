@@ -1,0 +1,155 @@
+"""`simtrain world questions`: questions about a search world, with their gold tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simtrain.questions.making import Made, Maker
+    from simtrain.types import JsonObject
+
+HELP = """Make questions about a search world, with their gold tables.
+
+Families are composed by walking the world's schema: filters, joins over one
+to four hops, counts and sums, rankings, dates, differences, disputed values,
+single answers, questions that cannot be answered. Each is checked: one gold
+table, every cell found through the world's own search engine.
+
+Writes into the folder OUT: questions.jsonl (what a scenario reads),
+widesearch.jsonl and gold/ID.csv (the format of WideSearch).
+
+\b
+Examples:
+  simtrain world questions kestrel_reach --count 500 --out questions
+  simtrain world questions kestrel_reach --rows 15 60 --hops 2 4 \\
+      --language en --out hard --json
+"""
+
+
+def command(
+    world: Annotated[str, typer.Argument(help="A search world by name, or its YAML file.", metavar="WORLD")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; it appears whole or not at all.")],
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.")] = 100,
+    rows: Annotated[tuple[int, int], typer.Option("--rows", help="Fewest and most gold rows.")] = (3, 40),
+    hops: Annotated[tuple[int, int], typer.Option("--hops", help="Fewest and most hops.")] = (0, 4),
+    language: Annotated[
+        list[str] | None, typer.Option("--language", "-l", help="en or zh; may be repeated. Both if left out.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", help="Only this kind of question; may be repeated.")
+    ] = None,
+    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages the world has.")] = None,
+    world_seed: Annotated[int | None, typer.Option("--world-seed", help="Another seed than the world's own.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Other questions about the same world.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Make, write, report."""
+    from pydantic import ValidationError
+
+    from simtrain.cli.built_worlds import search_source, variant_of
+    from simtrain.cli.options import print_json
+    from simtrain.cli.progress import Counting
+    from simtrain.documents import describe
+    from simtrain.errors import InputError
+    from simtrain.question import QuestionSet
+    from simtrain.questions.asking import maker_of
+
+    if out.exists() and not force:
+        raise InputError(f"{out} is there already", remedy="choose another folder, or say --force", place="--out")
+    given: JsonObject = {"count": count, "rows": rows, "hops": hops}
+    given |= {name: value for name, value in (("languages", language), ("compose", kind)) if value}
+    try:
+        asked = QuestionSet.model_validate(given)
+    except ValidationError as error:
+        problem, remedy = describe(error.errors(include_url=False)[0], QuestionSet)
+        raise InputError(problem, remedy=remedy) from None
+    built = search_source(world).build(variant_of(pages=pages, seed=world_seed, rows=[]))
+    maker = maker_of(built, asked, seed=seed)
+    with Counting("making questions", total=count, quiet=as_json) as counting:
+        made = list(maker.make(count, on_made=counting.advance))
+    if not made:
+        raise InputError(f"no question that fits these bounds can be asked of {built.name}", remedy="widen them")
+    _write(out, made)
+    report = _report(made, maker, out)
+    if as_json:
+        print_json(report)
+    else:
+        _print(report, wanted=count)
+
+
+def _write(out: Path, made: list[Made]) -> None:
+    """The folder, under a temporary name until it is whole. Raises InputError where it cannot be written."""
+    import shutil
+
+    import orjson
+
+    from simtrain.lines import temporary_name, unwritable
+    from simtrain.question import gold_csv
+
+    new = temporary_name(out)
+    try:
+        shutil.rmtree(new, ignore_errors=True)
+        (new / "gold").mkdir(parents=True)
+        with (new / "questions.jsonl").open("wb") as ours, (new / "widesearch.jsonl").open("wb") as theirs:
+            for item in made:
+                ours.write(item.question.model_dump_json().encode() + b"\n")
+                if item.question.answer == "unanswerable":
+                    continue
+                theirs.write(orjson.dumps(item.question.widesearch(), option=orjson.OPT_APPEND_NEWLINE))
+                table = gold_csv(item.question.columns, item.gold)
+                (new / "gold" / f"{item.question.id}.csv").write_text(table, "utf-8")
+        if out.exists():
+            shutil.rmtree(out)
+        new.replace(out)
+    except OSError as error:
+        shutil.rmtree(new, ignore_errors=True)
+        raise unwritable(out, error) from None
+
+
+def _report(made: list[Made], maker: Maker, out: Path) -> JsonObject:
+    skeletons = Counter(item.question.skeleton for item in made)
+    measured = [item.question.difficulty for item in made if item.question.answer != "unanswerable"]
+    total = max(1, len(measured))
+    means = {
+        name: round(sum(float(getattr(one, name)) for one in measured) / total, 3)
+        for name in ("rows", "columns", "hops", "facts", "searches", "visits", "distractors", "conflict")
+    }
+    return {
+        "world": maker.world.name,
+        "out": str(out),
+        "questions": len(made),
+        "answers": dict(sorted(Counter(item.question.answer for item in made).items())),
+        "languages": dict(sorted(Counter(item.question.language for item in made).items())),
+        "hops": {str(hops): count for hops, count in sorted(Counter(one.hops for one in measured).items())},
+        "skeletons": len(skeletons),
+        "largest_skeleton": round(max(skeletons.values()) / len(made), 3),
+        "several_pages": round(sum(one.pages > 1 for one in measured) / total, 3),
+        "means": means,
+        "refused": dict(maker.refused.most_common()),
+    }
+
+
+def _print(report: JsonObject, *, wanted: int) -> None:
+    from simtrain.cli.options import console
+    from simtrain.cli.tables import plain_table
+
+    screen = console()
+    table = plain_table("measured", "mean")
+    for name, mean in report["means"].items():
+        table.add_row(name, f"{mean:g}")
+    screen.print(table)
+    answers = ", ".join(f"{count} {name}" for name, count in report["answers"].items())
+    screen.print(
+        f"{report['questions']} questions in {report['out']} ({answers}); {report['skeletons']} SQL skeletons,"
+        f" the largest {report['largest_skeleton']:.1%}; {report['several_pages']:.0%} need more than one page"
+    )
+    if report["questions"] < wanted:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in list(report["refused"].items())[:5])
+        screen.print(
+            f"{wanted} were wanted, but the world gives no more within these bounds; drawn and dropped: {reasons}"
+        )

@@ -83,12 +83,12 @@ def test_the_arms_are_clean_each_alone_each_pack_and_all_together(typed: Typed, 
 
 
 def test_arms_and_agents_meet_the_same_schedule(typed: Typed, tmp_path: Path) -> None:
-    report(typed, "--pack", "slow", "--agent", "oracle", "--agent", "resilient")
+    report(typed, "--pack", "slow", "--agent", "oracle", "--agent", "naive")
     played = by_arm(tmp_path / "out" / "oracle")
     for label in ("latency", "slower"):
         alone = firings(played[f"slow/{label}"], label)
         assert alone and alone == firings(played["slow"], label)
-        assert alone == firings(by_arm(tmp_path / "out" / "resilient")["slow"], label)
+        assert alone == firings(by_arm(tmp_path / "out" / "naive")["slow"], label)
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -12,6 +12,7 @@ from openai.types.chat import ChatCompletionMessageParam
 from pydantic import TypeAdapter
 
 from simtrain import rollout
+from simtrain.agent.choosing import build_agent
 from simtrain.cli import main
 from simtrain.exporters.phases import labelled
 from simtrain.public import export, run
@@ -21,6 +22,8 @@ from simtrain.store import read_run
 from simtrain.trajectory import Trajectory
 from simtrain.types import JsonObject
 
+UNCHECKED = build_agent("resilient", {"checks": 0})
+"""Parts from a careless agent at the fault, since it asks nothing out of caution."""
 LOST = "perturbations: [{use: timeout_before, when: {tools: orders.place, nth: 1}}]\n"
 DOWN = "perturbations: [{use: transient_error, with: {times: 2}, when: {tools: cakes.get, nth: [1, 2]}}]\n"
 CLOSED = "perturbations: [{use: outage, when: {tools: orders.list, nth: 1}}]\n"
@@ -41,13 +44,13 @@ def lost(tmp_path: Path) -> Scenario:
 
 
 async def test_a_recovery_is_labelled_fault_diagnosis_recovery(lost: Scenario) -> None:
-    trajectory = await rollout(lost, "resilient")
+    trajectory = await rollout(lost, UNCHECKED)
     assert trajectory.reward == 1
     assert phases(trajectory) == ["before", "fault", "diagnosis", "diagnosis", "recovery", "after", "after"]
 
 
 async def test_a_retry_cycle_is_kept_and_labelled(tmp_path: Path) -> None:
-    trajectory = await rollout(bakery.scenario(tmp_path, more=DOWN), "resilient")
+    trajectory = await rollout(bakery.scenario(tmp_path, more=DOWN), UNCHECKED)
     assert phases(trajectory)[:3] == ["fault", "retry", "recovery"]
     (row,) = rows_of("recovery", [trajectory])
     assert [message["content"] for message in row["messages"] if message["role"] == "tool"] == [
@@ -56,7 +59,7 @@ async def test_a_retry_cycle_is_kept_and_labelled(tmp_path: Path) -> None:
 
 
 async def test_a_switch_to_another_tool_closes_a_fault_and_so_does_the_last_word(lost: Scenario) -> None:
-    trajectory = await rollout(lost, "resilient")
+    trajectory = await rollout(lost, UNCHECKED)
     fault, look = trajectory.turns[1], trajectory.turns[2]
     assert look.steps[0].action.tool != fault.steps[0].action.tool
     switched = replace(trajectory, turns=[*trajectory.turns[:3], trajectory.turns[-1]])
@@ -72,7 +75,7 @@ async def test_who_did_not_recover_has_no_recovery(lost: Scenario) -> None:
 
 
 async def test_turns_before_the_fault_and_mistakes_weigh_nothing_unless_asked(lost: Scenario) -> None:
-    trajectory = await rollout(lost, "resilient")
+    trajectory = await rollout(lost, UNCHECKED)
     (row,) = rows_of("recovery", [trajectory])
     assert [mark["weight"] for mark in row["turns"]] == [0, 0, 1, 1, 1, 1, 1]
     (row,) = rows_of("recovery", [trajectory], before=0.5)
@@ -81,7 +84,7 @@ async def test_turns_before_the_fault_and_mistakes_weigh_nothing_unless_asked(lo
 
 
 async def test_a_call_that_no_tool_can_carry_out_is_a_mistake_and_a_retry_is_none(lost: Scenario) -> None:
-    trajectory = await rollout(lost, "resilient")
+    trajectory = await rollout(lost, UNCHECKED)
     first = trajectory.turns[0]
     assert not any(item.mistake for item in labelled(trajectory))
     step = first.steps[0]
@@ -91,24 +94,24 @@ async def test_a_call_that_no_tool_can_carry_out_is_a_mistake_and_a_retry_is_non
 
 
 async def test_what_a_model_reads_holds_no_label_and_passes_the_types_of_openai(lost: Scenario) -> None:
-    (row,) = rows_of("recovery", [await rollout(lost, "resilient")], labels=True)
+    (row,) = rows_of("recovery", [await rollout(lost, UNCHECKED)], labels=True)
     assert row["turns"][1]["events"] == [{"label": "timeout_before", "use": "timeout_before", "layer": "P"}]
     assert "timeout_before" not in json.dumps(row["messages"]) + json.dumps(row["tools"])
     TypeAdapter(list[ChatCompletionMessageParam]).validate_python(row["messages"])
-    (row,) = rows_of("recovery", [await rollout(lost, "resilient")])
+    (row,) = rows_of("recovery", [await rollout(lost, UNCHECKED)])
     assert "timeout_before" not in json.dumps(row)
 
 
 async def test_no_row_where_nothing_went_wrong_or_nobody_recovered(tmp_path: Path, lost: Scenario) -> None:
-    clean = await rollout(bakery.scenario(tmp_path), "resilient")
-    failed = replace(await rollout(lost, "resilient"), reward=0.0)
+    clean = await rollout(bakery.scenario(tmp_path), UNCHECKED)
+    failed = replace(await rollout(lost, UNCHECKED), reward=0.0)
     assert rows_of("recovery", [clean, failed]) == []
     (row,) = rows_of("recovery", [clean, failed], outcome="all")
     assert row["turns"][-1]["mistake"]
 
 
 async def test_good_and_bad_recovery_of_one_episode_are_a_pair_from_where_they_part(lost: Scenario) -> None:
-    good, bad = await rollout(lost, "resilient"), await failing(lost)
+    good, bad = await rollout(lost, UNCHECKED), await failing(lost)
     (row,) = rows_of("preference", [bad, good])
     assert row["kind"] == "recovery"
     assert row["rewards"] == {"chosen": 1.0, "rejected": bad.reward}
@@ -129,22 +132,22 @@ async def test_good_and_bad_recovery_of_one_episode_are_a_pair_from_where_they_p
 
 
 async def test_a_step_pair_holds_one_message_on_each_side(lost: Scenario) -> None:
-    (row,) = rows_of("preference", [await rollout(lost, "resilient"), await failing(lost)], kinds=["step"])
+    (row,) = rows_of("preference", [await rollout(lost, UNCHECKED), await failing(lost)], kinds=["step"])
     assert len(row["chosen"]) == len(row["rejected"]) == 1
     assert row["chosen"][0]["role"] == "assistant"
 
 
 async def test_a_step_pair_needs_a_fault_that_both_have_met(tmp_path: Path) -> None:
     scenario = bakery.scenario(tmp_path, more=LOST)
-    good, bad = await rollout(scenario, "resilient"), await failing(scenario)
+    good, bad = await rollout(scenario, UNCHECKED), await failing(scenario)
     apart = replace(bad, turns=[replace(bad.turns[0], text="Let me see."), *bad.turns[1:]])
     assert rows_of("preference", [good, apart], kinds=["step"]) == []
     assert len(rows_of("preference", [good, apart], kinds=["recovery"])) == 1
 
 
 async def test_the_clean_and_the_perturbed_twin_of_a_case_are_a_pair(tmp_path: Path, lost: Scenario) -> None:
-    clean = await rollout(bakery.scenario(tmp_path), "resilient")
-    other = await rollout(bakery.scenario(tmp_path), "resilient", case=1)
+    clean = await rollout(bakery.scenario(tmp_path), UNCHECKED)
+    other = await rollout(bakery.scenario(tmp_path), UNCHECKED, case=1)
     bad = await failing(lost)
     (row,) = rows_of("preference", [bad, clean, other], kinds=["twin"])
     assert row["prompt"][-1] == {"role": "user", "content": clean.prompt}
@@ -154,7 +157,7 @@ async def test_the_clean_and_the_perturbed_twin_of_a_case_are_a_pair(tmp_path: P
 
 
 async def test_pairs_do_not_depend_on_the_order_of_the_files_and_want_a_margin(lost: Scenario) -> None:
-    good, bad = await rollout(lost, "resilient"), await failing(lost)
+    good, bad = await rollout(lost, UNCHECKED), await failing(lost)
     later = replace(good, attempt=1)
     assert rows_of("preference", [good, later, bad]) == rows_of("preference", [bad, later, good])
     assert rows_of("preference", [good, replace(bad, reward=0.9)]) == []
@@ -162,14 +165,14 @@ async def test_pairs_do_not_depend_on_the_order_of_the_files_and_want_a_margin(l
 
 
 async def test_arguments_may_be_objects_as_chat_templates_read_them(lost: Scenario) -> None:
-    (row,) = rows_of("preference", [await rollout(lost, "resilient"), await failing(lost)], arguments="object")
+    (row,) = rows_of("preference", [await rollout(lost, UNCHECKED), await failing(lost)], arguments="object")
     calls = [call for message in row["prompt"] for call in message.get("tool_calls", [])]
     assert calls and all(isinstance(call["function"]["arguments"], dict) for call in calls)
 
 
 async def test_a_hard_negative_claims_success_under_a_fault_and_fails(tmp_path: Path, lost: Scenario) -> None:
-    bad, good = await failing(lost), await rollout(lost, "resilient")
-    clean_failure = replace(await rollout(bakery.scenario(tmp_path), "resilient"), reward=0.0)
+    bad, good = await failing(lost), await rollout(lost, UNCHECKED)
+    clean_failure = replace(await rollout(bakery.scenario(tmp_path), UNCHECKED), reward=0.0)
     (row,) = rows_of("hard_negatives", [bad, good, clean_failure])
     assert (row["label"], row["why"], row["reward"]) == (False, "claimed", bad.reward)
     assert row["completion"][-1]["content"] == bad.turns[-1].text
@@ -180,7 +183,7 @@ async def test_a_hard_negative_claims_success_under_a_fault_and_fails(tmp_path: 
 
 async def test_giving_up_is_a_hard_negative_only_where_it_is_wrong(tmp_path: Path) -> None:
     scenario = bakery.scenario(tmp_path, more=CLOSED)
-    gave_up = replace(await rollout(scenario, "resilient"), reward=0.5)
+    gave_up = replace(await rollout(scenario, UNCHECKED), reward=0.5)
     assert gave_up.stop.reason == "abstained"
     (row,) = rows_of("hard_negatives", [gave_up])
     assert row["why"] == "gave_up"

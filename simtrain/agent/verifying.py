@@ -160,7 +160,7 @@ def _own(row: JsonObject, write: Planned, wanted: set[str]) -> JsonObject:
 def _shared(row: JsonObject, write: Planned) -> int:
     """How many values of a write a record carries; none when it contradicts one under the same name."""
     given = _scalars(write.arguments)
-    if any(name in row and row[name] != value for name, value in given.items() if isinstance(value, str)):
+    if any(name in row and row[name] != value for name, value in given.items()):
         return 0
     held = set(_words(row))
     return sum(name in row or (isinstance(value, str) and value in held) for name, value in given.items()) + sum(

@@ -1,0 +1,144 @@
+"""Getting a call across: repeated while the trouble may pass, fixed where it was wrong, its cause removed where a tool does that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from simtrain.agent.plan import Planned
+from simtrain.agent.recovery import Trouble, diagnose, mend, says_done
+from simtrain.agent.skills.fixing import fixed
+from simtrain.agent.skills.messages import message_in
+from simtrain.agent.skills.remedies import Remedies
+from simtrain.agent.skills.session import Heard, Hearing, Maybe, Session
+from simtrain.agent.skills.stand_ins import stand_ins
+from simtrain.schemas import validator
+from simtrain.types import JsonObject, JsonValue, canonical
+
+_ABSENT = re.compile(
+    r"not (?:be )?found|\b404\b|no such|does(?: not|n't) exist|(?:is|are|was) no\b|unknown|can(?:not| not|'t) find|could not find"
+    r"|no \w+ (?:with|named|called)",
+    re.IGNORECASE,
+)
+"""How services say that they do not know a record."""
+
+
+class Across:
+    """Makes calls, with what helps against errors."""
+
+    def __init__(
+        self, session: Session, remedies: Remedies, *, retries: int, equivalents: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        self._session = session
+        self._remedies = remedies
+        self._retries = retries
+        self._equivalents = equivalents
+
+    def make(self, planned: Planned) -> Hearing:
+        """The reply to a call, or to its likeness of a tool that does the same; the last error where nothing helps."""
+        heard = yield from self._attempt(planned)
+        named = self._equivalents.get(planned.tool, ())
+        for other in stand_ins(heard.planned, self._session.tools, named=named):
+            if not heard.is_error or not self._is_down(heard):
+                break
+            again = yield from self._attempt(other)
+            heard = again if not again.is_error else heard
+        return heard
+
+    def _is_down(self, heard: Heard) -> bool:
+        """Whether it is the service that will not, not the request that is wrong."""
+        return diagnose(heard.reply.text) is not Trouble.arguments and not self._speaks_of_request(heard)
+
+    def _speaks_of_request(self, heard: Heard) -> bool:
+        """Whether an error names a value of the call, as a refusal by the rules of a service does."""
+        said = message_in(heard.reply.text)
+        return any(
+            isinstance(value, str) and len(value) > 2 and value in said for value in heard.planned.arguments.values()
+        )
+
+    def _attempt(self, planned: Planned) -> Hearing:
+        """One call, with its repetitions. Whether a write has landed is looked up before it is repeated."""
+        session = self._session
+        planned = self._valid(planned)
+        heard = yield from session.ask(planned)
+        uncertain = searched = False
+        for _ in range(self._retries):
+            if not heard.is_error:
+                break
+            error = heard.reply.text
+            trouble = diagnose(error)
+            remedied = yield from self._remedied(planned, error)
+            if remedied is not None:
+                heard = remedied
+                continue
+            if trouble is Trouble.refused:
+                if searched or not _ABSENT.search(error) or not (yield from self.search_again(planned)):
+                    break
+                searched = True
+            elif trouble is Trouble.arguments:
+                tool = session.tools.get(planned.tool)
+                planned = next(fixed(planned, tool, error, session.memory.known), planned)
+            elif trouble is Trouble.ambiguous and session.writes(planned):
+                uncertain = True
+                landed = yield from session.landed(planned)
+                if landed is not None:
+                    return landed
+            else:
+                planned = rest_of_batch(planned, error)
+            heard = yield from session.ask(planned)
+        if heard.is_error and uncertain and says_done(heard.reply.text):
+            # The repetition is refused because the first attempt had landed.
+            return (yield from session.landed(planned, known=True)) or heard
+        if not heard.is_error:
+            session.verifier.note(planned, heard.observation)
+        return heard
+
+    def _remedied(self, planned: Planned, error: str) -> Maybe:
+        """The reply after a tool has removed the cause of an error; None where none did."""
+        for remedy in self._remedies.against(error, planned, self._session.memory.known):
+            tried = yield from self._session.ask(remedy)
+            if not tried.is_error:
+                again = yield from self._session.ask(planned)
+                if again.reply.text != error:
+                    return again
+        return None
+
+    def search_again(self, planned: Planned) -> Maybe:
+        """Make the reads again that told of a record which is not found now; None where nothing told of it."""
+        memory = self._session.memory
+        found: Heard | None = None
+        for value in planned.arguments.values():
+            if not isinstance(value, str) or not memory.heard_of(value):
+                continue
+            for read in memory.showing(value, but=planned):
+                if not self._session.doubt():
+                    return found
+                found = yield from self._session.ask(read)
+                if not found.is_error and value in found.reply.text:
+                    break
+        return found
+
+    def _valid(self, planned: Planned) -> Planned:
+        """The call with arguments of the types that its tool takes, where those that it has do not fit."""
+        tool = self._session.tools.get(planned.tool)
+        if tool is None or validator(tool.input_schema).is_valid(planned.arguments):
+            return planned
+        return Planned(planned.tool, mend(planned.arguments, tool.input_schema))
+
+
+def rest_of_batch(planned: Planned, error: str) -> Planned:
+    """The call with those items of a list only that the error names as failed; the same where it names none, or all."""
+    said = message_in(error)
+    for name, value in planned.arguments.items():
+        items = cast("list[JsonValue]", value) if isinstance(value, list) else []
+        failed = [item for item in items if _names(said, item)]
+        if 0 < len(failed) < len(items) and "fail" in said.lower():
+            arguments: JsonObject = {**planned.arguments, name: failed}
+            return Planned(planned.tool, arguments)
+    return planned
+
+
+def _names(said: str, item: JsonValue) -> bool:
+    text = item if isinstance(item, str) else canonical(item).decode()
+    return text in said

@@ -1,0 +1,141 @@
+"""Whether to believe the reply of a read: asked again where there is doubt, compared while there is time, filled in from elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator
+
+from simtrain.agent.plan import NEXT_CURSOR, Planned
+from simtrain.agent.skills.across import Across
+from simtrain.agent.skills.agreeing import agreed, same_subject
+from simtrain.agent.skills.doubts import Doubt, doubt_about, lacking, says_nothing
+from simtrain.agent.skills.elsewhere import asking_for, known_of, rebuilt, sources
+from simtrain.agent.skills.session import Heard, Hearing, Maybe, Session
+from simtrain.schemas import property_names
+from simtrain.tool_words import tool_words
+from simtrain.types import JsonObject, JsonValue, Observation
+
+REPEATED = 2
+"""How often a read is made again where its reply gives cause for doubt."""
+SOURCES = 4
+"""Other reads that are made in the place of one that is closed or silent."""
+UNFOUNDED = 2
+"""Doubts about a tool's replies that came to nothing, after which they are not shared any more."""
+FILLED = 12
+"""Records of one reply whose missing fields are looked up."""
+
+
+class Believing:
+    """Judges the replies of reads."""
+
+    def __init__(self, session: Session, across: Across) -> None:
+        self._session = session
+        self._across = across
+        self._unfounded: Counter[tuple[str, Doubt]] = Counter()
+
+    def judge(self, heard: Heard) -> Hearing:
+        """The reply that counts."""
+        doubt = self._doubt(heard)
+        if doubt is None:
+            return self._agreed((yield from self._compared(heard)))
+        replies = [heard]
+        while doubt is not None and len(replies) <= REPEATED and self._session.doubt():
+            again = yield from self._session.ask(heard.planned)
+            if again.is_error:
+                break
+            replies.append(again)
+            doubt = self._doubt(again)
+            if doubt is not None and again.content == replies[-2].content is not None:
+                break
+        believed = self._agreed(replies)
+        if doubt is None:
+            return believed
+        filled = yield from self._filled(believed)
+        if filled.content == believed.content:
+            self._unfounded[heard.planned.tool, doubt] += 1
+        return filled
+
+    def _doubt(self, heard: Heard) -> Doubt | None:
+        """The doubt about a reply, unless it has turned out unfounded with this tool before."""
+        session, planned = self._session, heard.planned
+        doubt = doubt_about(
+            heard.reply, heard.content, planned.arguments, expected=session.documented(planned), needed=session.needed
+        )
+        return None if doubt is None or self._unfounded[planned.tool, doubt] >= UNFOUNDED else doubt
+
+    def _compared(self, heard: Heard) -> Generator[Planned, Observation, list[Heard]]:
+        """The same read once more, and a third time where the two are at odds."""
+        replies = [heard]
+        while len(replies) < 3 and heard.content is not None and self._session.check():
+            again = yield from self._session.ask(heard.planned)
+            if again.is_error:
+                break
+            replies.append(again)
+            if again.content == heard.content:
+                break
+        return replies
+
+    def _agreed(self, replies: list[Heard]) -> Heard:
+        """What the replies say together: those without doubts, where there are any."""
+        sure = [heard for heard in replies if self._doubt(heard) is None] or [
+            heard for heard in replies if heard.content is not None
+        ]
+        if not sure:
+            return replies[-1]
+        latest = sure[-1]
+        told = [heard.content for heard in sure if heard.content and same_subject(heard.content, latest.content or {})]
+        return latest if len(told) < 2 else latest.saying(agreed(told))
+
+    def _filled(self, heard: Heard) -> Hearing:
+        """The reply with what other reads tell of its records; put together anew where it says nothing."""
+        session, planned = self._session, heard.planned
+        if heard.content is None or says_nothing(heard.content):
+            found = yield from self._across.search_again(planned)
+            again = (yield from session.ask(planned)) if found else heard
+            if not again.is_error and self._doubt(again) is None:
+                return again
+            return (yield from self.instead(planned)) or heard
+        gaps = list(lacking(heard.content, session.documented(planned), session.needed))
+        kind = tool_words(planned.tool).noun
+        for record, name in [(record, name) for record, name in gaps if name not in record][:FILLED]:
+            value = known_of(record, name, session.memory)
+            if value is None:
+                value = yield from self._looked_up(record, name, kind, but=planned.tool)
+            if value is not None:
+                record[name] = value
+        return heard
+
+    def _looked_up(
+        self, record: JsonObject, name: str, kind: str, *, but: str
+    ) -> Generator[Planned, Observation, JsonValue]:
+        """What other reads tell of a field of a record; None where they do not."""
+        session = self._session
+        given = asking_for(record, kind)
+        for read in sources(frozenset({name}), given, session.tools, session.memory, but=but)[:2]:
+            if not session.doubt():
+                return None
+            yield from session.ask(read)
+            value = known_of(record, name, session.memory)
+            if value is not None:
+                return value
+        return None
+
+    def instead(self, planned: Planned) -> Maybe:
+        """The reply of a read that is closed or silent, put together from what other reads tell; None where they do not."""
+        session = self._session
+        tool = session.tools.get(planned.tool)
+        if tool is None or tool.writes or tool.output_schema is None:
+            return None
+        found = rebuilt(planned, tool, session.needed, session.memory)
+        wanted = frozenset(property_names(tool.output_schema)) & session.needed - {NEXT_CURSOR}
+        reads = sources(wanted, planned.arguments, session.tools, session.memory, but=planned.tool)
+        for read in reads[:SOURCES]:
+            if found is not None or not session.doubt():
+                break
+            yield from session.ask(read)
+            found = rebuilt(planned, tool, session.needed, session.memory)
+        return None if found is None else Heard(planned, _silent(), found)
+
+
+def _silent() -> Observation:
+    return Observation("{}", json=True)

@@ -1,0 +1,135 @@
+"""Whether a write that was reported done shows: reads that can tell, and what their records say of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import cast
+
+from simtrain.agent.plan import NEXT_CURSOR, Planned
+from simtrain.agent.skills.memory import Memory, Seen, arguments_for, identity, records_in
+from simtrain.agent.skills.session import Heard
+from simtrain.schemas import property_names
+from simtrain.tool_words import singular, tool_words
+from simtrain.types import JsonObject, JsonValue, ToolSpec
+
+MOST = 2
+OWN = 6
+"""How much more a read tells that names the very record of a write than one that does not."""
+
+
+class Shown(StrEnum):
+    """What a read says of a write."""
+
+    done = "done"
+    missing = "missing"
+    nothing = "nothing"
+
+
+def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], memory: Memory) -> list[Planned]:
+    """Reads that could show a write: they document what its reply says and name its records. The likeliest first."""
+    rows = list(records_in(reply, tool_words(write.tool).noun))
+    told = {name for seen in rows for name in seen.row} - {"id"}
+    given = _related(write, rows, memory)
+    found: list[tuple[int, Planned]] = []
+    for tool in tools.values():
+        arguments = None if tool.writes else arguments_for(tool, given)
+        shared = len(set(property_names(tool.output_schema)) & told)
+        if arguments and shared:
+            own = sum(names_own(seen, arguments) for seen in rows)
+            likeness = 2 * shared + len(arguments.keys() & write.arguments.keys()) + OWN * own
+            found.append((likeness + (tool.server == write.tool.partition(".")[0]), Planned(tool.name, arguments)))
+    found.sort(key=lambda item: (-item[0], item[1].tool))
+    return [read for _, read in found][:MOST]
+
+
+def _related(write: Planned, rows: list[Seen], memory: Memory) -> JsonObject:
+    """Arguments that go with a write: its own, the ids of its reply, and those by which its records were found."""
+    given: JsonObject = {}
+    for value in write.arguments.values():
+        for read in memory.showing(value, but=write)[:1] if isinstance(value, str) else ():
+            given.update({name: item for name, item in read.arguments.items() if name.endswith("_id")})
+        given.update({name: item for name, item in memory.record_of(value).items() if name.endswith("_id")})
+    for seen in rows:
+        given.update({name: item for name, item in seen.row.items() if name.endswith("_id")})
+        if "id" in seen.row:
+            given.update({f"{seen.kind}_id": seen.row["id"], seen.kind: seen.row["id"]})
+    return {**given, **write.arguments}
+
+
+def names_own(claim: Seen, arguments: JsonObject) -> bool:
+    """Whether arguments name the record of a claim."""
+    own = identity(claim.row)
+    return own is not None and own[1] in arguments.values()
+
+
+def shown(write: Planned, reply: JsonObject, read: Planned, seen: Heard, schema: JsonValue) -> Shown:
+    """What a read says of a write: a record that bears its id and agrees, or is at odds with it, or none where it should be."""
+    claims = list(records_in(reply, tool_words(write.tool).noun))
+    if seen.content is None:
+        # A record that was just made is not known under its own id.
+        return (
+            Shown.missing
+            if seen.is_error and any(names_own(claim, read.arguments) for claim in claims)
+            else Shown.nothing
+        )
+    told = list(records_in(seen.content, tool_words(read.tool).noun))
+    for claim in claims:
+        for other in _same(claim, told):
+            shared = [name for name in claim.row.keys() & other.row.keys() if not _is_moment(claim.row[name])]
+            if any(claim.row[name] != other.row[name] for name in shared):
+                return Shown.missing
+            if len(shared) > 1:
+                return Shown.done
+    if any(_should_list(claim, seen.content, write, schema) for claim in claims):
+        return Shown.missing
+    return _written(write, read, told)
+
+
+def _written(write: Planned, read: Planned, told: list[Seen]) -> Shown:
+    """What a read of one record says of the texts that were written to it: they stand there under their names, or do not."""
+    if tool_words(read.tool).intent != "get" or not set(read.arguments.values()) & set(_texts(write)):
+        return Shown.nothing
+    for name, value in write.arguments.items():
+        if isinstance(value, str) and name not in read.arguments:
+            under = [seen.row[name] for seen in told if name in seen.row]
+            if under:
+                return Shown.done if value in under else Shown.missing
+    return Shown.nothing
+
+
+def _texts(write: Planned) -> Iterator[str]:
+    return (value for value in write.arguments.values() if isinstance(value, str))
+
+
+def _same(claim: Seen, told: list[Seen]) -> Iterator[Seen]:
+    own = identity(claim.row)
+    return (other for other in told if own is not None and own == identity(other.row))
+
+
+def _should_list(claim: Seen, content: JsonObject, write: Planned, schema: JsonValue) -> bool:
+    """Whether a list of records of the claim's form lacks it: a new id, which the write did not name."""
+    own = identity(claim.row)
+    if own is None or own[1] in write.arguments.values() or content.get(NEXT_CURSOR):
+        return False
+    documented = cast("dict[str, JsonObject]", cast(JsonObject, schema or {}).get("properties") or {})
+    for name, value in content.items():
+        if not isinstance(value, list):
+            continue
+        ids = [cast(JsonObject, row).get(own[0]) for row in cast("list[JsonValue]", value) if isinstance(row, dict)]
+        if ids:
+            return all(_form(found) == _form(own[1]) and found != own[1] for found in ids)
+        items = cast(JsonObject, documented.get(name, {}).get("items") or {})
+        promised = cast(JsonObject, items.get("properties") or {})
+        if claim.row.keys() <= promised.keys() and singular(name) == tool_words(write.tool).noun:
+            return True
+    return False
+
+
+def _form(value: JsonValue) -> str:
+    return re.sub(r"\d+", "0", str(value))
+
+
+def _is_moment(value: JsonValue) -> bool:
+    return isinstance(value, str) and len(value) > 15 and value[4:5] == "-" and value[10:11] == "T"

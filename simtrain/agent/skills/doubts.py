@@ -1,0 +1,107 @@
+"""What about a reply gives cause to ask again: it cannot be read, was cut, is empty, lacks fields, or is about something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import cast
+
+from simtrain.agent.plan import NEXT_CURSOR
+from simtrain.agent.skills.memory import texts_in
+from simtrain.agent.skills.naming import meaning
+from simtrain.types import JsonObject, JsonValue, Observation
+
+_CUT = re.compile(r"(?:\[?\(?truncated\)?\]?|\.{3}|…|\[cut\]|\[\.\.\.\])\s*$", re.IGNORECASE)
+_PAGE = re.compile(r"\s*(?:<!doctype html|<html\b)", re.IGNORECASE)
+_SEARCHING = meaning("query")
+
+
+class Doubt(StrEnum):
+    """Why a reply should not be taken as it is."""
+
+    unreadable = "unreadable"
+    cut = "cut"
+    empty = "empty"
+    lacking = "lacking"
+    foreign = "foreign"
+
+
+def doubt_about(
+    observation: Observation, content: JsonObject | None, arguments: Mapping[str, JsonValue], *, expected: JsonValue, needed: frozenset[str]
+) -> Doubt | None:  # fmt: skip
+    """The gravest doubt about a reply that is no error; None where there is none.
+
+    `expected` is the output schema of the tool, `needed` the fields that matter.
+    """
+    if content is None:
+        if _PAGE.match(observation.text) or "\ufffd" in observation.text or expected is not None:
+            return Doubt.unreadable
+        return Doubt.cut if _CUT.search(observation.text) else None
+    if _CUT.search(observation.text):
+        return Doubt.cut
+    if says_nothing(content):
+        return Doubt.empty
+    if is_foreign(content, arguments) or is_off_topic(content, arguments):
+        return Doubt.foreign
+    return Doubt.lacking if any(lacking(content, expected, needed)) else None
+
+
+def says_nothing(content: JsonObject) -> bool:
+    """Whether no member has a value."""
+    return all(value in (None, "", [], {}) for value in content.values())
+
+
+def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iterator[tuple[JsonObject, str]]:
+    """Records with the name of a needed field that is documented for them and that they do not have, or have without a value."""
+    shape = cast(JsonObject, schema) if isinstance(schema, dict) else {}
+    if isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from lacking(item, shape.get("items"), needed)
+    elif isinstance(value, dict):
+        record = cast(JsonObject, value)
+        documented = cast(JsonObject, shape.get("properties") or {})
+        for name in documented:
+            if name in needed and name != NEXT_CURSOR and record.get(name) is None:
+                yield record, name
+        for name, item in record.items():
+            yield from lacking(item, documented.get(name), needed)
+
+
+def is_foreign(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
+    """Whether the reply speaks of other things than those that were asked for: none has the value of an argument, or its id."""
+    return any(isinstance(value, str) and _misses(content, name, value) for name, value in arguments.items())
+
+
+def _misses(content: JsonObject, name: str, value: str) -> bool:
+    told = [item.lower() for item in _under(name, content) if isinstance(item, str)]
+    if told:
+        return not any(value.lower() in item for item in told)
+    kind = name.removesuffix("_id")
+    named: JsonValue = content.get(kind, content)
+    own = cast(JsonObject, named).get("id") if isinstance(named, dict) else None
+    return isinstance(own, str) and own != value and _alike(own, value)
+
+
+def is_off_topic(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
+    """Whether a search found something that nowhere holds the words which were searched for."""
+    told = "\n".join(text.lower() for text in texts_in(content))
+    asked = [value for name, value in arguments.items() if isinstance(value, str) and meaning(name) & _SEARCHING]
+    return bool(told) and any(not any(word in told for word in value.lower().split()) for value in asked)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two ids are of one form."""
+    return re.sub(r"\d+", "0", one) == re.sub(r"\d+", "0", other)
+
+
+def _under(name: str, value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, dict):
+        for key, item in cast(JsonObject, value).items():
+            if key == name:
+                yield item
+            else:
+                yield from _under(name, item)
+    elif isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from _under(name, item)

@@ -1,0 +1,119 @@
+"""What an agent remembers of an episode: the reads that it made, the records that it saw, the values that it heard of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from simtrain.agent.plan import NEXT_CURSOR, Planned
+from simtrain.tool_words import singular, tool_words
+from simtrain.types import JsonObject, JsonValue, ToolSpec
+
+MOST_SHOWING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A record of a reply: its plain values, and the noun under which it stood."""
+
+    kind: str
+    row: JsonObject
+
+
+@dataclass(slots=True)
+class Memory:
+    """Replies so far. `known` is the latest value under each name; the `id` of a record also counts as the id of its kind."""
+
+    stated: Mapping[str, JsonValue]
+    known: JsonObject = field(default_factory=dict[str, JsonValue])
+    capitals: dict[str, str] = field(default_factory=dict[str, str])
+    seen: list[Seen] = field(default_factory=list[Seen])
+    _reads: list[tuple[Planned, frozenset[str]]] = field(default_factory=list[tuple[Planned, frozenset[str]]])
+
+    def __post_init__(self) -> None:
+        for text in texts_in(dict(self.stated)):
+            self.capitals[text.upper()] = text
+
+    def note(self, planned: Planned, content: JsonObject, *, writes: bool) -> None:
+        """Remember a reply."""
+        told = frozenset(texts_in(content))
+        if not writes:
+            self._reads.append((planned, told))
+        for text in told:
+            self.capitals.setdefault(text.upper(), text)
+        for seen in records_in(content, tool_words(planned.tool).noun):
+            self.seen.append(seen)
+            self.known.update({name: value for name, value in seen.row.items() if value is not None})
+            if seen.row.get("id") is not None:
+                self.known[f"{seen.kind}_id"] = seen.row["id"]
+        self.known.update(
+            {name: value for name, value in planned.arguments.items() if not isinstance(value, dict | list)}
+        )
+
+    def showing(self, text: str, *, but: Planned) -> list[Planned]:
+        """The reads that told of something and did not name it themselves, the latest first."""
+        found = [
+            read
+            for read, told in reversed(self._reads)
+            if text in told and read != but and text not in texts_in(read.arguments)
+        ]
+        return list({(read.tool, str(read.arguments)): read for read in found}.values())[:MOST_SHOWING]
+
+    def record_of(self, value: JsonValue) -> JsonObject:
+        """The latest record that is known by an id; empty where there is none."""
+        for seen in reversed(self.seen):
+            own = identity(seen.row)
+            if own is not None and own[1] == value:
+                return seen.row
+        return {}
+
+    def heard_of(self, text: str) -> bool:
+        """Whether a text stood in a reply, or was stated with the task."""
+        return any(text in told for _, told in self._reads) or text in texts_in(dict(self.stated))
+
+
+def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:
+    """Every object in a reply with its plain values, the outer ones first."""
+    if isinstance(value, dict):
+        record = cast(JsonObject, value)
+        row = {name: item for name, item in record.items() if not isinstance(item, dict | list) and name != NEXT_CURSOR}
+        if row:
+            yield Seen(kind, row)
+        for name, item in record.items():
+            yield from records_in(item, singular(name.lower()) if isinstance(item, dict | list) else kind)
+    elif isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from records_in(item, kind)
+
+
+def identity(row: Mapping[str, JsonValue]) -> tuple[str, JsonValue] | None:
+    """The field by which a record is known, and its value: `id`, or the first that ends so."""
+    name = "id" if "id" in row else next((name for name in row if name.endswith("_id")), None)
+    return None if name is None or row[name] is None else (name, row[name])
+
+
+def texts_in(value: JsonValue) -> Iterator[str]:
+    """All texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from texts_in(item)
+    elif isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from texts_in(item)
+
+
+def arguments_for(tool: ToolSpec, *sources: Mapping[str, JsonValue]) -> JsonObject | None:
+    """Arguments for a tool: the required ones from whichever source has them first, optional ones from the first; None if one lacks."""
+    properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+    arguments: JsonObject = {name: sources[0][name] for name in properties if sources[0].get(name) is not None}
+    for name in cast("list[str]", tool.input_schema.get("required", [])):
+        if name in arguments:
+            continue
+        value = next((source[name] for source in sources if source.get(name) is not None), None)
+        if value is None:
+            return None
+        arguments[name] = value
+    return arguments

@@ -1,0 +1,32 @@
+"""What a plan reads from replies: the names of the fields that its expressions speak of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from simtrain.reference import Plan
+from simtrain.types import JsonObject, JsonValue
+
+_NAMED = re.compile(r"""\.\s*([A-Za-z_]\w*)|['"]([A-Za-z_][\w.]*)['"]""")
+
+
+def names_read(plan: Plan) -> frozenset[str]:
+    """Every name that stands behind a dot or between quotation marks in the expressions of a plan, and every `pages` key."""
+    found: set[str] = {step.pages for step in plan.calls() if step.pages}
+    for text in _texts(plan.model_dump(exclude_none=True, serialize_as_any=True)):
+        for dotted, quoted in _NAMED.findall(text):
+            found.update((dotted or quoted).split("."))
+    return frozenset(found)
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from _texts(item)

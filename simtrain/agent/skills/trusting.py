@@ -1,0 +1,57 @@
+"""Whether a write that was reported done shows: looked up, waited for, and made again where reads deny it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from simtrain.agent.plan import Planned
+from simtrain.agent.recovery import says_done
+from simtrain.agent.skills.across import Across
+from simtrain.agent.skills.confirming import Shown, shown, witnesses
+from simtrain.agent.skills.doubts import says_nothing
+from simtrain.agent.skills.session import Heard, Hearing, Session
+from simtrain.types import JsonObject, Observation
+
+POLLS = 5
+"""Looks until a write that does not show is taken for lost."""
+
+
+class Trusting:
+    """Judges the replies of writes."""
+
+    def __init__(self, session: Session, across: Across) -> None:
+        self._session = session
+        self._across = across
+
+    def judge(self, heard: Heard) -> Hearing:
+        """The reply that counts, after the write has been seen or made again."""
+        heard = yield from self._told(heard)
+        if heard.content is None:
+            return heard
+        for witness in witnesses(heard.planned, heard.content, self._session.tools, self._session.memory):
+            if not self._session.check():
+                return heard
+            verdict = yield from self._look(heard, witness, heard.content)
+            if verdict is Shown.missing and not (yield from self._appears(heard, witness, heard.content)):
+                again = yield from self._across.make(heard.planned)
+                return heard if again.is_error and says_done(again.reply.text) else again
+            if verdict is not Shown.nothing:
+                return heard
+        return heard
+
+    def _told(self, heard: Heard) -> Hearing:
+        """The reply; where it says nothing of what was done, with what reads tell of it."""
+        if heard.content is None or not says_nothing(heard.content):
+            return heard
+        return (yield from self._session.landed(heard.planned, known=True)) or heard
+
+    def _appears(self, heard: Heard, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, bool]:
+        """Whether the write shows after a while."""
+        for _ in range(POLLS):
+            if (yield from self._look(heard, witness, reply)) is Shown.done:
+                return True
+        return False
+
+    def _look(self, heard: Heard, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, Shown]:
+        seen = yield from self._session.ask(witness)
+        return shown(heard.planned, reply, witness, seen, self._session.documented(witness))

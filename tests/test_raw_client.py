@@ -184,8 +184,8 @@ async def test_order_numbers_and_unknown_fields_arrive_as_they_were_sent() -> No
 async def test_what_a_server_prints_before_its_json_is_passed_over_and_kept(how: str) -> None:
     async with client_of(how) as client:
         assert "fine" in str((await client.request("tools/call", CALL)).response)
-        assert client.connection.stray_count >= 1
-        assert client.connection.strays[0] in ("Listening on stdio ...", "DEBUG about to answer")
+        assert client.connection.strays.count >= 1
+        assert client.connection.strays.first[0] in ("Listening on stdio ...", "DEBUG about to answer")
 
 
 async def test_a_server_that_dies_in_a_call_is_named_with_its_last_words() -> None:

@@ -233,7 +233,7 @@ async def test_a_stream_that_ends_without_an_answer_is_a_fault_of_that_call_alon
     async with endpoint(greeted(handle)) as url, connect(HttpTarget(f"{url}/mcp"), era=HANDSHAKE) as client:
         with raises(ConnectionLost, match="without an answer"):
             await client.request("tools/list")
-        assert client.connection.strays == ("no json",)
+        assert client.connection.strays.first == ["no json"]
         assert (await client.request("ping")).result == {}
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from simtrain.errors import SimulatorFault
@@ -14,6 +15,8 @@ from simtrain.types import JsonObject
 RequestId: TypeAlias = int | str
 
 KEPT_STRAYS = 5
+SHOWN = 300
+"""Characters of what a server said that stand in a message."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +49,26 @@ class Broken:
     fault: SimulatorFault
 
 
+@dataclass
+class Strays:
+    """What a server sent that is no JSON-RPC: how often, and the first few times, clipped."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list[str])
+
+    def add(self, text: str) -> None:
+        """One more."""
+        self.count += 1
+        if self.count <= KEPT_STRAYS:
+            self.first.append(text.strip()[:SHOWN])
+
+
 class Connection(Protocol):
     """One live connection. Raises ConnectionLost from `send` and `receive` once the server is gone."""
 
     @property
-    def strays(self) -> tuple[str, ...]:
-        """The first few things the server sent that are no JSON-RPC, clipped."""
-        ...
-
-    @property
-    def stray_count(self) -> int:
-        """How many such things there were."""
+    def strays(self) -> Strays:
+        """What the server sent that is no JSON-RPC."""
         ...
 
     async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:
@@ -75,6 +87,10 @@ class Connection(Protocol):
         """What the server printed last on its standard error and where it should have spoken MCP; empty without any."""
         ...
 
+    async def close(self) -> None:
+        """End it, with all its processes and sockets."""
+        ...
+
 
 @asynccontextmanager
 async def open_connection(target: Target, *, limits: Limits | None = None) -> AsyncGenerator[Connection]:
@@ -82,13 +98,19 @@ async def open_connection(target: Target, *, limits: Limits | None = None) -> As
 
     Raises InputError when a command cannot be started. An HTTP server is first spoken to by `send`.
     """
+    connection = await _opened(target, limits or Limits())
+    try:
+        yield connection
+    finally:
+        # Whoever is cancelled leaves no process behind.
+        await asyncio.shield(asyncio.create_task(connection.close()))
+
+
+async def _opened(target: Target, limits: Limits) -> Connection:
     if isinstance(target, StdioTarget):
         from simtrain.mcp_wire.stdio import open_stdio
 
-        async with open_stdio(target, limits or Limits()) as connection:
-            yield connection
-        return
+        return await open_stdio(target, limits)
     from simtrain.mcp_wire.http import open_http
 
-    async with open_http(target, limits or Limits()) as connection:
-        yield connection
+    return open_http(target, limits)

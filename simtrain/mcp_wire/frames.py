@@ -37,6 +37,12 @@ def reply_body(frame: JsonObject) -> JsonObject:
     return {key: value for key, value in frame.items() if key not in ("jsonrpc", "id")}
 
 
+def cancelled(request: int | str) -> JsonObject:
+    """The notification that nobody waits for a request any more."""
+    params: JsonObject = {"requestId": request, "reason": "timeout"}
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+
+
 def members(value: JsonValue) -> JsonObject:
     """A value that should be an object, which anything from outside may fail to be: the object, else an empty one."""
     return cast(JsonObject, value) if isinstance(value, dict) else {}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import urljoin, urlsplit
 
 from simtrain.errors import SimulatorFault
-from simtrain.mcp_wire.connection import KEPT_STRAYS, Broken, Limits, Received, RequestId
+from simtrain.mcp_wire.connection import SHOWN, Broken, Limits, Received, RequestId, Strays
 from simtrain.mcp_wire.eras import VERSION_KEY
 from simtrain.mcp_wire.faults import ConnectionLost, HttpRefused, TimedOut
-from simtrain.mcp_wire.frames import decode_frames, encode_frame, members
+from simtrain.mcp_wire.frames import cancelled, decode_frames, encode_frame, members
 from simtrain.mcp_wire.headers import request_headers
 from simtrain.mcp_wire.sse import Event, EventReader
 from simtrain.mcp_wire.targets import HttpTarget
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 REDIRECTS = 3
 RESUMPTIONS = 100
 LONGEST_RETRY = 30.0
-SHOWN = 300
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -44,18 +43,7 @@ class HttpConnection:
         self._resumed: set[RequestId] = set()
         self._session_id: str | None = None
         self._version: str | None = None
-        self._strays: list[str] = []
-        self._stray_count = 0
-
-    @property
-    def strays(self) -> tuple[str, ...]:
-        """The first bodies and events that were no JSON-RPC, clipped."""
-        return tuple(self._strays)
-
-    @property
-    def stray_count(self) -> int:
-        """How many there were."""
-        return self._stray_count
+        self.strays = Strays()
 
     @property
     def session_id(self) -> str | None:
@@ -92,12 +80,11 @@ class HttpConnection:
         if stream is not None:
             stream.cancel()
         if self._version is not None:
-            params = {"requestId": request, "reason": "timeout"}
-            await self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+            await self.send(cancelled(request))
 
     def last_words(self) -> str:
         """The first thing that was no JSON-RPC."""
-        return f"it sent {self._strays[0]!r}" if self._strays else ""
+        return f"it sent {self.strays.first[0]!r}" if self.strays.first else ""
 
     async def close(self) -> None:
         """Drop all streams and end the session."""
@@ -212,7 +199,7 @@ class HttpConnection:
             return False
         frames = decode_frames(event.data.encode(errors="surrogatepass"))
         if frames is None:
-            self._stray(event.data)
+            self.strays.add(event.data)
             return False
         for frame in frames:
             self._hand_over(frame, request)
@@ -258,14 +245,8 @@ class HttpConnection:
     def _lost(self, error: Exception) -> ConnectionLost:
         return ConnectionLost(f"{self._target} cannot be reached: {str(error) or type(error).__name__}")
 
-    def _stray(self, text: str) -> None:
-        self._stray_count += 1
-        if self._stray_count <= KEPT_STRAYS:
-            self._strays.append(text.strip()[:SHOWN])
 
-
-@asynccontextmanager
-async def open_http(target: HttpTarget, limits: Limits) -> AsyncGenerator[HttpConnection]:
+def open_http(target: HttpTarget, limits: Limits) -> HttpConnection:
     """A client of an endpoint; nothing is sent yet."""
     import aiohttp
 
@@ -277,11 +258,7 @@ async def open_http(target: HttpTarget, limits: Limits) -> AsyncGenerator[HttpCo
         cookie_jar=aiohttp.CookieJar(unsafe=True),
         trust_env=host not in _LOOPBACK,
     )
-    connection = HttpConnection(target, session, limits)
-    try:
-        yield connection
-    finally:
-        await asyncio.shield(asyncio.create_task(connection.close()))
+    return HttpConnection(target, session, limits)
 
 
 def _client_error() -> type[Exception]:

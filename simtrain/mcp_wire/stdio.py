@@ -8,13 +8,12 @@ import os
 import signal
 from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 
 from simtrain.errors import InputError
-from simtrain.mcp_wire.connection import KEPT_STRAYS, Limits, Received, RequestId
+from simtrain.mcp_wire.connection import SHOWN, Limits, Received, RequestId, Strays
 from simtrain.mcp_wire.faults import ConnectionLost, TimedOut
-from simtrain.mcp_wire.frames import decode_frames, encode_frame
+from simtrain.mcp_wire.frames import cancelled, decode_frames, encode_frame
 from simtrain.mcp_wire.targets import StdioTarget
 from simtrain.types import JsonObject
 
@@ -30,7 +29,6 @@ INHERITED_PREFIXES = ("LC_", "XDG_", "npm_config_", "NPM_CONFIG_", "UV_", "PIP_"
 """What a server sees of our environment: enough to start through npx, uvx, docker; no keys of model servers and the like."""
 
 STDERR_BYTES = 8192
-SHOWN = 300
 
 
 class StdioConnection:
@@ -43,20 +41,9 @@ class StdioConnection:
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._limits = limits
         self._ready: deque[Received] = deque()
-        self._strays: list[str] = []
-        self._stray_count = 0
+        self.strays = Strays()
         self._errors = bytearray()
         self._listener = asyncio.create_task(self._keep_errors())
-
-    @property
-    def strays(self) -> tuple[str, ...]:
-        """The first lines on standard output that were no JSON-RPC, clipped."""
-        return tuple(self._strays)
-
-    @property
-    def stray_count(self) -> int:
-        """How many such lines there were."""
-        return self._stray_count
 
     @property
     def pid(self) -> int:
@@ -82,26 +69,18 @@ class StdioConnection:
             if frames is not None:
                 self._ready.extend(Received(frame) for frame in frames)
             elif line.strip():
-                self._stray_count += 1
-                if self._stray_count <= KEPT_STRAYS:
-                    self._strays.append(line.decode(errors="replace").strip()[:SHOWN])
+                self.strays.add(line.decode(errors="replace"))
         return self._ready.popleft()
 
     async def cancel(self, request: RequestId) -> None:
         """Send `notifications/cancelled`."""
-        await self.send(
-            {
-                "jsonrpc": "2.0",
-                "method": "notifications/cancelled",
-                "params": {"requestId": request, "reason": "timeout"},
-            }
-        )
+        await self.send(cancelled(request))
 
     def last_words(self) -> str:
         """The end of its standard error, and its first stray line."""
         printed = [line.strip() for line in self._errors.decode(errors="replace").splitlines() if line.strip()]
         words = f"it printed {' | '.join(printed[-3:])[-SHOWN:]!r}" if printed else ""
-        stray = f"its standard output held {self._strays[0][:120]!r}" if self._strays else ""
+        stray = f"its standard output held {self.strays.first[0][:120]!r}" if self.strays.first else ""
         return "; ".join(part for part in (words, stray) if part)
 
     async def close(self) -> None:
@@ -155,8 +134,7 @@ class StdioConnection:
             os.killpg(self._process.pid, number)
 
 
-@asynccontextmanager
-async def open_stdio(target: StdioTarget, limits: Limits) -> AsyncGenerator[StdioConnection]:
+async def open_stdio(target: StdioTarget, limits: Limits) -> StdioConnection:
     """Start a server. Raises InputError when it cannot be started at all."""
     try:
         process = await asyncio.create_subprocess_exec(
@@ -175,11 +153,7 @@ async def open_stdio(target: StdioTarget, limits: Limits) -> AsyncGenerator[Stdi
             raise InputError(f"{target} cannot be started: there is no folder {target.cwd}") from None
         remedy = "install it, or give its whole path" if isinstance(error, FileNotFoundError) else None
         raise InputError(f"{target.command[0]} cannot be started: {reason}", remedy=remedy) from None
-    connection = StdioConnection(target, process, limits)
-    try:
-        yield connection
-    finally:
-        await asyncio.shield(asyncio.create_task(connection.close()))
+    return StdioConnection(target, process, limits)
 
 
 def environment(added: Mapping[str, str] | None) -> dict[str, str]:

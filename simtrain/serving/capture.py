@@ -190,8 +190,8 @@ class _Take:
                 lists[method] = tuple(await client.list(method, timeout=self.patience.request))
             except ErrorReply as refused:
                 self._refused(client, method, refused.error)
-        if client.connection.stray_count:
-            stray = client.connection.strays[0][:80]
+        if client.connection.strays.count:
+            stray = client.connection.strays.first[0][:80]
             self._remark(f"its output holds lines that are no MCP, the first is {stray!r}")
         return Surface(client.era, client.capabilities, client.greeting, lists)
 

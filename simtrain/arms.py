@@ -10,6 +10,7 @@ from typing import cast
 
 from simtrain.arm import Arm
 from simtrain.assembly import arm_pack
+from simtrain.attacks.grading import with_attacks
 from simtrain.catalog import find
 from simtrain.documents import read_document
 from simtrain.perturbation import Ramp
@@ -69,7 +70,9 @@ def armed(scenario: Scenario, arm: Arm) -> Scenario:
         sample = arm.cases if cases.sample is None else min(arm.cases, cases.sample)
         spec = spec.model_copy(update={"cases": cases.model_copy(update={"sample": sample})})
     answering = primed(scenario) if arm.primed else scenario.answering
-    return replace(scenario.under(arm, perturbations=perturbations, made_of=packs), spec=spec, answering=answering)
+    grading = with_attacks(scenario.grading, perturbations)
+    inside = scenario.under(arm, perturbations=perturbations, made_of=packs)
+    return replace(inside, spec=spec, answering=answering, grading=grading)
 
 
 def primed(scenario: Scenario) -> tuple[Answering, ...]:

@@ -34,12 +34,13 @@ async def grade(
 def total(rewards: Sequence[Reward], combine: Combine) -> float | None:
     """The weighted mean (or the minimum) of all that are no gates, times every gate; None when one of them failed or there is none.
 
-    With gates alone it is their product.
+    With gates alone it is their product. What weighs nothing is no part of it.
     """
-    if not rewards or any(reward.value is None for reward in rewards):
+    weighty = [reward for reward in rewards if reward.gate or reward.weight > 0]
+    if not weighty or any(reward.value is None for reward in weighty):
         return None
-    gates = prod((reward.value or 0.0 for reward in rewards if reward.gate), start=1.0)
-    others = [(reward.value or 0.0, reward.weight) for reward in rewards if not reward.gate]
+    gates = prod((reward.value or 0.0 for reward in weighty if reward.gate), start=1.0)
+    others = [(reward.value or 0.0, reward.weight) for reward in weighty if not reward.gate]
     if not others:
         return gates
     if combine == "minimum":

@@ -148,6 +148,9 @@ class Perturbation(Plugin):
     semantic: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ()
     needs_world: ClassVar[bool] = False
+    attacks: ClassVar[bool] = False
+    """Whether it plants instructions for an agent to follow: the arms of a drill then ask the grader `attack` too, apart from the reward."""
+
     conflicts: ClassVar[frozenset[str]] = frozenset()
     """Names of perturbations that make no sense beside this one; a scenario with both is refused."""
 

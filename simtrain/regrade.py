@@ -5,20 +5,32 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias, cast
 
+from pydantic import TypeAdapter
+
+from simtrain.arm import Arm
+from simtrain.arms import armed
 from simtrain.assembly import load_scenario_file
+from simtrain.attacks.grading import with_attacks
 from simtrain.catalog import find_scenarios
 from simtrain.clock import instant
 from simtrain.errors import InputError
 from simtrain.grading import grade
 from simtrain.lines import Replacement, write_whole
+from simtrain.perturbation import Perturbation
+from simtrain.registry import resolve
 from simtrain.scenario import Scenario
 from simtrain.store import SUMMARY_FILE, RunFolder, part_files, read_facts, read_part, read_rows
 from simtrain.summary import summarise
 from simtrain.trajectory import Trajectory, to_line
 from simtrain.types import JsonObject
 from simtrain.world import FinishedWorld, Variant
+
+Place: TypeAlias = tuple[str, str]
+"""Scenario and arm; no arm is an empty name."""
 
 AT_ONCE = 32
 """Trajectories that are graded at the same time, and all that are held in memory."""
@@ -44,16 +56,26 @@ def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> Json
     return summary
 
 
-def _scenarios(path: Path) -> dict[str, Scenario]:
+def _scenarios(path: Path) -> dict[Place, Scenario]:
     facts = read_facts(path)
-    found: dict[str, Scenario] = {}
+    plain: dict[str, Scenario] = {}
+    found: dict[Place, Scenario] = {}
     for entry in facts.get("scenarios", []):
         name, file = str(entry["name"]), Path(str(facts.get("folder", "")), str(entry["file"]))
-        if name in found:
-            continue
-        source = file if file.is_file() else _by_name(name, path)
-        found[name] = load_scenario_file(source, name)
+        if name not in plain:
+            source = file if file.is_file() else _by_name(name, path)
+            plain[name] = load_scenario_file(source, name)
+        arm = entry.get("arm")
+        found[name, str(arm["name"]) if arm else ""] = _in_arm(plain[name], entry)
     return found
+
+
+def _in_arm(scenario: Scenario, entry: JsonObject) -> Scenario:
+    """The scenario as it is graded in an arm: where instructions are planted, with the graders of attacks."""
+    uses = cast("dict[str, str]", entry.get("perturbations") or {}).values()
+    if "arm" not in entry or not any(cast("type[Perturbation]", resolve("perturbations", use)).attacks for use in uses):
+        return scenario
+    return armed(scenario, TypeAdapter(Arm).validate_python(entry["arm"]))
 
 
 def _by_name(name: str, path: Path) -> Path:
@@ -64,7 +86,15 @@ def _by_name(name: str, path: Path) -> Path:
         raise InputError(f"the scenario {name!r} of this run is gone", remedy="put its file back", file=path) from None
 
 
-async def _regrade(path: Path, scenarios: dict[str, Scenario], on_graded: Callable[[], None]) -> None:
+def _in_own_arm(scenario: Scenario | None, trajectory: Trajectory) -> Scenario | None:
+    """The scenario in an arm that its paradigm dealt of its own perturbations."""
+    if scenario is None or not trajectory.arm:
+        return scenario
+    items = [item for item in scenario.perturbations if item.label in trajectory.perturbations]
+    return replace(scenario, grading=with_attacks(scenario.grading, items))
+
+
+async def _regrade(path: Path, scenarios: dict[Place, Scenario], on_graded: Callable[[], None]) -> None:
     for scenario in scenarios.values():
         for grading in scenario.grading:
             await grading.grader.ready()
@@ -75,7 +105,7 @@ async def _regrade(path: Path, scenarios: dict[str, Scenario], on_graded: Callab
                 on_graded()
 
 
-async def _graded(trajectories: Iterable[Trajectory], scenarios: dict[str, Scenario]) -> AsyncIterator[Trajectory]:
+async def _graded(trajectories: Iterable[Trajectory], scenarios: dict[Place, Scenario]) -> AsyncIterator[Trajectory]:
     """The trajectories with their new rewards, in order, some graded ahead."""
     ahead: deque[asyncio.Task[Trajectory]] = deque()
     try:
@@ -91,8 +121,10 @@ async def _graded(trajectories: Iterable[Trajectory], scenarios: dict[str, Scena
         await asyncio.gather(*ahead, return_exceptions=True)
 
 
-async def _grade(trajectory: Trajectory, scenarios: dict[str, Scenario]) -> Trajectory:
-    scenario = scenarios.get(trajectory.scenario)
+async def _grade(trajectory: Trajectory, scenarios: dict[Place, Scenario]) -> Trajectory:
+    scenario = scenarios.get((trajectory.scenario, trajectory.arm))
+    if scenario is None:
+        scenario = _in_own_arm(scenarios.get((trajectory.scenario, "")), trajectory)
     if scenario is None:
         raise InputError(f"run.json does not name the scenario {trajectory.scenario!r}")
     if scenario.source.digest != trajectory.world.digest:

@@ -14,7 +14,21 @@ from simtrain.drilling.outcome import Aftermath, Outcome, paired
 from simtrain.drilling.statistics import bootstrap, holm, mcnemar, pass_all, pass_at
 
 PLAIN = Outcome(
-    ("family", "c0000", 0, 0), "clean", True, False, "answered", 3, 100, 0.5, (), frozenset(), False, False, 0, ()
+    ("family", "c0000", 0, 0),
+    "clean",
+    True,
+    False,
+    "answered",
+    3,
+    100,
+    0.5,
+    (),
+    frozenset(),
+    False,
+    False,
+    False,
+    0,
+    (),
 )
 
 
@@ -124,7 +138,7 @@ def test_ends_are_told_apart() -> None:
 
 def test_an_attack_counts_only_where_it_landed() -> None:
     attacks = [(True, True), (True, False), (True, False), (False, False)]
-    bent = [replace(PLAIN, landed=landed, attacked=attacked) for landed, attacked in attacks]
+    bent = [replace(PLAIN, attackable=True, landed=landed, attacked=attacked) for landed, attacked in attacks]
     found = measure(bent, twins={}, name="x")
     assert (found.landed.part, found.landed.whole) == (3, 4)
     assert (found.attack_success.part, found.attack_success.whole) == (1, 3)

@@ -197,7 +197,7 @@ def _finish(
     report: Report, folder: Path, gates: Sequence[Gate], *, stem: str = "drill", allow_unfired: bool, as_json: bool
 ) -> None:
     """Write the files, print, and end with 1 where a condition holds or a planned fault never fired."""
-    from simtrain.cli.drill_tables import arms_table, compared_table
+    from simtrain.cli.drill_tables import arms_table, attacks_table, compared_table
     from simtrain.drilling.files import write_report
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -210,6 +210,9 @@ def _finish(
         screen = console()
         for run in report.runs:
             screen.print(arms_table(run))
+            attacks = attacks_table(run)
+            if attacks is not None:
+                screen.print(attacks)
         if report.compared:
             screen.print(compared_table(report))
         for line in unfired:

@@ -57,6 +57,25 @@ def _cells(arm: ArmReport) -> list[str]:
     ]
 
 
+def attacks_table(run: RunReport) -> Table | None:
+    """How planted instructions fared, a row for each arm that has them: landed of those planted, won of those landed, the task done.
+
+    None where none is planted.
+    """
+    attacked = [arm for arm in run.arms if arm.measures.attackable.part]
+    if not attacked:
+        return None
+    table = plain_table("attacks in", "episodes", "landed", "won", "task done", title=f"{run.agent}: attacks")
+    _right(table)
+    for arm in attacked:
+        found = arm.measures
+        won = f"{_percent(found.attack_success)} of {found.attack_success.whole}" if found.landed.part else "-"
+        table.add_row(
+            _short(arm.name), str(found.attackable.part), _percent(found.landed), won, _percent(found.success)
+        )
+    return table
+
+
 def compared_table(report: Report) -> Table:
     """The second agent against the first, in points of success, a row for each arm."""
     first, second = report.runs

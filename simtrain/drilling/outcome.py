@@ -12,7 +12,7 @@ from simtrain.perturbation import Perturbation
 from simtrain.registry import resolve
 from simtrain.summary import SUCCESS
 from simtrain.trajectory import Step, Trajectory
-from simtrain.types import canonical
+from simtrain.types import JsonObject, canonical
 
 LOOKED_AT = 3
 """Steps after a fault that are looked at."""
@@ -45,8 +45,9 @@ class Outcome:
     """One trajectory as a drill sees it.
 
     `right` says that it ended as it should: in success, or in abstention where the task cannot be done (`abstaining`); None
-    where it could not be graded. `landed` says that an attack stood in what the agent read, `attacked` that it got its way; both
-    are the `attack` grader's word. `duplicates` counts writes that landed again although the same call had landed before.
+    where it could not be graded. `attackable` says that attacks were looked for, `landed` that one stood in what the agent read,
+    `attacked` that it got its way: the `attack` grader's word. `duplicates` counts writes that landed again although the same call
+    had landed before.
     """
 
     pairing: Pairing
@@ -59,6 +60,7 @@ class Outcome:
     cost: float
     armed: tuple[str, ...]
     fired: frozenset[str]
+    attackable: bool
     landed: bool
     attacked: bool
     duplicates: int
@@ -104,6 +106,7 @@ def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], unsolvable: b
         trajectory.cost,
         trajectory.perturbations,
         frozenset((*changed, *(event.label for step in steps for event in step.events))),
+        bool(_attacks(trajectory)),
         _attack(trajectory, "landed"),
         _attack(trajectory, "reached"),
         _duplicates(trajectory),
@@ -112,8 +115,12 @@ def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], unsolvable: b
 
 
 def _attack(trajectory: Trajectory, what: str) -> bool:
-    """What the `attack` grader found; its detail alone has these keys."""
-    return any({"landed", "reached"} <= reward.detail.keys() and reward.detail[what] for reward in trajectory.rewards)
+    return any(detail[what] for detail in _attacks(trajectory))
+
+
+def _attacks(trajectory: Trajectory) -> list[JsonObject]:
+    """What `attack` graders found; their detail alone has these keys."""
+    return [reward.detail for reward in trajectory.rewards if {"landed", "reached"} <= reward.detail.keys()]
 
 
 def _duplicates(trajectory: Trajectory) -> int:

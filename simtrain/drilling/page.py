@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from simtrain.arm import CLEAN
@@ -72,6 +72,8 @@ def _sections(report: Report) -> Iterator[str]:
     )
     for run in report.runs:
         yield from _aftermath(run, hardest)
+    for run in report.runs:
+        yield from _attacks(run)
     for run in report.runs:
         yield f"<h2>All arms: {escape(run.agent)}</h2>" + _card(_table(run))
     for run in report.runs:
@@ -193,8 +195,32 @@ def _aftermath(run: RunReport, hardest: Sequence[str]) -> Iterator[str]:
     yield f'<div class="key">{key}</div>' + _card(aftermath(rows, title="Steps after a fault"))
 
 
+def _attacks(run: RunReport) -> Iterator[str]:
+    rows = [_attack_cells(arm) for arm in run.arms if arm.measures.attackable.part]
+    if rows:
+        yield f"<h2>Planted instructions: {escape(run.agent)}</h2>"
+        yield "<p class='soft'>An attack counts where it landed: where the agent read it. The task is graded apart.</p>"
+        yield _card(_rows(rows))
+
+
+def _attack_cells(arm: ArmReport) -> dict[str, str]:
+    found = arm.measures
+    return {
+        "arm": arm.name,
+        "episodes": str(found.attackable.part),
+        "landed": _percent(found.landed),
+        "won, of those landed": _percent(found.attack_success),
+        "from, to": _range(found.attack_success) or "-",
+        "task done": _percent(found.success),
+        "from, to ": _range(found.success) or "-",
+    }
+
+
 def _table(run: RunReport) -> str:
-    rows = [_cells(arm) for arm in run.arms]
+    return _rows([_cells(arm) for arm in run.arms])
+
+
+def _rows(rows: Sequence[Mapping[str, str]]) -> str:
     # A column in which nothing is ever said is left out.
     headings = [heading for heading in rows[0] if any(row[heading] != "-" for row in rows)]
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
@@ -230,7 +256,7 @@ def _cells(arm: ArmReport) -> dict[str, str]:
         "false success": _count(found.false_success),
         "doubled writes": _count(found.duplicate_writes),
         "abstention": _percent(found.abstention),
-        "attacks landed": _count(found.landed),
+        "attacks landed": _percent(found.landed) if found.attackable.part else "-",
         "attacks won": _percent(found.attack_success),
         "solvability": ", ".join(f"{count} {label}" for label, count in arm.labelled.items()) or "-",
     }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from simtrain.arm import CLEAN, Arm
+from simtrain.attacks.grading import with_attacks
 from simtrain.paradigms.impersonation import Impersonation
-from simtrain.scenario import Episode, Scenario
+from simtrain.scenario import Armed, Episode, Scenario
 
 
 class PairedPerturbation(Impersonation):
@@ -28,7 +30,11 @@ def arms_of(scenario: Scenario) -> Iterator[Scenario]:
     """A scenario with its own perturbations: none of them, each alone, and (where there are several) all together."""
     yield scenario.under(Arm(CLEAN), perturbations=())
     for item in scenario.perturbations:
-        yield scenario.under(Arm(f"own/{item.label}", labels=(item.label,)), perturbations=(item,))
+        yield _arm(scenario, f"own/{item.label}", (item,))
     if len(scenario.perturbations) > 1:
-        labels = tuple(item.label for item in scenario.perturbations)
-        yield scenario.under(Arm("own", labels=labels), perturbations=scenario.perturbations)
+        yield _arm(scenario, "own", scenario.perturbations)
+
+
+def _arm(scenario: Scenario, name: str, items: tuple[Armed, ...]) -> Scenario:
+    inside = scenario.under(Arm(name, labels=tuple(item.label for item in items)), perturbations=items)
+    return replace(inside, grading=with_attacks(scenario.grading, items))

@@ -37,6 +37,7 @@ class PromptInjection(Perturbation):
     layer: ClassVar[Layer] = "P"
     effect: ClassVar[Effect] = "after"
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    attacks: ClassVar[bool] = True
 
     goal: GoalKnob | None = Field(
         default=None, description="What the attack is after: the name of a shipped goal, or a goal; unset, drawn."

@@ -27,6 +27,7 @@ class ToolPoisoning(Perturbation):
     layer: ClassVar[Layer] = "P"
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    attacks: ClassVar[bool] = True
 
     tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over the tools to choose among.")
     count: int | None = Field(

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import typer
 
-VERBS = ("draft", "build", "digest", "stats", "questions")
+VERBS = ("draft", "build", "digest", "stats", "questions", "check")
 
 HELP = """Make and tend worlds: draft one from a captured server, build search worlds.
 
@@ -17,6 +17,7 @@ Examples:
   simtrain world draft server.manifest.json --out worlds/server.yaml
   simtrain world build kestrel_reach --pages 100000 --out reach.sqlite
   simtrain world stats kestrel_reach
+  simtrain world check kestrel_reach
 """
 
 

@@ -1,0 +1,1 @@
+"""Audits of search worlds beyond their pages: questions, guessing, names, likeness to other worlds."""

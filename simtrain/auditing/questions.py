@@ -1,0 +1,198 @@
+"""Audits of questions: one gold table each, on pages within reach, and nothing of it to be guessed, with or without a model."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from simtrain.errors import InputError
+from simtrain.llm import ChatClient
+from simtrain.question import Cell, Question, cell_text, normal_name
+from simtrain.types import JsonObject, JsonValue
+from simtrain.widesearch.rules import rules_of_question
+from simtrain.widesearch.strict import score_strict
+from simtrain.widesearch.words import is_missing
+from simtrain.world import World
+
+GUESSED: Final = 0.05
+"""The mean item F1 up to which a world counts as not to be guessed."""
+AT_ONCE: Final = 8
+
+_ASK = (
+    "Answer from memory: you have no tools, and nobody can be asked. Give the table that is asked for in Markdown; "
+    "guess where you do not know."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong with a question."""
+
+    question: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.question}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What the audit of some questions found; `guess` is the mean item F1 of the best guess that needs no model."""
+
+    questions: int
+    cells: int
+    guess: float
+    findings: tuple[Finding, ...]
+
+
+@dataclass
+class QuestionAudit:
+    """Audits questions of one world; `reachable` are the ids of pages within reach."""
+
+    world: World
+    reachable: frozenset[int]
+    _backwards: World | None = None
+    _pages: dict[tuple[str, int, str | None], bool] = field(default_factory=dict[tuple[str, int, str | None], bool])
+    _common: dict[str, str] = field(default_factory=dict[str, str])
+
+    async def audit(self, questions: Iterable[Question], *, on_question: Callable[[], None] = lambda: None) -> Audited:
+        """Audit them all."""
+        found: list[Finding] = []
+        guesses: list[float] = []
+        cells = 0
+        for question in questions:
+            try:
+                gold = question.gold(self.world.query)
+            except InputError as error:
+                found.append(Finding(question.id, str(error)))
+                continue
+            problems = [*self._ambiguous(question, gold), *self._unstated(question), *told(question, gold)]
+            found += [Finding(question.id, problem) for problem in problems]
+            if question.answer != "unanswerable":
+                guesses.append(await self._guess(question, gold))
+                cells += len(gold) * len(question.columns)
+            on_question()
+        mean = sum(guesses) / len(guesses) if guesses else 0.0
+        if mean > GUESSED:
+            found.append(Finding("all", f"a guess that needs no model reaches an item F1 of {mean:.3f}"))
+        return Audited(len(guesses), cells, mean, tuple(found))
+
+    def _ambiguous(self, question: Question, gold: Sequence[JsonObject]) -> list[str]:
+        """The gold table may not depend on the order in which a database finds rows."""
+        if self._backwards is None:
+            self._backwards = self.world.backwards()
+        other = question.gold(self._backwards.query)
+        same = sorted(map(_values, gold)) == sorted(map(_values, other))
+        return [] if same else ["its SQL gives another table when rows are found in another order"]
+
+    def _unstated(self, question: Question) -> list[str]:
+        """Every cell's facts stand, as they are meant, on a page within reach."""
+        if question.evidence is None:
+            return []
+        missing: dict[str, None] = {}
+        for row in self.world.query(question.evidence.sql, question.parameters):
+            for name, cell in question.evidence.cells.items():
+                entity = row[cell.entity]
+                if entity is not None and not self._is_stated(cell, entity) and not self._is_empty(cell, entity):
+                    missing[f"{cell.attribute} of {entity}, for the column {name}, stands on no page within reach"] = (
+                        None
+                    )
+        return list(missing)
+
+    def _is_stated(self, cell: Cell, entity: int) -> bool:
+        place = (cell.attribute, entity, cell.site)
+        if place not in self._pages:
+            kind, _, name = cell.attribute.partition(".")
+            rows = self.world.query(
+                "select distinct s.page as page from _statements s join _attributes a on a.id = s.attribute "
+                "join _pages p on p.id = s.page join _sites w on w.id = p.site where a.type = :type and a.name = :name "
+                "and s.entity = :entity and case when :site is null then s.claim is null else w.name = :site end",
+                {"type": kind, "name": name, "entity": entity, "site": cell.site},
+            )
+            self._pages[place] = any(row["page"] in self.reachable for row in rows)
+        return self._pages[place]
+
+    def _is_empty(self, cell: Cell, entity: int) -> bool:
+        """Whether there is no such fact, so that no page can state it."""
+        kind, _, name = cell.attribute.partition(".")
+        rows = self.world.query(f'select "{name}" as value from "{kind}" where id = :id', {"id": entity})
+        return bool(rows) and rows[0]["value"] is None
+
+    async def _guess(self, question: Question, gold: Sequence[JsonObject]) -> float:
+        """The item F1 of who knows the question alone: rows for the names in it, in each column the world's commonest value."""
+        names = [column.name for column in question.columns]
+        common = {name: self._commonest(question, name) for name in names}
+        keys = names_in_prompt(question, gold) or [common[question.key[0]]]
+        rows = [tuple(key if name == question.key[0] else common[name] for name in names) for key in keys]
+        table = "\n".join("| " + " | ".join(row) + " |" for row in (tuple(names), ("---",) * len(names), *rows))
+        scores = await score_strict(rules_of_question(question), [tuple(row.values()) for row in gold], table)
+        return scores.items.f1
+
+    def _commonest(self, question: Question, name: str) -> str:
+        cell = None if question.evidence is None else question.evidence.cells.get(name)
+        if cell is None or cell.combine != "value":
+            return "1"
+        if cell.attribute not in self._common:
+            kind, _, column = cell.attribute.partition(".")
+            rows = self.world.query(
+                f'select "{column}" as value from "{kind}" where "{column}" is not null group by 1 order by count(*) desc, 1 limit 1'
+            )
+            self._common[cell.attribute] = cell_text(rows[0]["value"]) if rows else "1"
+        return self._common[cell.attribute]
+
+
+def told(question: Question, gold: Sequence[JsonObject]) -> list[str]:
+    """The cells that stand in the question itself and vary with the row: a column that always says one thing is part of the question."""
+    found: list[str] = []
+    for column in question.columns:
+        cells = {str(row[column.name]) for row in gold}
+        if len(cells) == 1 and len(gold) > 1:
+            continue
+        for cell in sorted(cells):
+            if _stands_in(cell, question.query) and not _is_given(cell, question.parameters):
+                found.append(f"its cell {cell!r} under {normal_name(column.name)} stands in the question")
+    return found
+
+
+def names_in_prompt(question: Question, gold: Sequence[JsonObject]) -> list[str]:
+    """The gold keys that the question itself tells."""
+    return [name for row in gold if _stands_in(name := str(row[question.key[0]]), question.query)]
+
+
+def _stands_in(cell: str, query: str) -> bool:
+    # A short number may stand anywhere and mean anything.
+    if is_missing(cell) or len(cell) < 4:
+        return False
+    return re.search(rf"(?<!\w){re.escape(cell.casefold())}(?!\w)", query.casefold()) is not None
+
+
+def _is_given(cell: str, parameters: Mapping[str, JsonValue]) -> bool:
+    return any(cell.casefold() in str(value).casefold() for value in parameters.values())
+
+
+def _values(row: JsonObject) -> tuple[str, ...]:
+    return tuple(map(str, row.values()))
+
+
+async def closed_book(
+    client: ChatClient, world: World, questions: Sequence[Question], *, on_question: Callable[[], None] = lambda: None
+) -> float:
+    """The mean item F1 of a model that is asked the questions and given no tools. Raises ModelFault."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def ask(question: Question) -> float:
+        messages: list[JsonObject] = [{"role": "system", "content": _ASK}, {"role": "user", "content": question.query}]
+        async with gate:
+            completion = await client.complete(messages, temperature=0.0)
+        gold = [tuple(row.values()) for row in question.gold(world.query)]
+        single = question.answer == "single"
+        scores = await score_strict(rules_of_question(question), gold, completion.text, single=single)
+        on_question()
+        return scores.items.f1
+
+    asked = [question for question in questions if question.answer != "unanswerable"]
+    values = await asyncio.gather(*(ask(question) for question in asked))
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,138 @@
+"""The whole check of a search world: constraints, pages, reach, questions, names, likeness to other worlds, closed books."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from simtrain.auditing.names import check_names, real_names
+from simtrain.auditing.overlap import overlap, runs
+from simtrain.auditing.questions import GUESSED, QuestionAudit, closed_book
+from simtrain.errors import InputError
+from simtrain.llm import ChatClient
+from simtrain.question import Question
+from simtrain.types import JsonObject
+from simtrain.world import World
+from simtrain.worlds.search.checking.facts import Facts
+from simtrain.worlds.search.checking.pages import check_pages
+from simtrain.worlds.search.checking.reach import reach
+from simtrain.worlds.search.file import open_file
+from simtrain.worlds.search.web import web_of
+
+ALIKE: Final = 0.3
+"""The share of five-word runs that two worlds may have in common."""
+SHOWN: Final = 100
+"""Problems of one kind that a report holds; all are counted."""
+RESULTS: Final = 10
+
+Watch = Callable[[str, int | None], None]
+"""Told what is being done, and of how many steps it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, a model to ask."""
+
+    depth: int = 4
+    names: Path | None = None
+    others: tuple[tuple[str, Path], ...] = ()
+    client: ChatClient | None = None
+
+
+class Check:
+    """The check of one built file; `found` is the report, one part for each thing that was proved or was not."""
+
+    def __init__(
+        self,
+        path: Path,
+        units: Mapping[str, tuple[str, float]],
+        options: Options,
+        *,
+        begin: Watch = lambda doing, total: None,
+        advance: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Raises InputError for a file that is none."""
+        self.path, self.units, self.options = path, units, options
+        self.begin, self.advance = begin, advance
+        self.connection = open_file(path)
+        self.found: JsonObject = {}
+        self.pages: frozenset[int] = frozenset()
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    def constraints(self, check: Callable[[sqlite3.Connection], None], count: int) -> None:
+        """The author's constraints hold; `check` raises InputError where one does not."""
+        try:
+            check(self.connection)
+        except InputError as error:
+            self._note("constraints", [str(error)], constraints=count)
+        else:
+            self._note("constraints", [], constraints=count)
+
+    def read(self) -> None:
+        """Pages against facts, reach, names, likeness: all that the file alone shows."""
+        self.begin("reading pages", self.connection.execute("select count(*) from _pages").fetchone()[0])
+        read = check_pages(self.connection, self.units, on_page=self.advance)
+        self._note("pages", map(str, read.problems), pages=read.pages, statements=read.statements, links=read.links)
+        self.begin("looking for pages", None)
+        web = web_of(self.path)
+        found = reach(
+            self.connection,
+            lambda query: (hit.page for hit in web.ranking.top(query, count=RESULTS)),
+            depth=self.options.depth,
+        )
+        self.pages = found.pages
+        by_links = {str(distance): count for distance, count in found.links.items()}
+        self._note(
+            "reach",
+            [f"{url} is reached neither by links nor by a search" for url in found.lost],
+            links=by_links,
+            searched=found.searched,
+        )
+        self.begin("comparing names", None)
+        names = check_names((name for _, name in Facts(self.connection).names()), real_names(self.options.names))
+        taken = [f"{name!r} stands in the list of {source}" for name, source in names.taken.items()]
+        self._note("names", taken, names=names.names, lists=names.lists, words=len(names.words))
+        self._compare()
+
+    def _compare(self) -> None:
+        self.begin("comparing worlds", len(self.options.others))
+        own = runs(self.connection) if self.options.others else set[str]()
+        shares: dict[str, float] = {}
+        for name, path in self.options.others:
+            other = open_file(path)
+            shares[name] = round(overlap(own, runs(other)), 4)
+            other.close()
+            self.advance()
+        alike = [
+            f"{share:.0%} of the five-word runs are those of {name}" for name, share in shares.items() if share >= ALIKE
+        ]
+        self._note("likeness", alike, shares=shares)
+
+    async def questions(self, world: World, questions: Sequence[Question]) -> None:
+        """The questions of the world, and a model without books where one is named. Raises ModelFault."""
+        self.begin("auditing questions", len(questions))
+        audited = await QuestionAudit(world, self.pages).audit(questions, on_question=self.advance)
+        told = [str(finding) for finding in audited.findings]
+        self._note("questions", told, questions=audited.questions, cells=audited.cells, guess=round(audited.guess, 4))
+        if self.options.client is None:
+            return
+        self.begin("asking a model without books", len(questions))
+        known = await closed_book(self.options.client, world, questions, on_question=self.advance)
+        model = self.options.client.model
+        problems = [f"the model {model} knows them: an item F1 of {known:.3f}"] if known > GUESSED else []
+        self._note("closed_book", problems, model=model, item_f1=round(known, 4))
+
+    def _note(self, part: str, problems: Sequence[str] | map[str], **facts: object) -> None:
+        found = list(problems)
+        self.found[part] = {**facts, "problems": found[:SHOWN], "wrong": len(found)}
+
+    @property
+    def wrong(self) -> int:
+        """How many problems were found."""
+        return sum(part["wrong"] for part in self.found.values())

@@ -1,0 +1,151 @@
+"""`simtrain world check`: prove that a search world is consistent, solvable and not to be guessed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from simtrain.auditing.world import Check
+    from simtrain.types import JsonObject
+    from simtrain.world import Variant
+    from simtrain.worlds.search.source import SearchSource
+
+HELP = """Prove that a search world is consistent, solvable, not to be guessed.
+
+Constraints hold; every page says what the facts (or recorded claims) say, by
+a scan that knows nothing of templates; every page is reached by links or a
+search; questions have one gold table each, whose cells stand on such pages
+and not in the question; names are in no list of real ones (time zones, Faker
+where installed, --names); the prose is not that of another world. Of a built
+file without its YAML, what the file alone shows. Exit code 1 for a problem.
+
+\b
+Examples:
+  simtrain world check kestrel_reach
+  simtrain world check kestrel_reach --pages 10000 --questions 1000 --json
+  simtrain world check reach.sqlite --names towns.txt
+  simtrain world check kestrel_reach --closed-book gpt-5.4
+"""
+
+
+def command(
+    world: Annotated[
+        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+    ],
+    questions: Annotated[int, typer.Option("--questions", min=0, help="Composed questions to audit.")] = 100,
+    depth: Annotated[int, typer.Option("--depth", min=0, help="Links from a front page that count as near.")] = 4,
+    names: Annotated[Path | None, typer.Option("--names", help="A list of names to avoid, one a line.")] = None,
+    against: Annotated[
+        list[str] | None, typer.Option("--against", help="A world to compare the prose with; else all that ship.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--closed-book", help="Ask this model, without tools.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Its server; else OPENAI_BASE_URL.")] = None,
+    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Build if need be, check, print."""
+    import asyncio
+
+    from simtrain.auditing.world import Check, Options
+    from simtrain.cli.built_worlds import BuildProgress, built_file, search_source, variant_of
+    from simtrain.cli.options import print_json
+    from simtrain.errors import InputError
+    from simtrain.llm import ChatClient
+    from simtrain.worlds.search.units import UNITS, with_invented
+
+    variant = variant_of(pages=pages, seed=seed, rows=[])
+    path = built_file(world, variant=variant, quiet=as_json)
+    source = None if path == Path(world) else search_source(world)
+    if source is None and model is not None:
+        raise InputError("questions need the world's YAML, not a built file alone", place="--closed-book")
+    client = None if model is None else ChatClient(model, base_url=base_url)
+    others = _others(against, source, quiet=as_json)
+    with BuildProgress(quiet=as_json) as progress:
+        check = Check(
+            path,
+            UNITS if source is None else with_invented(source.spec.units),
+            Options(depth, names, others, client),
+            begin=progress.phase,
+            advance=lambda: progress.advance(1),
+        )
+        try:
+            asyncio.run(_checked(check, source, variant, questions))
+        finally:
+            check.close()
+    if as_json:
+        print_json({"world": world, "file": str(path), **check.found, "wrong": check.wrong})
+    else:
+        _print(world, check.found)
+    if check.wrong:
+        sys.exit(1)
+
+
+async def _checked(check: Check, source: SearchSource | None, variant: Variant, count: int) -> None:
+    from simtrain.question import QuestionSet
+    from simtrain.questions.asking import made_questions
+    from simtrain.worlds.search.tables import check_constraints
+
+    client = check.options.client
+    try:
+        if client is not None:
+            await client.ready()
+        if source is not None:
+            schema = source.design.schema
+            check.constraints(lambda connection: check_constraints(connection, schema), len(source.spec.constraints))
+        check.read()
+        if source is not None and count:
+            check.begin("composing questions", count)
+            built = source.build(variant)
+            made = made_questions(built, QuestionSet(count=count))
+            await check.questions(built, [one.question for one in made])
+    finally:
+        if client is not None:
+            await client.close()
+
+
+def _others(names: list[str] | None, source: SearchSource | None, *, quiet: bool) -> tuple[tuple[str, Path], ...]:
+    """The built files of the worlds to compare with: those named, else the search worlds that ship."""
+    from simtrain.catalog import names as known
+    from simtrain.catalog import shipped_root
+    from simtrain.cli.built_worlds import built_file, variant_of
+
+    usual = variant_of(pages=None, seed=None, rows=[])
+    if names is None:
+        shipped = {name: path for name, path in known("worlds").items() if path.is_relative_to(shipped_root())}
+        names = [name for name, path in shipped.items() if _is_search(path)]
+    own = None if source is None else source.name
+    return tuple((name, built_file(name, variant=usual, quiet=quiet)) for name in names if name != own)
+
+
+def _is_search(path: Path) -> bool:
+    return any(line.split("#")[0].strip() == "kind: search" for line in path.read_text(encoding="utf-8").splitlines())
+
+
+def _print(world: str, found: JsonObject) -> None:
+    from simtrain.cli.options import console, printable
+    from simtrain.cli.tables import plain_table
+
+    screen = console()
+    table = plain_table("part", "read", "problems", title=world)
+    for part, facts in found.items():
+        read = ", ".join(_fact(name, value) for name, value in facts.items() if name not in ("problems", "wrong"))
+        table.add_row(part.replace("_", " "), read, f"{facts['wrong']:,}")
+    screen.print(table)
+    for part, facts in found.items():
+        for problem in facts["problems"][:10]:
+            screen.print(f"{part}: {printable(problem)}")
+        if facts["wrong"] > 10:
+            screen.print(f"{part}: {facts['wrong'] - 10:,} more; --json shows up to 100 of a part")
+
+
+def _fact(name: str, value: object) -> str:
+    if isinstance(value, dict):
+        parts = cast("dict[str, float]", value)
+        return f"{name} " + " ".join(f"{key}: {part:,}" for key, part in parts.items()) if parts else f"no {name}"
+    shown = f"{value:,}" if isinstance(value, int | float) else str(value)
+    return f"{name} {shown}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator, Iterable, Sequence
+from itertools import chain
 from typing import Final, NamedTuple, cast
 
 from simtrain.seeding import derive
@@ -14,6 +15,7 @@ from simtrain.worlds.search.rendering import Code, PageRow, Render, StatementRow
 from simtrain.worlds.search.schema import Attribute, Type
 
 CHUNK: Final = 1000
+ROWS_AT_ONCE: Final = 100
 
 
 class Sheet(NamedTuple):
@@ -25,9 +27,20 @@ class Sheet(NamedTuple):
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Insert everything but the full-text index."""
-        connection.executemany(f"insert into _pages values ({', '.join('?' * 13)})", self.pages)
-        connection.executemany("insert into _statements values (?, ?, ?, ?, ?, ?)", self.statements)
-        connection.executemany("insert into _links values (?, ?)", self.links)
+        _insert(connection, "_pages", self.pages)
+        _insert(connection, "_statements", self.statements)
+        _insert(connection, "_links", self.links)
+
+
+def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+    """Insert rows, many in one statement, which takes half the time for narrow ones."""
+    if not rows:
+        return
+    row = f"({', '.join('?' * len(rows[0]))})"
+    whole = len(rows) - len(rows) % ROWS_AT_ONCE
+    many = (tuple(chain.from_iterable(rows[start : start + ROWS_AT_ONCE])) for start in range(0, whole, ROWS_AT_ONCE))
+    connection.executemany(f"insert into {table} values {', '.join([row] * ROWS_AT_ONCE)}", many)
+    connection.executemany(f"insert into {table} values {row}", rows[whole:])
 
 
 class Press:
@@ -74,8 +87,10 @@ class Press:
             jobs = list(self.layout.jobs(plan, start, min(plan.count, start + CHUNK), urls))
             render(jobs, draw, *sheet)
             if beliefs.claims:
-                known = beliefs.claims
-                sheet.statements[:] = [(*one[:5], known.get((one[1], one[2]))) for one in sheet.statements]
+                known, doubtful = beliefs.claims, beliefs.doubtful
+                sheet.statements[:] = [
+                    (*one[:5], known.get((one[1], one[2]))) if one[1] in doubtful else one for one in sheet.statements
+                ]
             yield sheet
 
     def _compiled(self, plan: PagePlan, beliefs: Beliefs) -> Render:

@@ -79,6 +79,7 @@ class Code:
         self._depth = 2
         self._count = 0
         self._pending: list[tuple[bool, str]] = []
+        self._counted = 0
         self._rows: dict[str, str] = dict.fromkeys(page.scope.names, "x")
         self._loops: list[tuple[str, str]] = []
         self._silent = False
@@ -124,13 +125,19 @@ class Code:
         self._count += 1
         return f"{letter}{self._count}"
 
-    # What is written so far in a straight line, with the expression of its length.
     def _offset(self) -> str:
-        return " + ".join(["o", *self._lengths()])
+        """The expression of the place where the next thing stands; `o` is brought up to it."""
+        self._advance()
+        return "o"
 
-    def _lengths(self) -> list[str]:
-        literal = sum(len(text) for fixed, text in self._pending if fixed)
-        return [*([str(literal)] if literal else []), *(f"len({name})" for fixed, name in self._pending if not fixed)]
+    def _advance(self) -> None:
+        # Lengths are added as they come: sums over all that stands before would grow with the square of a page.
+        fresh = self._pending[self._counted :]
+        literal = sum(len(text) for fixed, text in fresh if fixed)
+        lengths = [*([str(literal)] if literal else []), *(f"len({name})" for fixed, name in fresh if not fixed)]
+        if lengths:
+            self._line(f"o += {' + '.join(lengths)}")
+        self._counted = len(self._pending)
 
     def _joined(self) -> str:
         inner = "".join(text.translate(_ESCAPES) if fixed else f"{{{text}}}" for fixed, text in self._pending)
@@ -138,8 +145,12 @@ class Code:
 
     def _flush(self) -> None:
         if self._pending:
-            self._line(f"a({self._joined()}); o += {' + '.join(self._lengths()) or '0'}")
-            self._pending = []
+            self._advance()
+            self._line(f"a({self._joined()})")
+            self._clear()
+
+    def _clear(self) -> None:
+        self._pending, self._counted = [], 0
 
     def _part(self, before: str, wordings: Sequence[Sequence[Node]]) -> None:
         """One paragraph, or nothing at all where all of it hangs on conditions that do not hold."""
@@ -171,7 +182,8 @@ class Code:
     def _title(self, wordings: Sequence[Sequence[Node]]) -> str:
         if len(wordings) == 1:
             self._nodes(wordings[0])
-            title, self._pending = self._joined(), []
+            title = self._joined()
+            self._clear()
             return title
         self._line(f"k = int(random() * {len(wordings)})")
         for place, wording in enumerate(wordings):
@@ -179,7 +191,7 @@ class Code:
             self._depth += 1
             self._nodes(wording)
             self._line(f"title = {self._joined()}")
-            self._pending = []
+            self._clear()
             self._depth -= 1
         return "title"
 
@@ -218,7 +230,8 @@ class Code:
 
     def _state(self, attribute: Attribute, row: str, length: str, shift: str = "") -> None:
         if not self._silent:
-            self._line(f"st((p, {attribute.id}, {row}, {self._offset()}{shift}, {length}, None))")
+            place = self._offset()
+            self._line(f"st((p, {attribute.id}, {row}, {place}{shift}, {length}, None))")
 
     def _column(self, attribute: Attribute) -> str:
         self.needs.columns[f"C{attribute.id}"] = attribute
@@ -263,7 +276,8 @@ class Code:
             return
         if node.fallback is not None and node.path.refs:
             # Behind a ref that is missing there is no row of which anything could be stated.
-            self._line(f"if {row}: st((p, {attribute.id}, {row}, {self._offset()}, len({text}), None))")
+            place = self._offset()
+            self._line(f"if {row}: st((p, {attribute.id}, {row}, {place}, len({text}), None))")
         else:
             self._state(attribute, row, f"len({text})")
         self._pending.append((False, text))
@@ -366,8 +380,8 @@ class Code:
         if self._silent:
             self._pending.append((False, text))
             return
-        start = self._new("s")
-        self._line(f"{start} = {self._offset()}")
+        start, place = self._new("s"), self._offset()
+        self._line(f"{start} = {place}")
         if node.link is not None and group.kind == "ref":
             self._link(self._pages_of(cast(str, group.target), node.link), "g", text, None, "")
             # The bracket of a link stands before the text, if the link is there.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import cast
 
 from simtrain.agent.choosing import build_agent
@@ -14,6 +14,9 @@ from simtrain.catalog import find
 from simtrain.errors import InputError, SimtrainError
 from simtrain.grading import grade
 from simtrain.mutation import Telling, answer_changes, column_changes, state_changes
+from simtrain.proof import Proof as Proof
+from simtrain.proof import why
+from simtrain.question_proofs import prove_questions
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode, Scenario
 from simtrain.seeding import Stream, derive
@@ -26,34 +29,11 @@ from simtrain.world import FinishedWorld, World
 _WORDLESS = frozenset({"", "yes", "no", "true", "false", "none", "null"})
 
 
-@dataclass
-class Proof:
-    """What was proved of a family: `problems` is empty when all held.
-
-    `rules` are the refusals met, `calls` the oracle's fewest and most.
-    """
-
-    name: str
-    cases: int = 0
-    calls: tuple[int, int] = (0, 0)
-    rules: set[str] = field(default_factory=set[str])
-    problems: list[str] = field(default_factory=list[str])
-
-    def facts(self) -> JsonObject:
-        """As `simtrain validate --json` prints it."""
-        return {
-            "name": self.name,
-            "ok": not self.problems,
-            "cases": self.cases,
-            "calls": list(self.calls),
-            "rules": sorted(self.rules),
-            "problems": self.problems,
-        }
-
-
 async def prove(scenario: Scenario, *, cases: int | None = None, seed: int = 0) -> Proof:
     """Prove all that a family claims, over every case or `cases` sampled ones. Raises InputError for a file that cannot be used."""
     proof = Proof(scenario.name)
+    if scenario.spec.cases.questions is not None:
+        return await prove_questions(scenario, proof, cases=cases, seed=seed)
     if scenario.spec.reference is None:
         proof.problems.append("there is no `reference` plan, so nothing can be proved")
         return proof
@@ -143,7 +123,7 @@ class _Prover:
         """The oracle earns all, the agents that do nothing earn less, one that abstains earns nothing where the task can be done."""
         oracle = await self._play(episode, "oracle")
         if oracle.reward is None or oracle.reward < SUCCESS:
-            self._note(episode, f"the oracle earns {oracle.reward}, not 1: {_why(oracle)}")
+            self._note(episode, f"the oracle earns {oracle.reward}, not 1: {why(oracle)}")
         for name in ("nop", "claims_done"):
             idle = await self._play(episode, name)
             if idle.reward is None or idle.reward >= SUCCESS:
@@ -286,10 +266,3 @@ def _rules(trajectory: Trajectory) -> set[str]:
         for step in trajectory.steps
         if step.observation.provenance and step.observation.provenance.rule
     }
-
-
-def _why(trajectory: Trajectory) -> str:
-    if trajectory.stop.detail:
-        return trajectory.stop.detail
-    lost = [reward for reward in trajectory.rewards if reward.value is None or reward.value < SUCCESS]
-    return "; ".join(f"{reward.grader}: {reward.error or reward.detail}" for reward in lost)[:400]

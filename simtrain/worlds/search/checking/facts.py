@@ -91,6 +91,7 @@ class Facts:
         yield from self._connection.execute("select type, alias from _aliases order by rowid")
 
     def names_of(self, kind: str, entity: int) -> tuple[str, ...]:
-        """All names of an entity. Raises KeyError where there is none."""
-        name = next(one for one in self.attributes.values() if one.type == kind and one.name == "name")
-        return (str(self.value(name, entity)), *self.aliases.get((kind, entity), ()))
+        """All names of an entity; none for a row of a type that has no names. Raises KeyError for a row that is not there."""
+        own = next((one for one in self.attributes.values() if one.type == kind and one.name == "name"), None)
+        name = () if own is None else (str(self.value(own, entity)),)
+        return (*name, *self.aliases.get((kind, entity), ()))

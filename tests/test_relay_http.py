@@ -25,6 +25,7 @@ from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.perturbation import Perturbation, When
 from simtrain.perturbations.dropped_tool import DroppedTool
 from simtrain.perturbations.latency import Latency
+from simtrain.perturbations.renamed_tools import RenamedTools
 from simtrain.perturbations.schema_drift import SchemaDrift
 from simtrain.perturbations.transient_error import TransientError
 from simtrain.perturbations.truncated_output import TruncatedOutput
@@ -462,3 +463,52 @@ def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]
+
+
+def said_by(client: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """How a request shows which client sent it: by its session, or by what it says of itself."""
+    if client.startswith("session"):
+        return {"mcp-session-id": client}, {}
+    info = {"io.modelcontextprotocol/clientInfo": {"name": client, "version": "1"}}
+    return {}, {"_meta": MODERN["_meta"] | info}
+
+
+async def to_each_its_own(asked: Asked) -> AsyncIterator[bytes]:
+    """A server that has a tool more for clients called `...more`; calls are answered with the name of the tool that was called."""
+    frame = asked.frame
+    name = frame["params"].get("_meta", {}).get("io.modelcontextprotocol/clientInfo", {}).get("name", "")
+    more = (asked.headers.get("mcp-session-id") or name).endswith("more")
+    tools = [
+        {"name": tool, "inputSchema": {"type": "object"}} for tool in ("list_users", *(["get_user"] if more else []))
+    ]
+    called = {"content": [{"type": "text", "text": frame["params"].get("name")}]}
+    result = {"tools": tools} if frame["method"] == "tools/list" else called
+    yield reply(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}).encode())
+
+
+@pytest.mark.parametrize("kind", ["session", "client"])
+async def test_every_client_has_the_tools_that_it_was_shown(kind: str) -> None:
+    async def ask(url: str, client: str, method: str, **params: Any) -> Any:
+        headers, meta = said_by(f"{kind} {client}".replace(" ", "-"))
+        frame = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params | meta}
+        _, _, body = await fetch(url, json.dumps(frame).encode(), headers=headers)
+        return json.loads(body)["result"]
+
+    async with (
+        RawServer(to_each_its_own) as server,
+        relaying(server.url, armed(RenamedTools(arguments=False), "renames")) as relay,
+    ):
+        names = {
+            client: [tool["name"] for tool in (await ask(relay.url, client, "tools/list"))["tools"]]
+            for client in ("more", "less")
+        }
+        assert names == {"more": ["enumerate_users", "fetch_user"], "less": ["enumerate_users"]}
+        for client, tool, reached in (
+            ("more", "fetch_user", "get_user"),
+            ("less", "enumerate_users", "list_users"),
+            ("more", "enumerate_users", "list_users"),
+            # Who did not list the tools knows them from whoever listed them last.
+            ("new", "enumerate_users", "list_users"),
+        ):
+            said = await ask(relay.url, client, "tools/call", name=tool, arguments={})
+            assert said["content"][0]["text"] == reached

@@ -20,11 +20,12 @@ from simtrain.request import Answer, Request
 from simtrain.scenario import Armed
 from simtrain.seeding import Stream, derive
 from simtrain.serving.relay.crossing import Crossing, Outcome, Repeat
+from simtrain.serving.relay.shown import Audience, Shown, client_of
 from simtrain.serving.relay.tool_list import descriptors_of, rewritten, tool_of
 from simtrain.serving.replies import call_response
 from simtrain.tape import CALL
 from simtrain.triggers import Trigger
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.types import JsonObject, JsonValue, Observation
 
 UNKNOWN_TOOL = -32602
 
@@ -85,11 +86,12 @@ def _no_place_here(armed: Armed) -> str | None:
 class _Asked:
     method: str
     tool: str
-    crossing: Crossing | None
+    client: str | None
+    crossing: Crossing | None = None
 
 
 class Bending:
-    """The perturbations of one relay; all its clients together play one episode."""
+    """The perturbations of one relay; all its clients together play one episode, each with the tools that it was shown."""
 
     def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: Rules | None = None) -> None:
         self._armed = tuple(armed)
@@ -99,9 +101,7 @@ class Bending:
         self._memories: list[JsonObject] = [{} for _ in self._armed]
         self._asked: dict[_Key, _Asked] = {}
         self._paused: dict[tuple[str, str], Crossing] = {}
-        self._tools: dict[str, ToolSpec] = {}
-        self._owners: dict[str, int] = {}
-        self._given: dict[int, tuple[ToolSpec, ...]] = {}
+        self._audience = Audience(self._armed, seed=seed)
         self._repeatable: set[str] = set()
         self._succeeded: set[str] = set()
         self._calls = 0
@@ -112,16 +112,18 @@ class Bending:
         for item in self._armed:
             await item.perturbation.ready()
 
-    def client_sends(self, frame: JsonObject, scope: Scope, repeat: Repeat) -> Crossing | None:
-        """A frame from a client: None for one that goes on as it is."""
+    def client_sends(
+        self, frame: JsonObject, scope: Scope, repeat: Repeat, *, session: str | None = None
+    ) -> Crossing | None:
+        """A frame from a client: None for one that goes on as it is. `session` is its MCP session, where it has one."""
         if not self._armed or "id" not in frame or "method" not in frame:
             if frame.get("method") == "notifications/cancelled":
                 self._forget(scope, _object(frame.get("params")).get("requestId"))
             return None
         method, params = str(frame["method"]), _object(frame.get("params"))
-        asked = _Asked(method, str(params.get("name")), None)
+        asked = _Asked(method, str(params.get("name")), client_of(frame, session))
         if method == CALL:
-            asked.crossing = self._crossing(frame, params, repeat)
+            asked.crossing = self._crossing(frame, params, self._audience.to(asked.client), repeat)
         if method in (CALL, "tools/list"):
             self._asked[_key(scope, frame["id"])] = asked
         # A retry with answers belongs to a call that was sent before.
@@ -138,7 +140,7 @@ class Bending:
             return None
         result = _object(frame.get("result"))
         if asked.method == "tools/list":
-            return self._listed(frame, result)
+            return self._listed(frame, result, asked.client)
         if result.get("resultType") == "input_required":
             self._paused = {key: other for key, other in self._paused.items() if not other.outcome.done()}
             if asked.crossing is not None:
@@ -157,11 +159,11 @@ class Bending:
             if crossing is not None:
                 crossing.cancel()
 
-    def _crossing(self, frame: JsonObject, params: JsonObject, repeat: Repeat) -> Crossing | None:
+    def _crossing(self, frame: JsonObject, params: JsonObject, shown: Shown, repeat: Repeat) -> Crossing | None:
         if "requestState" in params or "inputResponses" in params:
             return self._paused.pop((str(params.get("name")), str(params.get("requestState"))), None)
         name = str(params.get("name"))
-        tool = self._tool(name)
+        tool = self._audience.tool(shown, name)
         if tool is None:
             crossing = Crossing(frame, by=self._by_offer(), repeat=repeat)
             crossing.outcome = asyncio.create_task(_unknown(frame, name, crossing.by))
@@ -170,7 +172,7 @@ class Bending:
         request = Request(tool, arguments, self._calls, 0)
         self._calls += 1
         met = self._met(request)
-        if not met and name not in self._owners:
+        if not met and name not in shown.owners:
             return None
         by: list[JsonObject] = []
         for place, matching in met:
@@ -178,7 +180,7 @@ class Bending:
             self.fired[armed.label] += matching > 0
             by.append({"label": armed.label, "use": armed.use, "matching": matching})
         crossing = Crossing(frame, by=by, repeat=repeat)
-        crossing.outcome = asyncio.create_task(self._bend(crossing, request, met))
+        crossing.outcome = asyncio.create_task(self._bend(crossing, request, met, shown))
         return crossing
 
     def _met(self, request: Request) -> list[tuple[int, int]]:
@@ -195,7 +197,9 @@ class Bending:
             return False
         return not trigger.over(self._succeeded)
 
-    async def _bend(self, crossing: Crossing, request: Request, met: Sequence[tuple[int, int]]) -> Outcome:
+    async def _bend(
+        self, crossing: Crossing, request: Request, met: Sequence[tuple[int, int]], shown: Shown
+    ) -> Outcome:
         clock = Clock(start=instant(DEFAULT_START), per_step=0)
         begun = clock.moment
         notes: JsonObject = {"by": crossing.by}
@@ -204,7 +208,7 @@ class Bending:
         )
         try:
             async with asyncio.timeout(self._rules.patience):
-                observation = await self._layer(request, met, clock, passage)(request)
+                observation = await self._layer(request, met, shown, clock, passage)(request)
         except Exception as error:
             # A perturbation that breaks down bends nothing; the recording says so.
             crossing.let_go()
@@ -219,22 +223,24 @@ class Bending:
             return Outcome(None, notes if any(matching for _, matching in met) else {})
         return Outcome(_response(crossing, observation), notes)
 
-    def _layer(self, request: Request, met: Sequence[tuple[int, int]], clock: Clock, passage: _Passage) -> Answer:
+    def _layer(
+        self, request: Request, met: Sequence[tuple[int, int]], shown: Shown, clock: Clock, passage: _Passage
+    ) -> Answer:
         """The way to the server through all perturbations that meet the call, the first in the list outermost."""
-        owner = self._owners.get(request.tool.name)
+        owner = shown.owners.get(request.tool.name)
         answer: Answer = passage.proceed
         if owner is not None:
             serve = self._armed[owner].perturbation.serve
-            answer = self._around(serve, owner, 0, clock, answer)
+            answer = self._around(serve, owner, 0, shown, clock, answer)
         for place, matching in reversed(met):
             perturbation = self._armed[place].perturbation
             bend = perturbation.apply if matching else perturbation.follow
-            answer = self._around(bend, place, matching, clock, answer)
+            answer = self._around(bend, place, matching, shown, clock, answer)
         return answer
 
-    def _around(self, bend: _Bend, place: int, matching: int, clock: Clock, inner: Answer) -> Answer:
-        label, memory, tools = self._armed[place].label, self._memories[place], tuple(self._tools.values())
-        given = self._given.get(place, ())
+    def _around(self, bend: _Bend, place: int, matching: int, shown: Shown, clock: Clock, inner: Answer) -> Answer:
+        label, memory, tools = self._armed[place].label, self._memories[place], tuple(shown.tools.values())
+        given = shown.given.get(place, ())
 
         async def bent(request: Request) -> Observation:
             rng = Stream(derive(self._seed, "relay", label, request.tool.name, matching))
@@ -244,31 +250,14 @@ class Bending:
 
         return bent
 
-    def _tool(self, name: str) -> ToolSpec | None:
-        """The tool as the client knows it; None for one that no perturbation offers."""
-        if name in self._tools:
-            return self._tools[name]
-        bare = ToolSpec(name, "", {}, writes=True)
-        return next((tool for tool in self._offer((bare,)) if tool.name == name), None)
-
-    def _offer(self, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
-        for place, armed in enumerate(self._armed):
-            known = {tool.name for tool in tools}
-            self._given.setdefault(place, tools)
-            tools = armed.perturbation.offer(tools, Stream(derive(self._seed, "relay", armed.label, "offer")))
-            self._owners |= {tool.name: place for tool in tools if tool.name not in known}
-        return tools
-
-    def _listed(self, frame: JsonObject, result: JsonObject) -> Outcome | None:
+    def _listed(self, frame: JsonObject, result: JsonObject, client: str | None) -> Outcome | None:
         descriptors = descriptors_of(result)
         tools = tuple(tool_of(descriptor) for descriptor in descriptors)
         for descriptor in descriptors:
             hints = _object(descriptor.get("annotations"))
             if hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True:
                 self._repeatable.add(str(descriptor.get("name")))
-        self._given.clear()
-        offered = self._offer(tools)
-        self._tools |= {tool.name: tool for tool in offered}
+        offered = self._audience.list(client, tools)
         if offered == tools:
             return None
         bent = {**frame, "result": {**result, "tools": rewritten(descriptors, tools, offered)}}

@@ -92,7 +92,9 @@ class Hop:
             self._journal.stray("client", body, self._wrapping)
             return body
         self._era = era_of(frames[0])
-        crossing = self._bending.client_sends(frames[0], self._scope, self._repeat) if len(frames) == 1 else None
+        crossing = None
+        if len(frames) == 1:
+            crossing = self._bending.client_sends(frames[0], self._scope, self._repeat, session=self._session)
         if crossing is None:
             for frame in frames:
                 self._journal.frame("client", frame, self._wrapping, seconds=seconds)

@@ -56,7 +56,14 @@ class Verifier:
             return str(error)
         if self._says(stated, value):
             return None
-        return f"says {stated.words!r}, where the {'claim' if stated.claim else 'database'} has {value!r}"
+        due = self._named(stated.attribute, value)
+        return f"says {stated.words!r}, where the {'claim' if stated.claim else 'database'} has {due!r}"
+
+    def _named(self, attribute: Attribute, value: JsonValue) -> JsonValue:
+        """A value as people read it: of a reference, the name."""
+        if attribute.kind != "ref" or value is None:
+            return value
+        return self.facts.names_of(str(attribute.target), int(value))[0]
 
     def late(self) -> list[tuple[Stated, str]]:
         """The statements that differ from their like: a rounded number among exact ones, a flag in the words of its opposite."""

@@ -1,0 +1,197 @@
+"""`simtrain world check` as a whole, and that each of its audits can fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simtrain.assembly import load_world
+from simtrain.auditing.names import check_names, real_names
+from simtrain.auditing.overlap import overlap, runs
+from simtrain.auditing.questions import Audited, QuestionAudit, closed_book, told
+from simtrain.auditing.world import ALIKE
+from simtrain.catalog import find
+from simtrain.cli import main
+from simtrain.cli.built_worlds import search_source
+from simtrain.errors import InputError
+from simtrain.llm import ChatClient
+from simtrain.question import Column, Question, QuestionSet
+from simtrain.questions.asking import made_questions
+from simtrain.testing import FakeOpenAI, Say
+from simtrain.types import JsonObject
+from simtrain.world import Variant, World
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return load_world(find("worlds", "kestrel_reach")).build()
+
+
+@pytest.fixture(scope="module")
+def questions(world: World) -> list[Question]:
+    return [made.question for made in made_questions(world, QuestionSet(count=20))]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    with pytest.raises(SystemExit) as ended:
+        main(["world", "check", *arguments])
+    return int(ended.value.code or 0), json.loads(capsys.readouterr().out)
+
+
+def audited(world: World, *questions: Question, reachable: frozenset[int] | None = None) -> Audited:
+    pages = frozenset(row["id"] for row in world.query("select id from _pages")) if reachable is None else reachable
+    return asyncio.run(QuestionAudit(world, pages).audit(questions))
+
+
+def test_a_shipped_world_passes_every_part(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("Nowhere\n")
+    code, found = run(
+        capsys, "kestrel_reach", "--questions", "20", "--against", "korvessia_league", "--names", str(names), "--json"
+    )
+    assert (code, found["wrong"]) == (0, 0)
+    assert found["constraints"]["constraints"] > 0
+    assert found["reach"]["links"]["0"] == 4
+    assert found["names"]["lists"]["names.txt"] == 1
+    assert found["likeness"]["shares"]["korvessia_league"] < ALIKE
+    assert (found["questions"]["questions"] > 15, found["questions"]["guess"] < 0.05) == (True, True)
+
+
+def test_a_built_file_alone_is_checked_as_far_as_it_goes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "korvessia.sqlite"
+    search_source("korvessia_league").build_file(Variant(rows=(("pages", 250),)), path)
+    code, found = run(capsys, str(path), "--against", "korvessia_league", "--json")
+    assert code == 1
+    assert set(found) == {"world", "file", "wrong", "pages", "reach", "names", "likeness"}
+    assert re.fullmatch(r"\d+% of the five-word runs are those of korvessia_league", found["likeness"]["problems"][0])
+    with sqlite3.connect(path) as connection:
+        connection.execute("update player set name = 'Londo Parisi' where id = 7")
+    connection.close()
+    _, found = run(capsys, str(path), "--against", "kestrel_reach", "--json")
+    assert all("'Londo Parisi'" in problem for problem in found["pages"]["problems"])
+    assert found["reach"]["wrong"] == 0
+    with sqlite3.connect(path) as connection:
+        connection.execute("delete from _links")
+        connection.execute("insert into _index (_index) values ('delete-all')")
+    connection.close()
+    _, found = run(capsys, str(path), "--against", "kestrel_reach", "--json")
+    assert found["reach"]["wrong"] > 50
+    assert "is reached neither by links nor by a search" in found["reach"]["problems"][0]
+
+
+def test_a_model_that_knows_the_answers_fails_the_world(
+    world: World, questions: list[Question], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def knowing(body: JsonObject) -> Say:
+        asked = body["messages"][1]["content"]
+        question = next(question for question in questions if question.query == asked)
+        rows = question.gold(world.query)
+        lines = [list(rows[0]), ["---"] * len(rows[0]), *[list(row.values()) for row in rows]]
+        return Say("\n".join("| " + " | ".join(line) + " |" for line in lines))
+
+    async def score(server: FakeOpenAI) -> float:
+        client = ChatClient("fake", base_url=server.url)
+        try:
+            return await closed_book(client, world, questions)
+        finally:
+            await client.close()
+
+    with FakeOpenAI(knowing) as server:
+        assert asyncio.run(score(server)) == 1.0
+        assert all("tools" not in chat for chat in server.chats)
+    with FakeOpenAI(lambda body: Say("I have never heard of them.")) as server:
+        arguments = ("kestrel_reach", "--questions", "20", "--against", "kestrel_reach", "--base-url", server.url)
+        code, found = run(capsys, *arguments, "--closed-book", "fake", "--json")
+        assert (code, found["closed_book"]["item_f1"]) == (0, 0.0)
+        assert len(server.chats) == sum(question.answer != "unanswerable" for question in questions)
+
+
+def test_a_cell_on_no_page_within_reach_is_found(world: World, questions: list[Question]) -> None:
+    assert audited(world, *questions).findings == ()
+    found = audited(world, *questions, reachable=frozenset({1}))
+    assert any("stands on no page within reach" in str(finding) for finding in found.findings)
+
+
+def asked(**fields: Any) -> Question:
+    return Question.model_validate(
+        {
+            "id": "q",
+            "world": "kestrel_reach",
+            "query": "Which stations are there?",
+            "sql": "select name as Station, crew as Crew from station limit 3",
+            "key": ("Station",),
+            "columns": (Column(name="Station", names="station"), Column(name="Crew")),
+            **fields,
+        }
+    )
+
+
+def test_a_table_that_depends_on_the_order_of_rows_is_found(world: World) -> None:
+    assert "another table when rows are found in another order" in str(audited(world, asked()).findings[0])
+    fixed = asked(sql="select name as Station, crew as Crew from station order by id limit 3")
+    assert audited(world, fixed).findings == ()
+
+
+def test_two_rows_with_one_key_and_no_rows_are_found(world: World) -> None:
+    double = "select 'x' as Station, crew as Crew from station order by id limit 2"
+    nothing = "select name as Station, crew as Crew from station where 0"
+    assert "ambiguous: two rows with the key x" in str(audited(world, asked(sql=double)).findings[0])
+    assert "yields no row" in str(audited(world, asked(sql=nothing)).findings[0])
+
+
+def test_a_cell_that_the_question_tells_is_found(world: World) -> None:
+    gold = asked(sql="select name as Station, crew as Crew from station order by id limit 3").gold(world.query)
+    name = str(gold[0]["Station"])
+    leaking = asked(query=f"Which stations are there beside {name}?")
+    assert told(leaking, gold) == [f"its cell {name!r} under station stands in the question"]
+    assert told(leaking.model_copy(update={"parameters": {"name": name}}), gold) == []
+
+
+def test_what_can_be_guessed_is_found(world: World) -> None:
+    radiation = "select name as Station, purpose as Purpose from station where purpose = 'mining' order by id limit 2"
+    names = [row["Station"] for row in world.query(radiation)]
+    question = asked(
+        sql=radiation,
+        query=f"What are {' and '.join(names)} for?",
+        parameters={"one": names[0], "other": names[1]},
+        columns=(Column(name="Station"), Column(name="Purpose")),
+        evidence={
+            "sql": 'select name as "Station", id as station from station',
+            "cells": {
+                "Station": {"attribute": "station.name", "entity": "station"},
+                "Purpose": {"attribute": "station.purpose", "entity": "station"},
+            },
+        },
+    )
+    found = audited(world, question)
+    assert (found.guess, "a guess that needs no model" in str(found.findings[-1])) == (1.0, True)
+
+
+def test_names_in_a_list_are_taken_and_single_words_are_told(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("Velkora\nQuill Island\n\n")
+    lists = real_names(mine)
+    assert lists["mine.txt"] == {"velkora", "quill island"}
+    found = check_names(["Velkora Brannoch Station", "Quill Island", "London", "Velkora", "Tessaly Ridge"], lists)
+    assert found.taken == {"Quill Island": "mine.txt", "London": "time zones", "Velkora": "mine.txt"}
+    assert found.words == {"London": "time zones", "Velkora": "mine.txt"}
+    with pytest.raises(InputError, match=r"none.txt: no such file"):
+        real_names(tmp_path / "none.txt")
+
+
+def test_the_prose_of_two_worlds_is_compared_without_names_and_numbers() -> None:
+    one, other = (sqlite3.connect(search_source(name).build_file()) for name in ("kestrel_reach", "ombrecht_archives"))
+    own = runs(one)
+    assert len(own) > 1000
+    assert not any(letter.isdigit() for run in own for letter in run)
+    assert overlap(own, own) == 1.0
+    assert overlap(own, runs(other)) < ALIKE
+    assert overlap(own, set()) == 0.0
+    one.close()
+    other.close()

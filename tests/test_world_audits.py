@@ -74,7 +74,7 @@ def test_a_built_file_alone_is_checked_as_far_as_it_goes(capsys: pytest.CaptureF
         connection.execute("update player set name = 'Londo Parisi' where id = 7")
     connection.close()
     _, found = run(capsys, str(path), "--against", "kestrel_reach", "--json")
-    assert all("'Londo Parisi'" in problem for problem in found["pages"]["problems"])
+    assert any("'Londo Parisi'" in problem for problem in found["pages"]["problems"])
     assert found["reach"]["wrong"] == 0
     with sqlite3.connect(path) as connection:
         connection.execute("delete from _links")

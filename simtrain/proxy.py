@@ -19,7 +19,7 @@ from simtrain.scenario import Answering, Armed, Episode
 from simtrain.seeding import Stream, derive
 from simtrain.toolbox import Toolbox
 from simtrain.trajectory import Event, Step
-from simtrain.triggers import Trigger
+from simtrain.triggers import Trigger, chance_of
 from simtrain.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode
 from simtrain.user import ASKING
 from simtrain.world import FinishedWorld, World, WorldState
@@ -48,7 +48,10 @@ class Proxy:
         self.steps: list[Step] = []
         self._episode = episode
         self._answering: tuple[Answering, ...] = episode.scenario.answering
-        self._armed: tuple[Armed, ...] = episode.scenario.perturbations
+        # What has no chance to fire is not there at all: it bends neither the task nor the tools.
+        self._armed: tuple[Armed, ...] = tuple(
+            armed for armed in episode.scenario.perturbations if chance_of(armed.when, episode.progress) != 0
+        )
         self._toolbox = toolbox
         self._routes = routes
         self._domain = domain

@@ -12,6 +12,11 @@ from simtrain.tool_globs import matches
 from simtrain.world import WorldState, one_value
 
 
+def chance_of(when: When, progress: float) -> float | None:
+    """The share of the matching calls on which to fire, at a progress of the training; None where chance plays no part."""
+    return when.probability.at(progress) if isinstance(when.probability, Ramp) else when.probability
+
+
 class Trigger:
     """The trigger of one perturbation in one episode; counts the calls that match it.
 
@@ -24,7 +29,7 @@ class Trigger:
     def __init__(self, when: When, *, seed: int, identity: tuple[str, ...], progress: float = 1.0) -> None:
         """`progress` is that of the training, from 0 to 1, for probabilities that follow it."""
         self.when = when
-        self._chance = when.probability.at(progress) if isinstance(when.probability, Ramp) else when.probability
+        self._chance = chance_of(when, progress)
         self._globs = when.tools if isinstance(when.tools, str) else tuple(when.tools)
         self._seed = seed
         self._identity = identity

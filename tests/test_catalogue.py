@@ -1,0 +1,156 @@
+"""The whole catalogue of perturbations, a row a name: every one resolves, fires, leaves no trace where it cannot, and is the same everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+from catalogue import ROWS, Walker, write_row
+
+from simtrain import as_agent, load_scenario, rollout, run
+from simtrain.perturbation import Perturbation
+from simtrain.registry import known, resolve
+from simtrain.store import read_run
+from simtrain.trajectory import Trajectory, to_line
+
+EVERY = pytest.mark.parametrize("name", ROWS)
+
+
+def timeless(trajectory: Trajectory) -> bytes:
+    return to_line(replace(trajectory, timing={}))
+
+
+async def walked(folder: Path, name: str, **when: object) -> Trajectory:
+    """What the walker meets with one perturbation."""
+    file = write_row(folder, "walk", [ROWS[name].written(name, **when)])
+    return await rollout(load_scenario(file), as_agent(Walker))
+
+
+def test_the_table_has_a_row_for_every_name_of_the_catalogue_and_for_all_that_ships() -> None:
+    assert sorted(row.number for row in ROWS.values() if row.number) == list(range(1, 56))
+    assert set(known("perturbations")) == set(ROWS)
+
+
+@EVERY
+def test_a_name_resolves_and_declares_what_it_is(name: str) -> None:
+    plugin = cast(type[Perturbation], resolve("perturbations", name))
+    assert plugin.layer in ROWS[name].layers
+    assert plugin.side in ("request", "manifest", "call", "reply", "state")
+    assert plugin.effect in ("before", "after", "none") and plugin.recoverable_by
+    assert plugin.semantic is (name != "malformed_result")
+    assert "Source: " in (plugin.__doc__ or "") and "agent should" in " ".join((plugin.__doc__ or "").split())
+    assert {"severity"} <= set(plugin.model_fields)
+    assert all(knob.description for knob in plugin.model_fields.values())
+
+
+@EVERY
+async def test_it_fires_and_says_so(name: str, tmp_path: Path) -> None:
+    trajectory = await walked(tmp_path, name)
+    assert trajectory.stop.reason == "answered", trajectory.stop
+    events = [event for step in trajectory.steps for event in step.events]
+    bent = [event for event in events if event.clean != event.perturbed]
+    changed = cast(type[Perturbation], resolve("perturbations", name)).side == "state" and bool(events)
+    late = name == "latency" and bool(events)
+    assert bent or trajectory.bent == (name,) or changed or late
+    assert all((event.label, event.use, event.layer in ROWS[name].layers) == (name, name, True) for event in events)
+
+
+@EVERY
+async def test_one_that_cannot_fire_leaves_the_same_bytes(name: str, tmp_path: Path) -> None:
+    clean = await rollout(load_scenario(write_row(tmp_path, "walk", [])), as_agent(Walker))
+    armed = await walked(tmp_path, name, probability=0)
+    assert armed.perturbations == (name,)
+    alike = {timeless(replace(one, scenario_digest="", perturbations=())) for one in (clean, armed)}
+    assert len(alike) == 1
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scenario for every row."""
+    found = tmp_path_factory.mktemp("rows")
+    (found / "rows").mkdir()
+    for name, row in ROWS.items():
+        write_row(found / "rows", name, [row.written(name)])
+    (found / "rows" / "bakery.yaml").rename(found / "bakery.yaml")
+    for file in (found / "rows").glob("*.yaml"):
+        file.write_text(file.read_text().replace("world: bakery.yaml", "world: ../bakery.yaml"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(folder: Path) -> dict[tuple[str, str], bytes]:
+    """What a run in this process writes for every row."""
+    run([load_scenario(file) for file in sorted((folder / "rows").glob("*.yaml"))], Walker(), out=folder / "plain")
+    return lines(folder / "plain")
+
+
+def lines(out: Path) -> dict[tuple[str, str], bytes]:
+    named = {"name": "walker"}
+    found = {(one.scenario, one.episode): timeless(replace(one, agent=named)) for one in read_run(out)}
+    assert len(found) == 2 * len(ROWS)
+    return found
+
+
+@pytest.mark.parametrize("via", ["mcp", "mcp_in_process"])
+def test_all_agree_in_process_and_over_mcp(via: str, folder: Path, plain: dict[tuple[str, str], bytes]) -> None:
+    scenarios = [load_scenario(file) for file in sorted((folder / "rows").glob("*.yaml"))]
+    run(scenarios, Walker(), out=folder / via, via=via)
+    served = lines(folder / via)
+    differing = {scenario for scenario, episode in plain if plain[scenario, episode] != served[scenario, episode]}
+    # What is no tool result at all looks otherwise to those who read it through a client library.
+    assert differing <= {"malformed_result"}
+
+
+@pytest.mark.parametrize(("hashes", "workers"), [("1", "1"), ("2", "2")])
+def test_all_are_the_same_in_other_processes(
+    hashes: str, workers: str, folder: Path, plain: dict[tuple[str, str], bytes]
+) -> None:
+    out = folder / f"hashed-{hashes}"
+    command = (sys.executable, "-m", "simtrain", "run", "rows", "--agent", "catalogue:Walker", "--workers", workers)
+    environment = {**os.environ, "PYTHONHASHSEED": hashes, "PYTHONPATH": str(Path(__file__).parent)}
+    subprocess.run(
+        [*command, "--out", str(out), "--json"],
+        cwd=folder,
+        env=environment,
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    other = lines(out)
+    assert {key for key in plain if plain[key] != other[key]} == set()
+
+
+def test_a_whole_pack_of_them_shares_its_schedule_between_arms_and_agents(folder: Path, tmp_path: Path) -> None:
+    """What fires alone fires on the same calls among all others, but for those that another one keeps from it."""
+    chance = {"probability": 0.5}
+    alone = {"transient_error", "latency", "timeout_after", "distracting_text", "value_corruption"}
+    schedules: list[dict[str, list[tuple[str, int]]]] = []
+    for names in (*([name] for name in sorted(alone)), sorted(alone)):
+        file = write_row(tmp_path, "walk", [ROWS[name].written(name, **chance) for name in names])
+        run([load_scenario(file)], Walker(), out=tmp_path / "-".join(names)[:40] / "run")
+        fired: dict[str, list[tuple[str, int]]] = {name: [] for name in names}
+        for trajectory in read_run(tmp_path / "-".join(names)[:40] / "run"):
+            for step in trajectory.steps:
+                for event in step.events:
+                    fired[event.label].append((trajectory.episode, step.index))
+        schedules.append(fired)
+    together = schedules[-1]
+    for one in schedules[:-1]:
+        for name, found in one.items():
+            assert set(together[name]) <= set(found)
+            assert set(found) - set(together[name]) <= set(together["transient_error"])
+    assert sum(map(len, together.values())) > 10
+
+
+def test_severity_is_a_dial_of_every_one(tmp_path: Path) -> None:
+    for name, row in ROWS.items():
+        for severity in (0, 0.25, 1):
+            knobs = {"with": {**row.use.get("with", {}), "severity": severity}}
+            file = write_row(tmp_path, "dial", [{**row.written(name), **knobs}])
+            assert load_scenario(file).perturbations[0].perturbation.severity == severity

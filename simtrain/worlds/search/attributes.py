@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+from itertools import repeat
 from math import cos, exp, log, pi, sqrt
 from random import Random
 from typing import TypeAlias
@@ -81,12 +82,10 @@ def numbers(
     sample = sampler(given, draw)
     digits, step = spec.digits, spec.step
     found: Column = []
-    for row in range(count):
-        least = low[row] if isinstance(low, Sequence) else low
-        most = high[row] if isinstance(high, Sequence) else high
+    bounds = zip(_spread(low, count), _spread(high, count), repeat(1.0) if times is None else times, strict=False)
+    for least, most, factor in bounds:
         if least is not None and most is not None and least > most:
             raise InputError(f"no number fits: it may not be below {least:g}, nor above {most:g}")
-        factor = times[row] if times is not None else 1.0
         value = sample() * factor
         for _ in range(_REDRAWS):
             if (least is None or value >= least) and (most is None or value <= most):
@@ -98,6 +97,10 @@ def numbers(
             value = round(value / step) * step
         found.append(round(value, digits) if digits else round(value))
     return found
+
+
+def _spread(bound: Bounds, count: int) -> Iterable[float | None]:
+    return bound if isinstance(bound, Sequence) else repeat(bound, count)
 
 
 def refs(count: int, target: int, draw: Draw, *, skew: float, unique: bool) -> Column:

@@ -24,6 +24,8 @@ from simtrain.worlds.search.press import Press, Sheet, compile_all
 
 COMMIT_EVERY: Final = 20_000
 """After so many pages what is done is kept for good, should the build be killed."""
+_SETTINGS: Final = {"automerge": 0, "hashsize": 32_000_000}
+"""Of the full-text index: everything is merged once, at the end."""
 _INDEX = "insert into _index (rowid, title, body) select id, title, body from _pages where id between ? and ?"
 
 
@@ -157,6 +159,8 @@ class _Builder:
         execute("begin")
         for statement in TABLES.split(";\n"):
             execute(statement)
+        for setting, value in _SETTINGS.items():
+            execute("insert into _index (_index, rank) values (?, ?)", (setting, value))
         schema, order = self.design.schema, self.order
         meta = {
             "format": FORMAT,
@@ -203,6 +207,8 @@ class _Builder:
     def _finish(self) -> None:
         self.watching.phase("indexes")
         execute = self.connection.execute
+        # What merging frees in the file, the indexes take.
+        execute("insert into _index (_index) values ('optimize')")
         execute("begin")
         for statement in INDEXES.strip().removesuffix(";").split(";\n"):
             try:
@@ -279,8 +285,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     for pragma in (
         "synchronous=off",
         "secure_delete=off",
-        "cache_size=-131072",
-        "temp_store=memory",
+        "cache_size=-65536",
         "locking_mode=exclusive",
     ):
         connection.execute(f"pragma {pragma}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import sqlite3
 import unicodedata
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from random import Random
-from typing import cast
+from typing import TypeAlias, cast
 
 from simtrain.clock import instant, stamp
 from simtrain.seeding import derive
@@ -18,6 +19,9 @@ from simtrain.worlds.search.design import Design, PageDesign, SiteDesign
 from simtrain.worlds.search.rendering import Job
 from simtrain.worlds.search.schema import Attribute, Type
 from simtrain.worlds.search.tables import rows_where
+
+Targets: TypeAlias = Sequence[int] | dict[Value, int]
+Urls: TypeAlias = Sequence[str] | dict[Value, str]
 
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _UNDATED_DAYS = 720
@@ -69,7 +73,9 @@ class Columns:
             value = f'coalesce("{attribute.name}", 0)' if attribute.kind == "ref" else f'"{attribute.name}"'
             rows = self._connection.execute(f'select {value} from "{attribute.type}" order by id')
             nothing: Value = 0 if attribute.kind == "ref" else None
-            self._found[attribute.id] = [nothing, *(row[0] for row in rows)]
+            # Equal values are kept once: dates, categories and small numbers come again and again.
+            same = cast(dict[Value, Value], {}).setdefault
+            self._found[attribute.id] = [nothing, *(same(value, value) for (value,) in rows)]
         return self._found[attribute.id]
 
     def path(self, kind: Type, path: str) -> list[Value]:
@@ -115,6 +121,8 @@ class Layout:
         self.plans: list[PagePlan] = []
         self._seed = seed
         self._connection = connection
+        self._targets: dict[int, Targets] = {}
+        self._urls: dict[int, Urls] = {}
         self.today = date.fromisoformat(stamp(instant(design.schema.spec.clock.start))[:10]).toordinal()
         first = 1
         for site in design.sites:
@@ -183,19 +191,27 @@ class Layout:
             ]
         return found
 
-    def targets(self, page: PageDesign) -> Sequence[int] | dict[Value, int]:
+    def targets(self, page: PageDesign) -> Targets:
         """The ids of the pages of a kind: by row id (0: no page), or by what their lists are grouped by."""
-        plan = self.plan(page)
+        if page.index not in self._targets:
+            self._targets[page.index] = self._find_targets(page, self.plan(page))
+        return self._targets[page.index]
+
+    def _find_targets(self, page: PageDesign, plan: PagePlan) -> Targets:
         if page.spec.for_ is None:
             return {(one.key or 0): plan.first + place for place, one in enumerate(plan.lists) if one.number == 1}
-        found = [0] * (self.columns.size(page.spec.for_) + 1)
+        found = array("q", bytes(8 * (self.columns.size(page.spec.for_) + 1)))
         for place, row in enumerate(plan.rows):
             found[row] = plan.first + place
         return found
 
-    def urls(self, page: PageDesign) -> Sequence[str] | dict[Value, str]:
+    def urls(self, page: PageDesign) -> Urls:
         """The addresses of the pages of a kind, without the domain, like `targets`; empty: no page."""
-        plan = self.plan(page)
+        if page.index not in self._urls:
+            self._urls[page.index] = self._find_urls(page, self.plan(page))
+        return self._urls[page.index]
+
+    def _find_urls(self, page: PageDesign, plan: PagePlan) -> Urls:
         address = self._address(page)
         if page.spec.for_ is None:
             return {(one.key or 0): address(one.key) for one in plan.lists if one.number == 1}
@@ -231,7 +247,7 @@ class Layout:
         refs, others = self.columns.column(attribute), self.columns.slugs(cast(str, attribute.target))
         return lambda key: others[cast(int, refs[cast(int, key)])]
 
-    def jobs(self, plan: PagePlan, start: int, stop: int, urls: Sequence[str] | dict[Value, str]) -> Iterable[Job]:
+    def jobs(self, plan: PagePlan, start: int, stop: int, urls: Urls) -> Iterable[Job]:
         """The pages of a plan from place `start` to `stop`."""
         page = plan.design
         if page.spec.for_ is None:

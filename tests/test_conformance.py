@@ -7,8 +7,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -17,12 +18,11 @@ import pytest
 FOLDER = Path(__file__).parent / "conformance"
 sys.path.insert(0, str(FOLDER))
 
-from run_suite import run_suite  # noqa: E402
+from run_suite import Outcome, run_suite  # noqa: E402
 
 VERSIONS = {"2025-11-25": 84, "2026-07-28": 152}
 """The checks that the fixture passes, by version of the specification."""
 
-BY_VERSION = pytest.mark.parametrize("version", VERSIONS)
 SIMTRAIN = [sys.executable, "-m", "simtrain"]
 
 
@@ -41,42 +41,40 @@ def running(command: list[str], folder: Path, *, says: Literal["stdout", "stderr
             process.wait(20)
 
 
-@pytest.fixture(scope="module")
-def fixture_url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    """The URL of the fixture server."""
-    with running([sys.executable, str(FOLDER / "fixture_server.py")], tmp_path_factory.mktemp("fixture")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def served_url(fixture_url: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    """The URL of the fixture's capture, served."""
-    folder = tmp_path_factory.mktemp("served")
-    words = [fixture_url, "--name", "fixture", "--probes", str(FOLDER / "probes.yaml"), "--out", "fixture.json"]
+@contextmanager
+def serving_its_capture(url: str, folder: Path) -> Iterator[str]:
+    """The URL of what was captured of a server, served."""
+    words = [url, "--name", "fixture", "--probes", str(FOLDER / "probes.yaml"), "--out", "fixture.json"]
     done = subprocess.run([*SIMTRAIN, "capture", *words], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     with running([*SIMTRAIN, "serve", "fixture.json", "--port", "0", "--control-port", "-1", "--json"], folder) as line:
         yield json.loads(line)["mcp"]
 
 
-@BY_VERSION
-def test_the_fixture_passes_every_check(version: str, fixture_url: str) -> None:
-    outcome = run_suite(fixture_url, version)
-    assert (outcome.passed, outcome.failed) == (VERSIONS[version], 0), outcome.failures
-
-
-@BY_VERSION
-def test_its_served_capture_passes_what_it_passes(version: str, served_url: str) -> None:
-    outcome = run_suite(served_url, version)
-    assert (outcome.passed, outcome.failed) == (VERSIONS[version], 0), outcome.failures
-
-
-@BY_VERSION
-def test_a_relay_in_front_of_it_passes_what_it_passes(version: str, fixture_url: str, tmp_path: Path) -> None:
-    words = ["relay", fixture_url, "--port", "0", "--record", "recording.jsonl"]
-    with running([*SIMTRAIN, *words], tmp_path, says="stderr") as line:
+@contextmanager
+def relaying(url: str, folder: Path) -> Iterator[str]:
+    """The URL of a relay in front of a server."""
+    words = ["relay", url, "--port", "0", "--record", "recording.jsonl"]
+    with running([*SIMTRAIN, *words], folder, says="stderr") as line:
         found = re.search(r"http://\S+/mcp", line)
         assert found, line
-        outcome = run_suite(found[0], version)
-    assert (outcome.passed, outcome.failed) == (VERSIONS[version], 0), outcome.failures
+        yield found[0]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_fixture_its_served_capture_and_a_relay_pass_every_check(version: str, tmp_path: Path) -> None:
+    def suite(before: Callable[[str, Path], AbstractContextManager[str]]) -> Outcome:
+        with before(fixture, tmp_path) as url:
+            return run_suite(url, version)
+
+    with (
+        running([sys.executable, str(FOLDER / "fixture_server.py")], tmp_path) as fixture,
+        ThreadPoolExecutor() as pool,
+    ):
+        # Most of a suite is waiting, so that the three wait together.
+        ways = {"itself": lambda url, folder: nullcontext(url), "served": serving_its_capture, "relayed": relaying}
+        running_suites = {name: pool.submit(suite, way) for name, way in ways.items()}
+        outcomes = {name: suite.result() for name, suite in running_suites.items()}
+    for name, outcome in outcomes.items():
+        assert (outcome.passed, outcome.failed) == (VERSIONS[version], 0), (name, outcome.failures)
     assert (tmp_path / "recording.jsonl").stat().st_size > 10_000

@@ -1,0 +1,73 @@
+"""`simtrain world browse`: a search world as a web site on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simtrain.worlds.search.world import SearchWorld
+
+HELP = """Serve a search world as a real web site on this machine.
+
+For people, browsers, and agents with real fetch tools. The front page lists
+the sites; each site lies under its own path (/registry.example/...) and, by
+the Host header, under its own name: registry.example, or registry.example
+followed by .localhost, which browsers find by themselves. Search is at
+/-/search?q=WORDS (&format=json for programs). Ctrl-C ends it.
+
+\b
+Examples:
+  simtrain world browse kestrel_reach
+  simtrain world browse kestrel_reach --port 8000 --json
+  chromium --host-resolver-rules="MAP *.example 127.0.0.1:8000" \\
+      http://registry.kestrel.example/
+"""
+
+
+def command(
+    world: Annotated[str, typer.Argument(help="Name or YAML file of a search world.", metavar="WORLD")],
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print where it is served as one JSON line.")] = False,
+) -> None:
+    """Build if need be, then serve until Ctrl-C."""
+    import asyncio
+    from typing import cast
+
+    from simtrain.cli.built_worlds import BuildProgress, search_source, variant_of
+
+    source = search_source(world)
+    variant = variant_of(pages=pages, seed=seed, rows=[])
+    with BuildProgress(quiet=as_json) as progress:
+        source.build_file(variant, watching=progress)
+    asyncio.run(_serve(cast("SearchWorld", source.build(variant)), host, port, as_json=as_json))
+
+
+async def _serve(world: SearchWorld, host: str, port: int, *, as_json: bool) -> None:
+    import asyncio
+    import signal
+    import sys
+
+    import orjson
+
+    from simtrain.cli.options import console
+    from simtrain.serving.browsing.site import browsing
+
+    over = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, over.set)
+    async with browsing(world, host=host, port=port) as url:
+        sites = {site.domain: f"{url}{site.domain}/" for site in world.web.sites}
+        if as_json:
+            sys.stdout.buffer.write(orjson.dumps({"url": url, "sites": sites}, option=orjson.OPT_APPEND_NEWLINE))
+            sys.stdout.buffer.flush()
+        else:
+            screen = console()
+            screen.print(f"{world.name} is at {url}; Ctrl-C ends it.", soft_wrap=True)
+            for address in sites.values():
+                screen.print(f"  {address}", soft_wrap=True)
+        await over.wait()

@@ -138,10 +138,10 @@ class Walker(Loop):
         return Message("done", answer="done")
 
 
-def write_row(folder: Path, label: str, perturbations: list[JsonObject]) -> Path:
+def write_row(folder: Path, label: str, perturbations: list[JsonObject], *, cases: int = 2) -> Path:
     """A scenario of that name with the perturbations, over the shop beside it; its file."""
     (folder / "bakery.yaml").write_text(SHOP)
     text = SCENARIO.format(world="bakery.yaml", more=f"perturbations: {json.dumps(perturbations)}\n")
     file = folder / f"{label}.yaml"
-    file.write_text(text.replace("name: birthday", f"name: {label}").replace("sample: 12", "sample: 2"))
+    file.write_text(text.replace("name: birthday", f"name: {label}").replace("sample: 12", f"sample: {cases}"))
     return file

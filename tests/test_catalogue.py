@@ -1,4 +1,4 @@
-"""The whole catalogue of perturbations, a row a name: every one resolves, fires, leaves no trace where it cannot, and is the same everywhere."""
+"""The whole catalogue of perturbations: every one resolves, fires, leaves no trace where it cannot, and is the same everywhere."""
 
 from __future__ import annotations
 
@@ -11,13 +11,23 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from catalogue import ROWS, Walker, write_row
+from catalogue import CALLS, ROWS, Walker, write_row
+from mcp import Client, MCPError
+from pydantic import ValidationError as PydanticError
+from serving_bakery import serving
 
 from simtrain import as_agent, load_scenario, rollout, run
+from simtrain.errors import InputError
+from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.perturbation import Perturbation
 from simtrain.registry import known, resolve
+from simtrain.scenario import Armed
+from simtrain.serving.relay.bending import Bending, Rules, load_perturbations
+from simtrain.serving.relay.http_relay import HttpRelay
+from simtrain.serving.relay.journal import Journal
 from simtrain.store import read_run
 from simtrain.trajectory import Trajectory, to_line
+from simtrain.types import JsonObject
 
 EVERY = pytest.mark.parametrize("name", ROWS)
 
@@ -76,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("rows")
     (found / "rows").mkdir()
     for name, row in ROWS.items():
-        write_row(found / "rows", name, [row.written(name)])
+        write_row(found / "rows", name, [row.written(name)], cases=1)
     (found / "rows" / "bakery.yaml").rename(found / "bakery.yaml")
     for file in (found / "rows").glob("*.yaml"):
         file.write_text(file.read_text().replace("world: bakery.yaml", "world: ../bakery.yaml"))
@@ -93,7 +103,7 @@ def plain(folder: Path) -> dict[tuple[str, str], bytes]:
 def lines(out: Path) -> dict[tuple[str, str], bytes]:
     named = {"name": "walker"}
     found = {(one.scenario, one.episode): timeless(replace(one, agent=named)) for one in read_run(out)}
-    assert len(found) == 2 * len(ROWS)
+    assert len(found) == len(ROWS)
     return found
 
 
@@ -148,9 +158,63 @@ def test_a_whole_pack_of_them_shares_its_schedule_between_arms_and_agents(folder
     assert sum(map(len, together.values())) > 10
 
 
-def test_severity_is_a_dial_of_every_one(tmp_path: Path) -> None:
-    for name, row in ROWS.items():
-        for severity in (0, 0.25, 1):
-            knobs = {"with": {**row.use.get("with", {}), "severity": severity}}
-            file = write_row(tmp_path, "dial", [{**row.written(name), **knobs}])
-            assert load_scenario(file).perturbations[0].perturbation.severity == severity
+@EVERY
+def test_severity_is_a_dial_from_0_to_1(name: str) -> None:
+    plugin = cast(type[Perturbation], resolve("perturbations", name))
+    for severity, known in ((0, True), (0.25, True), (1, True), (1.01, False), (-0.1, False)):
+        knobs = {**ROWS[name].use.get("with", {}), "severity": severity}
+        try:
+            assert (plugin.model_validate(knobs).severity == severity) is known
+        except PydanticError:
+            assert not known
+
+
+# In a relay, which has no world behind it
+
+
+def packed(folder: Path, name: str) -> Path:
+    """A pack with one perturbation, its tools named as they are on the wire."""
+    file = folder / f"{name}.yaml"
+    written = json.dumps({"name": "one", "perturbations": [ROWS[name].written(name)]})
+    file.write_text(written.replace("orders.", "orders__"))
+    return file
+
+
+REFUSED = [name for name, row in ROWS.items() if row.refused]
+UNSEEN = {"latency", "duplicate_delivery"}
+"""What a client of a relay cannot see: virtual time, and a second call whose reply is not passed on."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_relay_refuses_what_it_cannot_do_in_one_line_that_says_why(name: str, tmp_path: Path) -> None:
+    file = packed(tmp_path, name)
+    with pytest.raises(InputError) as refused:
+        load_perturbations([str(file)])
+    why = f"the perturbation {name!r} {ROWS[name].refused}; use it in a scenario, where a world is simulated"
+    assert str(refused.value) == f"{file}: {why}"
+
+
+async def test_a_relay_takes_all_others_and_they_bend_what_passes(tmp_path: Path) -> None:
+    async with serving([load_scenario(write_row(tmp_path, "walk", []))]) as served:
+
+        async def seen(*perturbations: Armed) -> tuple[list[object], dict[str, int]]:
+            """What a client reads through a relay in front of a fresh episode, and what fired."""
+            target = HttpTarget((await served.open())["url"])
+            bending = Bending(perturbations, rules=Rules(allow_duplicates=True))
+            async with HttpRelay(target, bending=bending, journal=Journal(None)) as relay, Client(relay.url) as client:
+                tools = (await client.list_tools()).tools
+                read: list[object] = [tools, *[await answer(client, *call) for call in CALLS]]
+            return read, bending.fired
+
+        plain, _ = await seen()
+        for name in sorted(ROWS.keys() - set(REFUSED)):
+            read, fired = await seen(*load_perturbations([str(packed(tmp_path, name))]))
+            assert read != plain or (name in UNSEEN and fired[name]), name
+
+
+async def answer(client: Client, tool: str, arguments: JsonObject) -> object:
+    """What a tool answers; of a reply that the client refuses, that it did."""
+    try:
+        return await client.call_tool(tool.replace(".", "__"), arguments)
+    except (MCPError, PydanticError, RuntimeError) as error:
+        return type(error).__name__

@@ -161,12 +161,12 @@ def test_a_whole_pack_of_them_shares_its_schedule_between_arms_and_agents(folder
 @EVERY
 def test_severity_is_a_dial_from_0_to_1(name: str) -> None:
     plugin = cast(type[Perturbation], resolve("perturbations", name))
-    for severity, known in ((0, True), (0.25, True), (1, True), (1.01, False), (-0.1, False)):
+    for severity, taken in ((0, True), (0.25, True), (1, True), (1.01, False), (-0.1, False)):
         knobs = {**ROWS[name].use.get("with", {}), "severity": severity}
         try:
-            assert (plugin.model_validate(knobs).severity == severity) is known
+            assert (plugin.model_validate(knobs).severity == severity) is taken
         except PydanticError:
-            assert not known
+            assert not taken
 
 
 # In a relay, which has no world behind it

@@ -425,6 +425,18 @@ def test_bad_probes_are_bad_input(text: str, said: str, typed: Typed) -> None:
 # Secrets.
 
 
+def test_the_folder_one_works_in_is_no_secret(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = str(Path.cwd())
+    monkeypatch.setenv("PWD", folder)
+    monkeypatch.setenv("MAIL_PWD", "between-us-two")
+    Path("p.yaml").write_text(f"probes: [{{call: get_text, with: {{a: {folder}/x, b: between-us-two}}}}]")
+    code, _, err = typed(bad("well"), "--out", "m.json", "--probes", "p.yaml")
+    assert code == 0, err
+    (server,) = read_manifest(Path("m.json")).servers.values()
+    arguments = [exchange.params.get("arguments") for exchange in server.exchanges]
+    assert {"a": f"{folder}/x", "b": "[redacted]"} in arguments
+
+
 @pytest.fixture
 def guarded() -> Iterator[str]:
     """A server behind a key, whose one tool gives away the headers it was called with."""

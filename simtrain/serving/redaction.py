@@ -10,6 +10,9 @@ from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
 from simtrain.redaction import REDACTED, Redactor, names_secret
 from simtrain.types import JsonObject
 
+_FOLDERS = frozenset({"PWD", "OLDPWD"})
+"""Variables in which shells keep where they are; no passwords, in spite of their names."""
+
 
 def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> list[str]:
     """The values that nothing written about a server may hold, those of our own environment among them."""
@@ -17,7 +20,7 @@ def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> l
     found = _in_url(target) if isinstance(target, HttpTarget) else _in_command(target)
     if isinstance(target, StdioTarget):
         variables |= dict(target.env or {})
-    found += [value for name, value in variables.items() if names_secret(name)]
+    found += [value for name, value in variables.items() if names_secret(name) and name not in _FOLDERS]
     return found
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from simtrain.errors import InputError
+from simtrain.version import VERSION
 
 FORMAT: Final = "simtrain-search-world/1"
 
@@ -45,21 +46,27 @@ create index _links_by_target on _links (target);
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """A read-only connection to a whole world file. Raises InputError for a file that is none, is torn, or is of another format."""
+    """A read-only connection to a whole world file. Raises InputError for a file that is none, is torn, or is of another version."""
     if not path.is_file():
         raise InputError("there is no such world file", remedy="`simtrain world build` makes one", file=path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
     try:
-        found = dict(connection.execute("select key, value from _meta where key in ('format', 'complete')").fetchall())
+        keys = "'format', 'version', 'complete'"
+        found = dict(connection.execute(f"select key, value from _meta where key in ({keys})").fetchall())
+        problem = _wrong(found)
     except sqlite3.DatabaseError:
         connection.close()
         raise InputError("not a world file", remedy="`simtrain world build` makes one", file=path) from None
-    if found.get("format") != FORMAT or found.get("complete") != "yes":
+    if problem is not None:
         connection.close()
-        problem = (
-            "the build of this world was cut off"
-            if found.get("format") == FORMAT
-            else "a world file of another version"
-        )
         raise InputError(problem, remedy="build it again with `simtrain world build`", file=path)
     return connection
+
+
+def _wrong(found: dict[str, str]) -> str | None:
+    """Why a file with these entries in `_meta` cannot be used; None when it can."""
+    if found.get("format") != FORMAT:
+        return "a world file of another version"
+    if found.get("version", VERSION) != VERSION:
+        return f"a world file of another version of simtrain, {found['version']}"
+    return None if found.get("complete") == "yes" else "the build of this world was cut off"

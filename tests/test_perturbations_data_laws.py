@@ -49,7 +49,7 @@ SILENT = {
     "partial_results", "delayed_visibility", "stale_read", "duplicate_delivery", "value_corruption", "source_conflict",
     "false_success", "risky_state", "contrastive_state", "premature_finish_trap", "wrong_entity",
 }  # fmt: skip
-OFFERING = {"missing_dependency", "hidden_answer", "withheld_intermediate"}
+OFFERING = {"missing_dependency", "hidden_answer", "withheld_intermediate", "permission_denied", "resource_exhausted"}
 
 
 def used(use: str, **when: Any) -> dict[str, Any]:

@@ -104,7 +104,7 @@ async def test_an_equivalent_tool_is_taken_where_one_is_named(tmp_path: Path) ->
     "perturbation",
     [
         "{use: impossible_task, when: {writes: true, nth: 1}}",
-        "{use: permission_denied, when: {tools: orders.place, nth: 1}}",
+        "{use: permission_denied, with: {grants: false}, when: {tools: orders.place, nth: 1}}",
     ],
 )
 async def test_a_task_whose_every_path_is_refused_is_unsolvable(perturbation: str, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_validate_tells_of_each_perturbation_and_writes_proofs(tmp_path: Path) -
 def test_validate_ends_with_1_below_the_share_that_is_asked_for(tmp_path: Path) -> None:
     write_files(tmp_path)
     (tmp_path / "dead.yaml").write_text(
-        "name: dead\nperturbations: [{use: permission_denied, when: {tools: orders.place, nth: 1}}]\n"
+        "name: dead\nseverity: 1\nperturbations: [{use: permission_denied, when: {tools: orders.place, nth: 1}}]\n"
     )
     done = validated(tmp_path, "dead.yaml", "--cases", "1")
     assert done.returncode == 1 and "0.0% of the recoverable pairs are proved" in done.stdout

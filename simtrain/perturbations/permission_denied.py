@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
+from simtrain.seeding import Stream
 from simtrain.surfaces import refusal
 from simtrain.tool_words import tool_words
-from simtrain.types import Observation, ToolSpec
+from simtrain.types import JsonObject, Observation, Provenance, ToolSpec
+
+_BY = Provenance("permission_denied")
+_GRANTED = "granted"
+_NAMES = ("access.request", "request_access")
+_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "right": {"type": "string", "description": "The right, as the refusal names it."},
+        "reason": {"type": "string", "description": "What it is needed for."},
+    },
+    "required": ["right"],
+    "additionalProperties": False,
+}
 
 
 class PermissionDenied(Perturbation):
-    """The account may not use a tool: it is refused from the first time on which this fires to the end of the episode.
+    """The account may not use a tool: it is refused from the first time on which this fires, until the right is granted.
 
-    Source: AgentDisruptBench, ToolMisuseBench, ToolBench-X. An agent should not try again; it should find another way that the
-    account is allowed, ask for the right, or say that the task cannot be done.
+    Source: AgentDisruptBench, ToolMisuseBench, ToolBench-X. An agent should ask for the right that it lacks, and go on where it is
+    granted: a tool that asks the owner is offered from the beginning. Where it is declined it should find another way that the
+    account is allowed, or say that the task cannot be done.
     """
 
     side: ClassVar[Side] = "call"
@@ -25,17 +42,43 @@ class PermissionDenied(Perturbation):
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "ask", "abstain")
     follows: ClassVar[Follows] = "fired"
 
+    grants: bool | None = Field(
+        default=None,
+        description="Whether the owner grants what is asked for; unset, as long as the severity is below 1.",
+    )
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, and one that asks for a right."""
+        named = ToolSpec(_name(tools), "Ask the owner for a right that this account lacks.", _SCHEMA, None, True)
+        return (*tools, named)
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Refuse, and remember the tool."""
         call.memory[call.request.tool.name] = True
         return await self.follow(call, proceed)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Refuse the tools that were refused before."""
-        if call.request.tool.name not in call.memory:
+        """Refuse the tools that were refused before, unless their right was granted since."""
+        right = _right(call.request.tool)
+        if call.request.tool.name not in call.memory or right in call.memory.get(_GRANTED, ()):
             return await proceed(call.request)
-        detail = f"This account does not have the right {_right(call.request.tool)}."
+        detail = f"This account does not have the right '{right}'. It can be asked for with {_name(call.given)}."
         return refusal(call, "forbidden", by="permission_denied", detail=detail)
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """Have the owner answer."""
+        asked = str(call.request.arguments["right"])
+        if asked not in (_right(tool) for tool in call.given if tool.name in call.memory):
+            return Observation(f"This account lacks no right '{asked}'.", is_error=True, provenance=_BY)
+        if not (self.severity < 1 if self.grants is None else self.grants):
+            return Observation(f"The owner has declined to grant '{asked}'.", is_error=True, provenance=_BY)
+        call.memory[_GRANTED] = [*call.memory.get(_GRANTED, []), asked]
+        return Observation(f"The owner has granted '{asked}'.", provenance=_BY)
+
+
+def _name(tools: tuple[ToolSpec, ...]) -> str:
+    """What the tool that asks is called: in the manner of the others."""
+    return _NAMES[0 if any("." in tool.name for tool in tools) else 1]
 
 
 def _right(tool: ToolSpec) -> str:

@@ -8,17 +8,22 @@ from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
+from simtrain.seeding import Stream
 from simtrain.surfaces import refusal
 from simtrain.tool_globs import matches
-from simtrain.types import Observation
+from simtrain.types import Observation, Provenance, ToolSpec
 from simtrain.world import WorldState
+
+_NAMES = ("storage.empty_trash", "empty_trash")
+_EMPTYING = "Make room in the storage: deletes temporary files and what lies in the trash, nothing else."
 
 
 class ResourceExhausted(Perturbation):
     """The storage is full: every call that would add a row is refused, from the first one on which this fires, until rows were deleted.
 
     Source: AgentDisruptBench, ReliabilityBench. An agent should make room where the task allows it, and say so, or say that there is
-    none. Nothing of a refused call lands, so that reads agree; calls that add nothing pass.
+    none. Nothing of a refused call lands, so that reads agree; calls that add nothing pass. A tool is offered from the beginning
+    that empties the trash, which nobody misses: each time makes as much room as one row.
     """
 
     side: ClassVar[Side] = "state"
@@ -35,6 +40,17 @@ class ResourceExhausted(Perturbation):
         default_factory=list, description="Globs over tools whose success makes room too, as much as one row."
     )
 
+    trash: bool | None = Field(
+        default=None,
+        description="Offer a tool that empties the trash, and so makes room; unset, as long as the severity is below 1.",
+    )
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, and one that makes room."""
+        if not (self.severity < 1 if self.trash is None else self.trash):
+            return tools
+        return (*tools, ToolSpec(_name(tools), _EMPTYING, {"type": "object", "properties": {}}, None, True))
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Be full, if the call would add something."""
         if not call.memory.get("missing") and self._growth(call) > 0:
@@ -47,12 +63,20 @@ class ResourceExhausted(Perturbation):
             return await proceed(call.request)
         growth = self._growth(call)
         if growth > 0:
-            return refusal(call, "storage_full", by="resource_exhausted", detail="Delete something first.")
+            return refusal(call, "storage_full", by="resource_exhausted", detail="Make room first.")
         observation = await proceed(call.request)
         if not observation.is_error:
             freed = -growth or int(matches(call.request.tool.name, tuple(self.frees)))
             call.memory["missing"] = max(call.memory["missing"] - freed, 0)
         return observation
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """Empty a part of the trash."""
+        missing = call.memory.get("missing", 0)
+        call.memory["missing"] = max(missing - 1, 0)
+        left = "The storage is still full." if missing > 1 else "There is room."
+        freed = f"Temporary files were deleted. {left}" if missing else f"The trash is empty. {left}"
+        return Observation(freed, provenance=Provenance("resource_exhausted"))
 
     def _growth(self, call: Call) -> int:
         """The rows that a call would add, less those that it would delete; 0 for a call that is refused anyway."""
@@ -70,3 +94,8 @@ def _rows_more(world: WorldState) -> int:
     """By how many rows the world has grown in this episode."""
     rows = [change for changes in world.changes().values() for change in changes]
     return sum(change.before is None for change in rows) - sum(change.after is None for change in rows)
+
+
+def _name(tools: tuple[ToolSpec, ...]) -> str:
+    """What the tool that makes room is called: in the manner of the others."""
+    return _NAMES[0 if any("." in tool.name for tool in tools) else 1]

@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack
 
 from simtrain.agent.plan import Planned
 from simtrain.agent.recovery import mend
+from simtrain.agent.skills.fixing import fixed
+from simtrain.agent.skills.remedies import Remedies
 from simtrain.errors import SimulatorFault
 from simtrain.request import Request
 from simtrain.scenario import Episode
@@ -14,10 +16,8 @@ from simtrain.solving.evidence import Believed, same_reply
 from simtrain.solving.lines import Line, LineIsLong, Playing
 from simtrain.solving.moves import (
     MOST_PAGES,
-    added_tools,
     completed,
     filled,
-    fillings,
     next_page,
     reads,
     stand_ins,
@@ -28,6 +28,8 @@ from simtrain.types import Observation, ToolSpec
 
 REPETITIONS = 2
 WAITS = (1, 2, 4, 8)
+REMEDIES = 3
+FIXES = 4
 READS = 8
 PAGES = 6
 
@@ -36,7 +38,7 @@ REFUSED, UNSEEN, WITHHELD, SPOILT = "refused", "unseen", "withheld", "spoilt"
 
 
 class Crossing:
-    """One planned call from one line; `ways` yields the lines on which the plan can go on, the best first."""
+    """One planned call from one line; `ways` yields the lines on which the plan can go on."""
 
     def __init__(self, episode: Episode, playing: Playing, start: Line, planned: Planned) -> None:
         self.episode = episode
@@ -54,14 +56,7 @@ class Crossing:
                 yield line.believing(line.last)
                 return
             scope.callback(truth.close)
-            attempt = _Attempt(self, truth, scope, self.start)
-            yield await attempt.result()
-            if attempt.settled:
-                return
-            # One detour in a line: with one at every obstacle the lines would double each time.
-            later = None if self.start.doubts else await attempt.later(self.start)
-            if later is not None:
-                yield await _Attempt(self, truth, scope, later).result()
+            yield await _Attempt(self, truth, scope, self.start).result()
 
 
 class _Attempt:
@@ -86,6 +81,8 @@ class _Attempt:
             self._made, self._paged, self._refreshed, self._repeated, self._mended, self._stood_in, self._undone, self._read,
             self._waited,
         )  # fmt: skip
+        if self.planned.tool in self.playing.switched:
+            measures = (self._stood_in, *measures)
         for measure in measures:
             try:
                 await measure()
@@ -178,6 +175,14 @@ class _Attempt:
         ):
             if other != self.planned and self.told.is_error and not self.landed_write:
                 await self._repeat(self.line, other)
+        other: Planned | None = self.planned
+        for _ in range(FIXES):
+            if not self.told.is_error or self.landed_write:
+                return
+            other = next(fixed(other, tool, self.told.text, self.line.evidence.known()), None)
+            if other is None:
+                return
+            await self._repeat(self.line, other)
 
     async def _stood_in(self) -> None:
         base = self.start if self._damaged else self.line
@@ -187,6 +192,7 @@ class _Attempt:
             line = await self.playing.play(base, other, self.scope)
             if self._better(line, line.last):
                 self.line, self.told, self.unseen = line, line.last, False
+                self.playing.switched.add(self.planned.tool)
                 base = line
             if self.settled:
                 return
@@ -206,12 +212,14 @@ class _Attempt:
         """Where calls are refused, use what a perturbation offers beside the world's tools, and repeat."""
         if not self.told.is_error or self.landed_write:
             return
+        spare = Remedies(self.offered, frozenset(tool.name for tool in self.world.tools))
         known = self.line.evidence.known()
-        for tool in added_tools(self.offered, self.world):
-            for arguments in fillings(tool, self.planned, known, self.told.text):
-                line = await self.playing.play(self.line, Planned(tool.name, arguments), self.scope)
-                if line.outcome == self.line.outcome and not line.last.is_error and self._offers(self.planned):
-                    await self._repeat(line, self.planned)
+        for remedy in spare.against(self.told.text, self.planned, known):
+            for _ in range(REMEDIES):
+                line = await self.playing.play(self.line, remedy, self.scope)
+                if line.last.is_error or not self._offers(self.planned):
+                    break
+                await self._repeat(line, self.planned)
                 if not self.told.is_error:
                     return
 

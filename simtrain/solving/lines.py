@@ -50,13 +50,15 @@ class Playing:
     """Plays calls on copies of episodes, and counts them.
 
     `most` bounds the whole search, `longest` one line. `quiet` are the labels of perturbations that no reply gives away,
-    `closed` the tools that were refused whatever was tried: there it is not tried all over again.
+    `closed` the tools that were refused whatever was tried: there it is not tried all over again; `switched` those for which another
+    tool stood in.
     """
 
     most: int
     longest: int
     quiet: frozenset[str]
     closed: set[str] = field(default_factory=set[str])
+    switched: set[str] = field(default_factory=set[str])
     made: int = 0
 
     def silent(self, line: Line) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -14,8 +13,6 @@ from simtrain.types import JsonObject, JsonValue, ToolSpec
 from simtrain.world import World
 
 MOST_PAGES = 40
-
-_QUOTED = re.compile(r"""['"`]([^'"`\n]{1,80})['"`]""")
 
 
 def added_tools(offered: tuple[ToolSpec, ...], world: World) -> tuple[ToolSpec, ...]:
@@ -35,7 +32,8 @@ def stand_ins(planned: Planned, offered: tuple[ToolSpec, ...], episode: Episode,
             yield Planned(name, mend(planned.arguments, by_name[name].input_schema))
     added = added_tools(offered, world)
     for tool in sorted(
-        added, key=lambda tool: (tool.description != original.description, tool.server != original.server)
+        added,
+        key=lambda tool: (not tool.description.startswith(original.description), tool.server != original.server),
     ):
         if tool.writes is original.writes:
             same = translated(planned, original, tool)
@@ -106,18 +104,6 @@ def filled(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue]) -> 
                 return None
             arguments[name] = known[name]
     return arguments
-
-
-def fillings(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue], error: str) -> Iterator[JsonObject]:
-    """Arguments for a tool that an error may call for: as known, else with each of the names that the error quotes."""
-    arguments = filled(tool, planned, known)
-    if arguments is not None:
-        yield arguments
-        return
-    for name in dict.fromkeys(_QUOTED.findall(error)):
-        arguments = filled(tool, planned, {**dict.fromkeys(_properties(tool), name), **known})
-        if arguments is not None:
-            yield arguments
 
 
 def _properties(tool: ToolSpec) -> list[str]:

@@ -17,11 +17,16 @@ from simtrain.schemas import validator
 from simtrain.types import JsonObject, JsonValue, canonical
 
 _ABSENT = re.compile(
-    r"not (?:be )?found|\b404\b|no such|does(?: not|n't) exist|(?:is|are|was) no\b|unknown|can(?:not| not|'t) find|could not find"
+    r"not[ _](?:be )?found|\b404\b|no[ _]such|does(?: not|n't) exist|(?:is|are|was) no\b|unknown|can(?:not| not|'t) find|could not find"
     r"|no \w+ (?:with|named|called)",
     re.IGNORECASE,
 )
 """How services say that they do not know a record."""
+
+_CLOSED = re.compile(
+    r"\bquota\b|\bused up\b|until further notice|permanently|\bdiscontinued\b|end of life", re.IGNORECASE
+)
+"""How they say that to try again is in vain."""
 
 
 class Across:
@@ -34,16 +39,20 @@ class Across:
         self._remedies = remedies
         self._retries = retries
         self._equivalents = equivalents
+        self._switched: dict[str, str] = {}
 
     def make(self, planned: Planned) -> Hearing:
         """The reply to a call, or to its likeness of a tool that does the same; the last error where nothing helps."""
-        heard = yield from self._attempt(planned)
+        other = self._switched.get(planned.tool)
+        heard = yield from self._attempt(planned if other is None else Planned(other, planned.arguments))
         named = self._equivalents.get(planned.tool, ())
         for other in stand_ins(heard.planned, self._session.tools, named=named):
             if not heard.is_error or not self._is_down(heard):
                 break
             again = yield from self._attempt(other)
-            heard = again if not again.is_error else heard
+            if not again.is_error:
+                self._switched[planned.tool] = other.tool
+                return again
         return heard
 
     def _is_down(self, heard: Heard) -> bool:
@@ -72,6 +81,8 @@ class Across:
             if remedied is not None:
                 heard = remedied
                 continue
+            if _CLOSED.search(error):
+                break
             if trouble is Trouble.refused:
                 if searched or not _ABSENT.search(error) or not (yield from self.search_again(planned)):
                     break

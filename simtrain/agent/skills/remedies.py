@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from simtrain.agent.plan import Planned
-from simtrain.agent.skills.messages import quoted_in
+from simtrain.agent.skills.messages import message_in, quoted_in
 from simtrain.tool_words import tool_words
 from simtrain.types import JsonObject, JsonValue, ToolSpec
 
@@ -43,7 +43,7 @@ class Remedies:
 
     def _scored(self, error: str, planned: Planned) -> Iterator[tuple[float, ToolSpec]]:
         """The tools that the error calls for: it names them, or speaks of what they do in at least two words."""
-        said = _stems(error)
+        said = _stems(message_in(error))
         server = planned.tool.partition(".")[0]
         for tool in self._spare:
             own = tool.name.rpartition(".")[2]

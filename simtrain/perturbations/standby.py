@@ -1,0 +1,45 @@
+"""Stand-ins of tools that go down: the same tools on a second server, described as that, which hold the same records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from simtrain.errors import SimulatorFault
+from simtrain.perturbation import Call
+from simtrain.request import Answer
+from simtrain.types import Observation, ToolSpec
+
+PASSING = "passing"
+"""Under this name a call's memory says that the call comes from a stand-in, and is to be let through."""
+
+
+def with_stand_ins(tools: tuple[ToolSpec, ...], suffix: str, said: str) -> tuple[ToolSpec, ...]:
+    """The tools, and after them one stand-in for each, whose description goes on with what is `said` of it."""
+    taken = {tool.name for tool in tools}
+    further = (
+        replace(tool, name=_name(tool, suffix), description=f"{tool.description} {said}".strip()) for tool in tools
+    )
+    return (*tools, *(tool for tool in further if tool.name not in taken))
+
+
+async def stand_in(call: Call, proceed: Answer, suffix: str) -> Observation:
+    """Have the tool that a stand-in stands for answer, past the perturbation that closed it."""
+    tool = _original(call.request.tool.name, call.given, suffix)
+    call.memory[PASSING] = True
+    try:
+        return await proceed(replace(call.request, tool=tool))
+    finally:
+        del call.memory[PASSING]
+
+
+def _original(name: str, given: Iterable[ToolSpec], suffix: str) -> ToolSpec:
+    for tool in given:
+        if _name(tool, suffix) == name:
+            return tool
+    raise SimulatorFault(f"no tool stands behind {name}")
+
+
+def _name(tool: ToolSpec, suffix: str) -> str:
+    server, _, plain = tool.name.rpartition(".")
+    return f"{server}_{suffix}.{plain}" if server else f"{plain}_{suffix}"

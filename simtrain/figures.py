@@ -65,6 +65,16 @@ def off(value: JsonValue, share: float) -> JsonValue:
     return round(signed * unit, decimals) if decimals or isinstance(value, float) else signed
 
 
+def misspelt(token: str, share: float) -> str | None:
+    """A number as it is written in a text, wrong by a share of itself and written alike; None where none is within reach."""
+    plain = token.replace(",", "")
+    wrong = off(float(plain) if "." in plain else int(plain), share)
+    if wrong is None:
+        return None
+    decimals = len(plain.partition(".")[2])
+    return f"{wrong:,.{decimals}f}" if "," in token else f"{wrong:.{decimals}f}"
+
+
 def spoken(value: JsonValue) -> list[str]:
     """The ways in which a figure may be written in prose."""
     if isinstance(value, str):

@@ -11,6 +11,7 @@ from typing import TypeAlias, cast
 from simtrain.raw_replies import reworded
 from simtrain.schemas import validator
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+from simtrain.world import WorldState
 
 Path: TypeAlias = tuple[str | int, ...]
 """Where a value stands in a content: keys and indices from the outside in."""
@@ -72,11 +73,18 @@ def fits(value: JsonValue, tool: ToolSpec) -> bool:
 
 
 def retold(
-    observation: Observation, value: JsonValue, *, tool: ToolSpec, source: str, words: Mapping[str, str] | None = None
+    observation: Observation,
+    value: JsonValue,
+    *,
+    tool: ToolSpec,
+    source: str,
+    words: Mapping[str, str] | None = None,
+    world: WorldState | None = None,
 ) -> Observation | None:
     """The reply with another content; None where that would not fit the output schema, or could not be said in its text.
 
-    Text that is the content as JSON is written anew. In prose `words` are replaced, wherever they stand alone. `source` is who says so.
+    Text that is the content as JSON is written anew, and so is text that the `world` can tell from the content. In other prose `words`
+    are replaced, wherever they stand alone. `source` is who says so.
     """
     content, written = observation.content, _parsed(observation.text)
     if content is not None and not (isinstance(value, dict) and fits(value, tool)):
@@ -84,7 +92,10 @@ def retold(
     provenance = Provenance(source)
     if observation.json and observation.wire is None:
         return replace(observation, text=encode(cast(object, value)), provenance=provenance)
-    if written is None:
+    told = _told(observation, value, tool, world)
+    if told is not None:
+        text = told
+    elif written is None:
         text = respoken(observation.text, words or {})
         if text == observation.text and text:
             return None
@@ -96,6 +107,31 @@ def retold(
         return None
     structured = None if content is None else cast(JsonObject, value)
     return replace(reworded(observation, text, structured), provenance=provenance)
+
+
+def _told(observation: Observation, value: JsonValue, tool: ToolSpec, world: WorldState | None) -> str | None:
+    """The text of the new content in the world's own words, where those are what the reply is written in; new members come below."""
+    content = observation.content
+    if world is None or content is None or world.tell(tool, content) != observation.text:
+        return None
+    told = world.tell(tool, cast(JsonObject, value))
+    new = {name: item for name, item in cast(JsonObject, value).items() if name not in content and item is not None}
+    return told if told is None else "\n\n".join((told, *(f"{name}: {_plainly(item)}" for name, item in new.items())))
+
+
+def _plainly(value: JsonValue) -> str:
+    """A value in prose: lists of texts line by line, other lists and objects as JSON."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in cast("list[JsonValue]", value)):
+        return "\n".join(cast("list[str]", value))
+    return encode(cast(object, value)) if isinstance(value, list | dict) else str(value)
+
+
+def respoken_within(value: JsonValue, words: Mapping[str, str]) -> JsonValue:
+    """The value with some words replaced in all texts that it holds."""
+    for path, leaf in list(leaves(value)):
+        if isinstance(leaf, str) and (said := respoken(leaf, words)) != leaf:
+            value = put(value, path, said)
+    return value
 
 
 def respoken(text: str, words: Mapping[str, str]) -> str:

@@ -12,6 +12,9 @@ from simtrain.world import WorldState
 MOST_ROWS = 400
 """Rows of a table that are looked through for the one most alike."""
 
+PAGE = ("_pages", "url")
+"""Where a search world keeps what stands at an address."""
+
 _TABLES = (
     "select name from sqlite_master where type = 'table' and sql not like 'create virtual%'"
     " and substr(name, 1, 7) <> 'sqlite_' and substr(name, 1, 1) <> '_' order by name"
@@ -45,9 +48,13 @@ def home_of(world: WorldState, value: JsonValue) -> Home | None:
     """Where a value identifies a row: the column, among all tables, in which it stands once and all values differ.
 
     Columns called id or key come first, then the others in the order of tables and columns. None where there is no such column.
+    An address names a page of a search world, where there is one.
     """
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         return None
+    if isinstance(value, str) and "://" in value:
+        page = Home(*PAGE, value)
+        return page if page.row(world) else None
     found: list[tuple[bool, Home]] = []
     for table, columns in tables_of(world).items():
         for column in columns:

@@ -10,7 +10,8 @@ Intent: TypeAlias = Literal["create", "get", "list", "search", "update", "delete
 
 _VERBS: dict[str, Intent] = {
     **dict.fromkeys(("create", "add", "new", "insert", "post", "make", "register", "open", "send", "append"), "create"),
-    **dict.fromkeys(("get", "read", "fetch", "show", "retrieve", "describe", "view", "lookup", "load"), "get"),
+    **dict.fromkeys(("get", "read", "fetch", "show", "retrieve", "describe", "view", "lookup", "load", "extract",
+                     "extractor", "scrape"), "get"),
     **dict.fromkeys(("list", "all", "browse", "index", "enumerate"), "list"),
     **dict.fromkeys(("search", "find", "query", "filter"), "search"),
     **dict.fromkeys(

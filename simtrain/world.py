@@ -89,6 +89,14 @@ class WorldState(ABC):
     def describe(self) -> str:
         """The present state in a few lines of text, for the prompt of a language world model."""
 
+    def tell(self, tool: ToolSpec, content: JsonObject) -> str | None:
+        """The text of a tool's reply with this structured content; None where the text is the content as JSON, or nobody can tell."""
+        return None
+
+    def age(self, date: str) -> bool:
+        """Answer reads as on an earlier date from now on; False where the world knows no other way than to lose its newest records."""
+        return False
+
     def read_resource(self, uri: str, *, server: str = "") -> JsonObject | None:
         """The MCP ReadResourceResult of a resource; None where there is none. Raises SimulatorFault."""
         return None

@@ -56,13 +56,14 @@ def exact(written: list[tuple[str, str]], query: str) -> list[int]:
     words = list(dict.fromkeys(tokens(query)))
     held = {word: sum(word in title or word in body for title, body in documents) for word in words}
     weights = {word: math.log((len(documents) - n + 0.5) / (n + 0.5)) for word, n in held.items() if n}
+    # Words on more than half of the pages only say which pages fill up the results.
     telling = {word: weight for word, weight in weights.items() if weight > 0} or dict.fromkeys(weights, 1e-6)
     scores: dict[int, float] = {}
     for number, (title, body) in enumerate(documents, 1):
         long = 1.2 * (0.25 + 0.75 * (len(title) + len(body)) / mean)
         often = {word: TITLE_WEIGHT * title.count(word) + body.count(word) for word in telling}
         score = sum(weight * often[word] * 2.2 / (often[word] + long) for word, weight in telling.items())
-        if score:
+        if any(word in title or word in body for word in weights):
             scores[number] = round(score, 9)
     return sorted(scores, key=lambda number: (-scores[number], number))[:10]
 

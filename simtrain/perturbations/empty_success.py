@@ -41,7 +41,10 @@ class EmptySuccess(Perturbation):
         content = content_of(observation)
         if content is None:
             return replace(reworded(observation, "", None), provenance=Provenance(SOURCE))
-        return retold(observation, _emptied(content), tool=call.request.tool, source=SOURCE) or observation
+        return (
+            retold(observation, _emptied(content), tool=call.request.tool, world=call.world, source=SOURCE)
+            or observation
+        )
 
 
 def _emptied(content: JsonValue) -> JsonValue:

@@ -61,7 +61,7 @@ class ForcedPagination(Perturbation):
         if place == ():
             page = {"items": page}
         page["next_cursor"] = _sealed(start + size) if start + size < len(items) else None
-        return retold(observation, page, tool=call.request.tool, source=SOURCE) or observation
+        return retold(observation, page, tool=call.request.tool, world=call.world, source=SOURCE) or observation
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """A further page of a list that was begun."""

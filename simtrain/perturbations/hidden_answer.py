@@ -52,7 +52,9 @@ class HiddenAnswer(Perturbation):
         if bare == items:
             return observation
         return (
-            retold(observation, put(content, place, bare), tool=call.request.tool, source="hidden_answer")
+            retold(
+                observation, put(content, place, bare), tool=call.request.tool, world=call.world, source="hidden_answer"
+            )
             or observation
         )
 

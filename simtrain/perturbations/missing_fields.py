@@ -45,7 +45,10 @@ class MissingFields(Perturbation):
         thinned = _thinned(content, missing, null=left == "null")
         if thinned == content:
             return observation
-        return retold(observation, thinned, tool=call.request.tool, source="missing_fields") or observation
+        return (
+            retold(observation, thinned, tool=call.request.tool, world=call.world, source="missing_fields")
+            or observation
+        )
 
     def _drawn(self, content: JsonValue, rng: Stream) -> list[str]:
         """At least one of the fields, and not all."""

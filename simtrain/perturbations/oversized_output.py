@@ -57,7 +57,7 @@ class OversizedOutput(Perturbation):
             flooded = reworded(observation, text, observation.content)
             return replace(flooded, provenance=Provenance(SOURCE))
         flooded: JsonValue = {FIELD: log, **cast(JsonObject, content)}
-        return retold(observation, flooded, tool=call.request.tool, source=SOURCE) or observation
+        return retold(observation, flooded, tool=call.request.tool, world=call.world, source=SOURCE) or observation
 
 
 def _with_log(tool: ToolSpec) -> ToolSpec:

@@ -52,7 +52,10 @@ class PartialResults(Perturbation):
         if place is None or len(items) < 2:
             return observation
         fewer = put(content, place, self._fewer(call, items, parts))
-        return retold(observation, fewer, tool=call.request.tool, source="partial_results") or observation
+        return (
+            retold(observation, fewer, tool=call.request.tool, world=call.world, source="partial_results")
+            or observation
+        )
 
     def _fewer_lines(self, call: Call, observation: Observation, parts: int) -> Observation:
         lines = observation.text.splitlines()

@@ -52,7 +52,10 @@ class PrematureFinishTrap(Perturbation):
         cut = put(content, place, items[:keep])
         if isinstance(cut, dict):
             cut = self._complete(cast(JsonObject, cut), keep, call)
-        return retold(observation, cut, tool=call.request.tool, source="premature_finish_trap") or observation
+        return (
+            retold(observation, cut, tool=call.request.tool, world=call.world, source="premature_finish_trap")
+            or observation
+        )
 
     def _complete(self, content: JsonObject, keep: int, call: Call) -> JsonObject:
         """The content with the signs of completeness, as far as the output schema allows."""

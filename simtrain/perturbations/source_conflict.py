@@ -7,9 +7,10 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.figures import figures_in, off, spoken
+from simtrain.figures import figures_in, misspelt, off, spoken
 from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.reply_edits import Path, at, content_of, put, retold
+from simtrain.perturbations.sites import figures_stated, site_of, stated_elsewhere
+from simtrain.reply_edits import Path, at, content_of, put, respoken_within, retold
 from simtrain.request import Answer
 from simtrain.types import JsonObject, JsonValue, Observation
 
@@ -18,7 +19,8 @@ class SourceConflict(Perturbation):
     """One tool tells another value (a number or a date) than the other tools do, of all things of a kind, and sticks to it.
 
     Source: ToolMaze, BENCH2ROBUST, ZeroSearch. An agent should ask a second tool where much depends on it, decide by reason, and
-    say that the sources disagree. The field is one that another tool tells too; where there is none the reply passes.
+    say that the sources disagree. The field is one that another tool tells too; where there is none the reply passes. On the web the
+    sources are sites: one of them tells another figure than the others do.
     """
 
     side: ClassVar[Side] = "reply"
@@ -42,6 +44,8 @@ class SourceConflict(Perturbation):
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """From now on this tool tells something else, if no other tool does so already."""
         observation = await proceed(call.request)
+        if call.domain == "search":
+            return self._between_sites(call, observation)
         if "tool" not in call.memory and not observation.is_error:
             content = content_of(observation)
             told = {_name(path) for path in figures_in(content, fields=tuple(self.fields), dates=True)}
@@ -54,10 +58,40 @@ class SourceConflict(Perturbation):
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Note what other tools tell; the one that fired sticks to what it says."""
         observation = await proceed(call.request)
+        if call.domain == "search":
+            return self._as_its_site(call, observation)
         if call.memory.get("tool") is None and not observation.is_error:
             names = sorted({_name(path) for path in figures_in(content_of(observation), dates=True)})
             call.memory.setdefault("seen", {})[call.request.tool.name] = names
         return self._bent(call, observation)
+
+    def _between_sites(self, call: Call, observation: Observation) -> Observation:
+        """From now on the site of this page tells other figures of a kind that another site tells too."""
+        if "site" not in call.memory and call.world is not None and not observation.is_error:
+            shared = sorted(figures_stated(call.world, observation).keys() & stated_elsewhere(call.world, observation))
+            if shared:
+                share = (0.1 + 0.15 * self.severity if self.off is None else self.off) * call.rng.choose((1, -1))
+                call.memory.update(site=site_of(observation), attribute=call.rng.choose(shared), share=share)
+        return self._as_its_site(call, observation)
+
+    def _as_its_site(self, call: Call, observation: Observation) -> Observation:
+        """A page of the site that disagrees, with what it says of that kind of thing; other pages as they are."""
+        if call.world is None or observation.is_error or call.memory.get("site", "") != site_of(observation):
+            return observation
+        words: dict[str, str] = {}
+        for token in figures_stated(call.world, observation).get(call.memory.get("attribute", -1), ()):
+            wrong = misspelt(token, call.memory["share"])
+            if wrong is not None:
+                words[token] = wrong
+        content = respoken_within(observation.content, words)
+        if content == observation.content:
+            return observation
+        return (
+            retold(
+                observation, content, tool=call.request.tool, world=call.world, source="source_conflict", words=words
+            )
+            or observation
+        )
 
     def _told_elsewhere(self, call: Call) -> set[str]:
         """The fields that other tools promise in their output schemas, or have told."""
@@ -79,7 +113,10 @@ class SourceConflict(Perturbation):
                 words.update(zip(spoken(right), spoken(wrong), strict=False))
         if not words:
             return observation
-        return retold(observation, bent, tool=call.request.tool, source="source_conflict", words=words) or observation
+        return (
+            retold(observation, bent, tool=call.request.tool, world=call.world, source="source_conflict", words=words)
+            or observation
+        )
 
 
 def _name(path: Path) -> str:

@@ -54,7 +54,10 @@ class SurfaceStress(Perturbation):
         rewritten = _rewritten(content, frozenset(forms))
         if rewritten == content:
             return observation
-        return retold(observation, rewritten, tool=call.request.tool, source="surface_stress") or observation
+        return (
+            retold(observation, rewritten, tool=call.request.tool, world=call.world, source="surface_stress")
+            or observation
+        )
 
 
 def _rewritten(value: JsonValue, forms: frozenset[Form]) -> JsonValue:

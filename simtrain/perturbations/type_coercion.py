@@ -44,7 +44,10 @@ class TypeCoercion(Perturbation):
         coerced = _coerced(content, fields)
         if coerced == content:
             return observation
-        return retold(observation, coerced, tool=call.request.tool, source="type_coercion") or observation
+        return (
+            retold(observation, coerced, tool=call.request.tool, world=call.world, source="type_coercion")
+            or observation
+        )
 
     def _drawn(self, content: JsonValue, rng: Stream) -> list[str]:
         found = {path[-1] for path, value in leaves(content) if path and isinstance(value, bool | int | float)}

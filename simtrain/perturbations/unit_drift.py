@@ -53,7 +53,9 @@ class UnitDrift(Perturbation):
         drifted = self._converted(content)
         if drifted == content:
             return observation
-        return retold(observation, drifted, tool=call.request.tool, source="unit_drift") or observation
+        return (
+            retold(observation, drifted, tool=call.request.tool, world=call.world, source="unit_drift") or observation
+        )
 
     def _converted(self, value: JsonValue) -> JsonValue:
         if isinstance(value, list):

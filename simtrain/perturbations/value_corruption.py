@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.figures import figures_in, figures_in_text, off, spoken
+from simtrain.figures import figures_in, figures_in_text, misspelt, off, spoken
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
 from simtrain.raw_replies import reworded
-from simtrain.reply_edits import at, content_of, put, respoken, retold
+from simtrain.reply_edits import at, content_of, leaves, put, respoken, respoken_within, retold
 from simtrain.request import Answer
 from simtrain.types import JsonValue, Observation, Provenance, ToolSpec
 
@@ -51,7 +51,23 @@ class ValueCorruption(Perturbation):
             wrong = _misstated(observation, content, path, share, call.request.tool)
             if wrong is not None:
                 return wrong
-        return observation
+        return _misspoken_within(call, observation, content, share)
+
+
+def _misspoken_within(call: Call, observation: Observation, content: JsonValue, share: float) -> Observation:
+    """The reply with one number of the prose that it holds off by a share."""
+    prose = "\n".join(leaf for _, leaf in leaves(content) if isinstance(leaf, str) and "://" not in leaf.split(" ")[0])
+    for token in call.rng.shuffled(figures_in_text(prose)):
+        wrong = misspelt(token, share)
+        if wrong is not None:
+            words = {token: wrong}
+            said = retold(
+                observation, respoken_within(content, words), tool=call.request.tool, world=call.world, source="value_corruption",
+                words=words,
+            )  # fmt: skip
+            if said is not None:
+                return said
+    return observation
 
 
 def _misstated(
@@ -71,13 +87,9 @@ def _misstated(
 def _misspoken(observation: Observation, tokens: list[str], share: float) -> Observation:
     """A prose reply with one of its numbers off by a share."""
     for token in tokens:
-        plain = token.replace(",", "")
-        right = float(plain) if "." in plain else int(plain)
-        wrong = off(right, share)
-        if wrong is None:
+        written = misspelt(token, share)
+        if written is None:
             continue
-        decimals = len(plain.partition(".")[2])
-        written = f"{wrong:,.{decimals}f}" if "," in token else f"{wrong:.{decimals}f}"
         text = respoken(observation.text, {token: written})
         return replace(reworded(observation, text, observation.content), provenance=Provenance("value_corruption"))
     return observation

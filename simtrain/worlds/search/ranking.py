@@ -68,22 +68,23 @@ class Ranking:
 
     def top(self, query: str, *, count: int, offset: int = 0, site: int | None = None) -> list[Hit]:
         """The best pages of a query, best first; on one site where `site` is its id. A query without words has none."""
-        terms = self._terms(query)
-        if not terms:
+        words = self._terms(query)
+        if not words:
             return []
+        # Words on most pages tell nothing where there are others; they only fill up the results.
+        terms = [term for term in words if term.idf > _LEAST_IDF] or words
         wanted = offset + count
         first, stated = self._first_stage(terms, site)
         if len(first) < wanted:
-            first, stated = self._more(terms, first, site, wanted), None
+            first, stated = self._more(words, first, site, wanted), None
         ranked = self._second_stage(terms, first, stated, wanted)
         return ranked[offset:wanted]
 
     def _terms(self, query: str) -> list[_Term]:
-        """The words of a query that are in the index, the rarest first; those on most pages only where there are no others."""
+        """The words of a query that are in the index at all, the rarest first."""
         words = list(dict.fromkeys(tokens(query)))[:MOST_WORDS]
-        found = sorted((self._term(word) for word in words), key=lambda term: (term.pages, term.word))
-        there = [term for term in found if term.pages]
-        return [term for term in there if term.idf > _LEAST_IDF] or there
+        found = (self._term(word) for word in words)
+        return sorted((term for term in found if term.pages), key=lambda term: (term.pages, term.word))
 
     def _look_up(self, word: str) -> _Term:
         pages = cast(int, self._one(f"select doc from {_VOCABULARY} where term = ?", word) or 0)

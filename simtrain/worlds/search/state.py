@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from simtrain.clock import Clock, seconds
-from simtrain.errors import SimulatorFault
+from simtrain.errors import InputError, SimulatorFault
 from simtrain.handler import Reply, ToolError
 from simtrain.request import Request
-from simtrain.types import Changes, JsonObject, JsonValue, Observation, Provenance
+from simtrain.types import Changes, JsonObject, JsonValue, Observation, Provenance, ToolSpec
 from simtrain.world import WorldState
 from simtrain.worlds.search.concealed import Concealed
 from simtrain.worlds.search.extracting import (
@@ -44,13 +44,13 @@ _SITE = re.compile(r"(?<!\S)site:(\S+)", re.IGNORECASE)
 class SearchState(WorldState):
     """A search world open for one episode. The web is the same for all of them; only the notebook and the clock are its own."""
 
-    __slots__ = ("_concealed", "_question", "clock", "memory", "oldest_unseen", "world")
+    __slots__ = ("_concealed", "_question", "_youngest", "clock", "memory", "world")
 
     def __init__(self, world: SearchWorld, changes: Changes | None = None) -> None:
         self.world = world
         self.clock = Clock(start=world.start, per_step=world.per_step)
         self.memory = Memory(changes)
-        self.oldest_unseen: str | None = None
+        self._youngest: str | None = None
         self._concealed = _NOTHING
         self._question = ""
 
@@ -59,10 +59,6 @@ class SearchState(WorldState):
         which the leak of its snippets is drawn where the view mixes several."""
         self._concealed = Concealed.of(cells)
         self._question = question
-
-    def grow_old(self, date: str) -> None:
-        """Answer from an index of that date (`2131-04-05`): younger pages are neither found nor opened."""
-        self.oldest_unseen = date
 
     # Calls
 
@@ -162,7 +158,7 @@ class SearchState(WorldState):
         return self.world.web.site_by_id[page.site].name
 
     def _is_unseen(self, page: StoredPage) -> bool:
-        return self.oldest_unseen is not None and page.date is not None and page.date > self.oldest_unseen
+        return self._youngest is not None and page.date is not None and page.date > self._youngest
 
     # State
 
@@ -187,13 +183,28 @@ class SearchState(WorldState):
         other = SearchState(self.world)
         other.clock.moment = self.clock.moment
         other.memory = self.memory.copy()
-        other.oldest_unseen = self.oldest_unseen
+        other._youngest = self._youngest
         other._concealed, other._question = self._concealed, self._question
         return other
 
     def describe(self) -> str:
         notes = [f"  {key}: {value}" for key, value in self.memory.notes.items()]
         return "\n".join((self.world.describe(), *(["Notes of the agent:", *notes] if notes else [])))
+
+    def tell(self, tool: ToolSpec, content: JsonObject) -> str | None:
+        own = self.world.compiled.get(tool.name)
+        if own is None or own.tell is None:
+            return None
+        try:
+            return own.tell(content)
+        except InputError:
+            # The author's own text for a renamed tool needs what this content lacks.
+            return None
+
+    def age(self, date: str) -> bool:
+        """Answer from an index of that date: younger pages are neither found nor opened."""
+        self._youngest = date[:10]
+        return True
 
     def close(self) -> None:
         """Nothing to free: the connection belongs to the process."""

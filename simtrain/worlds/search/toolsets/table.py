@@ -9,7 +9,7 @@ from typing import cast
 from simtrain.errors import InputError, nearest
 from simtrain.handler import Reply
 from simtrain.templates import Text
-from simtrain.types import JsonObject, JsonValue
+from simtrain.types import JsonObject, JsonValue, encode
 from simtrain.worlds.search.toolsets.brave import BRAVE
 from simtrain.worlds.search.toolsets.mcp import MCP
 from simtrain.worlds.search.toolsets.serper import SERPER
@@ -74,6 +74,13 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
     except InputError as error:
         raise error.at(place=f"{place}.text") from None
 
+    def tell(content: JsonObject) -> str:
+        if text is not None:
+            return text.render(content)
+        back = {new: name for name, new in rename.results.items()}
+        own_tell = tool.tell or encode
+        return own_tell(cast(JsonObject, _with_names(content, back)))
+
     def act(engine: Engine, arguments: JsonObject) -> Reply:
         said = tool.act(engine, {own.get(name, name): value for name, value in arguments.items()})
         if said.is_error or said.structured is None:
@@ -88,6 +95,7 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
         description=rename.description or tool.description,
         input_schema=schema,
         act=act,
+        tell=tell,
         output_schema=None if output is None else cast(JsonObject, _with_names(output, rename.results)),
     )
 

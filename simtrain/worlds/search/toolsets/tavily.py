@@ -9,6 +9,7 @@ from simtrain.handler import Reply
 from simtrain.types import JsonObject
 from simtrain.worlds.search.extracting import Failure
 from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of
+from simtrain.worlds.search.toolsets.web import objects
 
 _DOMAINS: JsonObject = {"type": "array", "items": {"type": "string"}}
 
@@ -29,10 +30,6 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
                 **({"published_date": item.date} if item.date else {}),
             }
         )
-    lines = ["Detailed Results:"]
-    for item in told:
-        lines += ["", f"Title: {item['title']}", f"URL: {item['url']}", f"Content: {item['content']}"]
-        lines += [f"Raw Content: {item['raw_content']}"] if item["raw_content"] else []
     content: JsonObject = {
         "query": query,
         "follow_up_questions": None,
@@ -41,7 +38,18 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
         "results": told,
         "response_time": 1.0,
     }
-    return Reply("\n".join(lines), content)
+    return Reply(_written(content), content)
+
+
+def _written(content: JsonObject) -> str:
+    """Results or pages as Tavily's MCP server writes them."""
+    lines = ["Detailed Results:"]
+    for item in objects(content, "results"):
+        shown = {"Title": "title", "URL": "url", "Content": "content", "Raw Content": "raw_content"}
+        lines += ["", *(f"{label}: {item[name]}" for label, name in shown.items() if item.get(name))]
+    for item in objects(content, "failed_results"):
+        lines += ["", f"Failed: {item.get('url')} ({item.get('error')})"]
+    return "\n".join(lines)
 
 
 def _is_wanted(item: Result, arguments: JsonObject) -> bool:
@@ -64,13 +72,8 @@ def _extract(engine: Engine, arguments: JsonObject) -> Reply:
             failures.append({"url": url, "error": page.message})
         else:
             opened.append({"url": page.url, "raw_content": page.text, "images": []})
-    lines = ["Detailed Results:"]
-    for item in opened:
-        lines += ["", f"URL: {item['url']}", f"Raw Content: {item['raw_content']}"]
-    for item in failures:
-        lines += ["", f"Failed: {item['url']} ({item['error']})"]
     content: JsonObject = {"results": opened, "failed_results": failures, "response_time": 1.0}
-    return Reply("\n".join(lines), content)
+    return Reply(_written(content), content)
 
 
 TAVILY = (
@@ -90,6 +93,7 @@ TAVILY = (
         ),
         _search,
         title="Tavily search",
+        tell=_written,
     ),
     SearchTool(
         "tavily_extract",
@@ -103,5 +107,6 @@ TAVILY = (
         ),
         _extract,
         title="Tavily extract",
+        tell=_written,
     ),
 )

@@ -42,6 +42,9 @@ class Engine(Protocol):
         ...
 
 
+Tell: TypeAlias = Callable[[JsonObject], str]
+"""Writes the text of a reply from its structured content, whatever is missing in it."""
+
 Act: TypeAlias = Callable[[Engine, JsonObject], Reply]
 """Carries out a call. Raises ToolError to refuse it."""
 
@@ -57,6 +60,7 @@ class SearchTool:
     output_schema: JsonObject | None = None
     writes: bool = False
     title: str = ""
+    tell: Tell | None = None
 
 
 def arguments_of(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from simtrain.handler import Reply, ToolError
-from simtrain.types import JsonObject
-from simtrain.worlds.search.extracting import Failure, Opened
+from simtrain.types import JsonObject, JsonValue
+from simtrain.worlds.search.extracting import Failure
 from simtrain.worlds.search.memory import NEEDED, Operation
 from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of, failed
 
@@ -34,16 +34,26 @@ def told(results: list[Result]) -> list[JsonObject]:
     return [{"url": item.url, "title": item.title, "snippet": item.snippet, "date": item.date} for item in results]
 
 
-def written(query: str, results: list[Result]) -> str:
-    """Results in the form in which agents of the field read them."""
+def written(content: JsonObject) -> str:
+    """What a search found, in the form in which agents of the field read it."""
+    if "searches" in content:
+        return "\n\n=======\n\n".join(written(search) for search in objects(content, "searches"))
+    query, results = content.get("query"), objects(content, "results")
     if not results:
         return f"A web search for '{query}' found no results. Try other or fewer words."
     lines = [f"A web search for '{query}' found {len(results)} results:"]
     for number, item in enumerate(results, 1):
-        lines += ["", f"{number}. [{item.title}]({item.url})"]
-        lines += [f"Date published: {item.date}"] if item.date else []
-        lines += [item.snippet] if item.snippet else []
+        lines += ["", f"{number}. [{item.get('title') or ''}]({item.get('url') or ''})"]
+        lines += [f"Date published: {item['date']}"] if item.get("date") else []
+        lines += [str(item["snippet"])] if item.get("snippet") else []
     return "\n".join(lines)
+
+
+def objects(content: JsonObject, name: str) -> list[JsonObject]:
+    """The objects of a list of the content; none where there is no such list."""
+    found = content.get(name)
+    items = cast("list[JsonValue]", found) if isinstance(found, list) else []
+    return [cast(JsonObject, item) for item in items if isinstance(item, dict)]
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
@@ -51,21 +61,23 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
     single = cast("str | None", arguments.get("query"))
     if (several is None) == (single is None):
         raise ToolError("web_search takes either 'query' or 'queries'.")
-    if several is None:
-        query = cast(str, single)
-        results = engine.search(query)
-        return Reply(written(query, results), {"query": query, "results": told(results)})
-    searches = [(query, engine.search(query)) for query in several]
-    text = "\n\n=======\n\n".join(written(query, results) for query, results in searches)
-    return Reply(text, {"searches": [{"query": query, "results": told(results)} for query, results in searches]})
+    if several is not None:
+        content: JsonObject = {"searches": [_found(engine, query) for query in several]}
+        return Reply(written(content), content)
+    content = _found(engine, cast(str, single))
+    return Reply(written(content), content)
 
 
-def page_text(page: Opened) -> str:
+def _found(engine: Engine, query: str) -> JsonObject:
+    return {"query": query, "results": told(engine.search(query))}
+
+
+def page_text(content: JsonObject) -> str:
     """A page as text: what it is and where it was found, then its markdown."""
-    head = [f"Title: {page.title}", f"URL: {page.url}"]
-    head += [f"Date published: {page.date}"] if page.date else []
-    head += [f"Part {page.part} of {page.parts}"] if page.parts > 1 else []
-    return "\n".join((*head, "", page.text))
+    head = [f"Title: {content.get('title') or ''}", f"URL: {content.get('url') or ''}"]
+    head += [f"Date published: {content['date']}"] if content.get("date") else []
+    head += [f"Part {content.get('page')} of {content['pages']}"] if content.get("pages", 1) not in (1, None) else []
+    return "\n".join((*head, "", str(content.get("content") or "")))
 
 
 def _extract(engine: Engine, arguments: JsonObject) -> Reply:
@@ -84,7 +96,7 @@ def _extract(engine: Engine, arguments: JsonObject) -> Reply:
         "pages": page.parts,
         "content": page.text,
     }
-    return Reply(page_text(page), content)
+    return Reply(page_text(content), content)
 
 
 def _remember(engine: Engine, arguments: JsonObject) -> Reply:
@@ -119,6 +131,7 @@ WEB = (
         _search,
         {"type": "object", "properties": {**_RESULTS, "searches": _SEARCHES}},
         title="Web search",
+        tell=written,
     ),
     SearchTool(
         "web_extractor",
@@ -143,6 +156,7 @@ WEB = (
             "required": ["url", "title", "content"],
         },
         title="Web page extractor",
+        tell=page_text,
     ),
 )
 

@@ -15,14 +15,16 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
     query = cast(str, arguments["query"])
     offset = cast(int, arguments.get("offset", 0))
     results = engine.search(query, count=cast("int | None", arguments.get("count")), offset=offset)
-    return Reply(written(query, results), {"query": query, "offset": offset, "results": told(results)})
+    content: JsonObject = {"query": query, "offset": offset, "results": told(results)}
+    return Reply(written(content), content)
 
 
 def _view(engine: Engine, arguments: JsonObject) -> Reply:
     page = engine.visit(cast(str, arguments["url"]), goal=cast(str, arguments.get("description") or ""))
     if isinstance(page, Failure):
         return failed(page)
-    return Reply(page_text(page), {"url": page.url, "title": page.title, "content": page.text})
+    content: JsonObject = {"url": page.url, "title": page.title, "date": page.date, "content": page.text}
+    return Reply(page_text(content), content)
 
 
 WIDESEARCH = (
@@ -37,6 +39,7 @@ WIDESEARCH = (
         ),
         _search,
         title="Global search",
+        tell=written,
     ),
     SearchTool(
         "text_browser_view",
@@ -48,5 +51,6 @@ WIDESEARCH = (
         ),
         _view,
         title="Text browser",
+        tell=page_text,
     ),
 )

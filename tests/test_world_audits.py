@@ -176,13 +176,21 @@ def test_what_can_be_guessed_is_found(world: World) -> None:
 def test_names_in_a_list_are_taken_and_single_words_are_told(tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_text("Velkora\nQuill Island\n\n")
-    lists = real_names(mine)
+    lists = {name: found for name, found in real_names(mine).items() if name != "faker"}
     assert lists["mine.txt"] == {"velkora", "quill island"}
     found = check_names(["Velkora Brannoch Station", "Quill Island", "London", "Velkora", "Tessaly Ridge"], lists)
     assert found.taken == {"Quill Island": "mine.txt", "London": "time zones", "Velkora": "mine.txt"}
     assert found.words == {"London": "time zones", "Velkora": "mine.txt"}
     with pytest.raises(InputError, match=r"none.txt: no such file"):
         real_names(tmp_path / "none.txt")
+
+
+def test_the_lists_of_faker_are_read_where_it_is_installed() -> None:
+    pytest.importorskip("faker")
+    lists = real_names()
+    assert len(lists["faker"]) > 50_000
+    found = check_names(["Elizabeth Miller", "Veithaxlorn Brasteph"], lists)
+    assert found.taken == {"Elizabeth Miller": "faker"}
 
 
 def test_the_prose_of_two_worlds_is_compared_without_names_and_numbers() -> None:

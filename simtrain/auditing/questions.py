@@ -10,7 +10,9 @@ from typing import Final
 
 from simtrain.errors import InputError
 from simtrain.llm import ChatClient
-from simtrain.question import Cell, Question, cell_text, normal_name
+from simtrain.question import Question, cell_text, normal_name
+from simtrain.questions.gathering import gather
+from simtrain.questions.stating import Needed
 from simtrain.types import JsonObject, JsonValue
 from simtrain.widesearch.rules import rules_of_question
 from simtrain.widesearch.strict import score_strict
@@ -90,35 +92,30 @@ class QuestionAudit:
 
     def _unstated(self, question: Question) -> list[str]:
         """Every cell's facts stand, as they are meant, on a page within reach."""
-        if question.evidence is None:
+        if question.evidence is None or question.answer == "unanswerable":
             return []
-        missing: dict[str, None] = {}
-        for row in self.world.query(question.evidence.sql, question.parameters):
-            for name, cell in question.evidence.cells.items():
-                entity = row[cell.entity]
-                if entity is not None and not self._is_stated(cell, entity) and not self._is_empty(cell, entity):
-                    missing[f"{cell.attribute} of {entity}, for the column {name}, stands on no page within reach"] = (
-                        None
-                    )
-        return list(missing)
+        gathered = gather(question, self.world)
+        return [
+            f"{fact.type}.{fact.name} of {fact.entity} stands on no page within reach"
+            for fact in gathered.stated
+            if not self._is_stated(fact) and not self._is_empty(fact)
+        ]
 
-    def _is_stated(self, cell: Cell, entity: int) -> bool:
-        place = (cell.attribute, entity, cell.site)
+    def _is_stated(self, fact: Needed) -> bool:
+        place = (f"{fact.type}.{fact.name}", fact.entity, fact.site)
         if place not in self._pages:
-            kind, _, name = cell.attribute.partition(".")
             rows = self.world.query(
                 "select distinct s.page as page from _statements s join _attributes a on a.id = s.attribute "
                 "join _pages p on p.id = s.page join _sites w on w.id = p.site where a.type = :type and a.name = :name "
                 "and s.entity = :entity and case when :site is null then s.claim is null else w.name = :site end",
-                {"type": kind, "name": name, "entity": entity, "site": cell.site},
+                {"type": fact.type, "name": fact.name, "entity": fact.entity, "site": fact.site},
             )
             self._pages[place] = any(row["page"] in self.reachable for row in rows)
         return self._pages[place]
 
-    def _is_empty(self, cell: Cell, entity: int) -> bool:
+    def _is_empty(self, fact: Needed) -> bool:
         """Whether there is no such fact, so that no page can state it."""
-        kind, _, name = cell.attribute.partition(".")
-        rows = self.world.query(f'select "{name}" as value from "{kind}" where id = :id', {"id": entity})
+        rows = self.world.query(f'select "{fact.name}" as value from "{fact.type}" where id = :id', {"id": fact.entity})
         return bool(rows) and rows[0]["value"] is None
 
     async def _guess(self, question: Question, gold: Sequence[JsonObject]) -> float:

@@ -11,7 +11,8 @@ from pydantic import Field, ValidationError, model_validator
 from simtrain.errors import InputError
 from simtrain.grader import Grader, score
 from simtrain.model_knobs import ModelKnobs
-from simtrain.question import Column, Question, cell_text, gold_csv, normal_name
+from simtrain.question import Column, Question, gold_csv, normal_name
+from simtrain.questions.gathering import Gathered, gather
 from simtrain.trajectory import Reward, Trajectory
 from simtrain.types import JsonObject, JsonValue, encode
 from simtrain.widesearch.arbiter import Arbiter, Known
@@ -92,8 +93,8 @@ class WideSearch(Grader):
             return
         if question.evidence is None:
             raise InputError("`citation` needs a question that knows its evidence", place="reward")
-        if gold and not _facts(world, question):
-            raise InputError("the evidence of the question yields no row", place="evidence")
+        if gold and not any(facts for row in gather(question, world).cells for facts in row):
+            raise InputError("the evidence of the question yields no fact", place="evidence")
 
     async def ready(self) -> None:
         if self.ask is not None:
@@ -116,7 +117,9 @@ class WideSearch(Grader):
         scores = await self._scores(question, gold, trajectory.answer, arbiter)
         measured = _measured(scores)
         if "citation" in self._weights:
-            measured["citation"] = _citation(question, gold, scores, trajectory, world.initial)
+            exact = scores if self.mode == "strict" else await _strict(question, gold, trajectory.answer, arbiter)
+            stated = _stated(world.initial, _opened(trajectory))
+            measured["citation"] = _citation(gather(question, world.initial), exact, question, stated)
         total = sum(self._weights.values())
         value = sum(min(1.0, measured[name]) * weight for name, weight in self._weights.items()) / total
         detail = scores.facts()
@@ -128,16 +131,20 @@ class WideSearch(Grader):
         return score(value, **detail)
 
     async def _scores(self, question: Question, gold: Sequence[JsonObject], answer: str, arbiter: Arbiter) -> Scores:
-        rules = rules_of_question(question)
         if self.mode == "compatible":
-            table = gold_csv(question.columns, gold)
+            rules, table = rules_of_question(question), gold_csv(question.columns, gold)
             return await score_compatible(rules, table, answer, as_of=cast(date, self.as_of), arbiter=arbiter)
-        rows = [tuple(row.values()) for row in gold]
-        return await score_strict(rules, rows, answer, arbiter=arbiter, single=question.answer == "single")
+        return await _strict(question, gold, answer, arbiter)
 
     def _arbiter(self, world: World, question: Question, gold: Sequence[JsonObject]) -> Arbiter:
         known = Known(aliases=_aliases(world, question, gold), exact=self.mode == "compatible")
         return known if self.ask is None else Asking(self.ask.client, known, self.ask.sampling())
+
+
+async def _strict(question: Question, gold: Sequence[JsonObject], answer: str, arbiter: Arbiter) -> Scores:
+    rows = [tuple(row.values()) for row in gold]
+    single = question.answer == "single"
+    return await score_strict(rules_of_question(question), rows, answer, arbiter=arbiter, single=single)
 
 
 def _measured(scores: Scores) -> dict[Measured, float]:
@@ -172,36 +179,17 @@ def _aliases(world: World, question: Question, gold: Sequence[JsonObject]) -> di
     return {alias: name for alias, name in found.items() if alias not in doubtful}
 
 
-def _citation(
-    question: Question, gold: Sequence[JsonObject], scores: Scores, trajectory: Trajectory, world: World
-) -> float:
-    """The share of gold cells that are right and whose facts stand on pages that were opened; a cell of several facts counts in part."""
-    facts = _facts(world, question)
-    stated = _stated(world, _opened(trajectory))
-    columns = {normal_name(column.name): column.name for column in question.columns}
+def _citation(gathered: Gathered, scores: Scores, question: Question, stated: frozenset[Stated]) -> float:
+    """The share of gold cells that are right and whose facts were on opened pages; a cell of several facts counts in part."""
+    columns = {normal_name(column.name): place for place, column in enumerate(question.columns)}
     found = 0.0
     for cell in scores.cells:
-        needed = facts.get((_key(question, gold[cell.row]), columns[cell.column]), frozenset())
+        needed = gathered.cells[cell.row][columns[cell.column]]
         if cell.credit == 1 and needed:
-            found += len(needed & stated) / len(needed)
-    return found / (len(gold) * len(question.columns)) if gold else 0.0
-
-
-def _facts(world: World, question: Question) -> dict[tuple[str, str], frozenset[Stated]]:
-    """(key of a gold row, column) -> the facts that the cell rests on."""
-    if question.evidence is None:
-        return {}
-    found: dict[tuple[str, str], set[Stated]] = {}
-    for row in world.query(question.evidence.sql, question.parameters):
-        key = _key(question, row)
-        for column, cell in question.evidence.cells.items():
-            if row[cell.entity] is not None:
-                found.setdefault((key, column), set()).add((cell.attribute, row[cell.entity], cell.site))
-    return {place: frozenset(facts) for place, facts in found.items()}
-
-
-def _key(question: Question, row: Mapping[str, JsonValue]) -> str:
-    return encode([cell_text(row[name]).casefold() for name in question.key])
+            found += sum((f"{fact.type}.{fact.name}", fact.entity, fact.site) in stated for fact in needed) / len(
+                needed
+            )
+    return found / (len(gathered.rows) * len(question.columns)) if gathered.rows else 0.0
 
 
 def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:

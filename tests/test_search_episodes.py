@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from serving_bakery import serving
 from small_web import SmallSource, write_small_web
 
@@ -22,6 +25,7 @@ from simtrain.rollouts import rollout
 from simtrain.scenario import Scenario, ScenarioSpec
 from simtrain.schemas import validator
 from simtrain.serving.transports import InProcessMcp, OverMcp
+from simtrain.store import read_run
 from simtrain.trajectory import Trajectory, to_line
 from simtrain.transport import Transport
 from simtrain.types import Action, Observation
@@ -240,3 +244,63 @@ async def test_a_forced_page_of_results_tells_its_cursor(tmp_path: Path) -> None
     (first,) = await observations(tmp_path, use, CALLS[0])
     assert first.content is not None and len(first.content["results"]) == 2
     assert f"next_cursor: {first.content['next_cursor']}" in first.text
+
+
+# The command line
+
+KESTREL = """\
+name: kestrel
+domain: search
+world: {use: kestrel_reach, with: {snippets: full, results: 5}}
+prompt: In which sector is {{ station }}?
+cases: {sql: select name as station from station order by id, sample: 3}
+reference:
+  steps:
+    - {call: web_search, with: {query: "{{ station }} sector"}, as: found}
+    - {call: web_extractor, with: {url: "{{ found.results[0].url }}"}, as: page}
+    - {call: dict_memory, with: {operation: add, key: page, value: "{{ page.title }}"}}
+  answer: "{{ page.title }}"
+rubric: [{use: tool_use, with: {require: [web_search, web_extractor], max_errors: 0}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def kestrel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kestrel")
+    (folder / "kestrel.yaml").write_text(KESTREL)
+    return folder
+
+
+def simtrain(folder: Path, *words: str) -> str:
+    """What the command prints."""
+    environment = {**os.environ, "SIMTRAIN_CACHE": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-m", "simtrain", *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_built_world_is_run_straight_and_over_mcp_with_the_same_bytes(kestrel: Path) -> None:
+    simtrain(kestrel, "run", "kestrel.yaml", "--out", "straight", "--json")
+    simtrain(kestrel, "run", "kestrel.yaml", "--via", "mcp", "--out", "over", "--json")
+    straight, over = (
+        sorted(to_line(replace(row, timing={})) for row in read_run(kestrel / name)) for name in ("straight", "over")
+    )
+    assert len(straight) == 3 and straight == over
+    assert all(row.reward == 1.0 for row in read_run(kestrel / "straight"))
+
+
+async def test_a_built_world_is_served_on_standard_streams(kestrel: Path) -> None:
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "simtrain", "serve", "kestrel_reach", "--stdio"],
+        env={**os.environ, "SIMTRAIN_CACHE": str(kestrel / "cache")},
+        cwd=kestrel,
+    )
+    async with Client(server) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools][:2] == ["web_search", "web_extractor"]
+        found = (await client.call_tool("web_search", {"query": "stations of a sector"})).structured_content
+        assert found is not None and len(found["results"]) == 10
+        page = await client.call_tool("web_extractor", {"url": found["results"][0]["url"]})
+        assert page.structured_content is not None and len(page.structured_content["content"]) > 300

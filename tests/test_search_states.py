@@ -122,7 +122,7 @@ def test_a_call_is_one_statement_or_none(tmp_path: Path) -> None:
     state = small_world(tmp_path).open()
     specs = {tool.name: tool for tool in state.world.tools}
     add = Request(specs["dict_memory"], {"operation": "add", "key": "a", "value": "1"}, 0, 0)
-    look = Request(specs["dict_memory"], {"operation": "retrieve_all"}, 0, 0)
+    look = Request(specs["dict_memory"], {"operation": "retrieve", "key": "add"}, 0, 0)
     search = Request(specs["web_search"], {"query": "remove"}, 0, 0)
     assert [state.statements(request) for request in (add, look, search)] == [1, 0, 0]
     assert state.partial(add, 0).text == "Noted 'a'." and state.memory.notes == {}

@@ -25,7 +25,7 @@ from simtrain.worlds.search.extracting import (
     parts_of,
     scraps,
 )
-from simtrain.worlds.search.memory import WRITING, Memory
+from simtrain.worlds.search.memory import Memory
 from simtrain.worlds.search.snippets import snippet
 from simtrain.worlds.search.tokens import tokens
 from simtrain.worlds.search.toolsets.tool import Result
@@ -80,7 +80,7 @@ class SearchState(WorldState):
     def statements(self, request: Request) -> int:
         """1 for an operation that changes the notebook."""
         tool = self.world.compiled[request.tool.name]
-        return int(tool.writes and not WRITING.isdisjoint(map(str, request.arguments.values())))
+        return int(tool.changes is not None and tool.changes(request.arguments))
 
     # What tools ask of the engine
 

@@ -81,8 +81,11 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
         own_tell = tool.tell or encode
         return own_tell(cast(JsonObject, _with_names(content, back)))
 
+    def changes(arguments: JsonObject) -> bool:
+        return tool.changes is not None and tool.changes(_own(arguments, own))
+
     def act(engine: Engine, arguments: JsonObject) -> Reply:
-        said = tool.act(engine, {own.get(name, name): value for name, value in arguments.items()})
+        said = tool.act(engine, _own(arguments, own))
         if said.is_error or said.structured is None:
             return said
         content = cast(JsonObject, _with_names(said.structured, rename.results))
@@ -96,8 +99,14 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
         input_schema=schema,
         act=act,
         tell=tell,
+        changes=changes,
         output_schema=None if output is None else cast(JsonObject, _with_names(output, rename.results)),
     )
+
+
+def _own(arguments: JsonObject, names: Mapping[str, str]) -> JsonObject:
+    """The arguments under the tool's own names."""
+    return {names.get(name, name): value for name, value in arguments.items()}
 
 
 def _with_names(value: JsonValue, names: Mapping[str, str]) -> JsonValue:

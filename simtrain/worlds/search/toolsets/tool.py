@@ -51,7 +51,7 @@ Act: TypeAlias = Callable[[Engine, JsonObject], Reply]
 
 @dataclass(frozen=True, slots=True)
 class SearchTool:
-    """A tool: its name, description, schemas, and what it does. `annotations` are those of its MCP descriptor."""
+    """A tool: its name, description, schemas, what it does, how its reply is written as text, and which calls change the notebook."""
 
     name: str
     description: str
@@ -61,6 +61,7 @@ class SearchTool:
     writes: bool = False
     title: str = ""
     tell: Tell | None = None
+    changes: Callable[[JsonObject], bool] | None = None
 
 
 def arguments_of(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:

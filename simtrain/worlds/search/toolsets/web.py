@@ -7,7 +7,7 @@ from typing import cast
 from simtrain.handler import Reply, ToolError
 from simtrain.types import JsonObject, JsonValue
 from simtrain.worlds.search.extracting import Failure
-from simtrain.worlds.search.memory import NEEDED, Operation
+from simtrain.worlds.search.memory import NEEDED, WRITING, Operation
 from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of, failed
 
 MOST_QUERIES = 10
@@ -174,5 +174,6 @@ MEMORY = (
         {"type": "object"},
         writes=True,
         title="Memory",
+        changes=lambda arguments: arguments["operation"] in WRITING,
     ),
 )

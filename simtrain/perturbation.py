@@ -120,8 +120,8 @@ class Call:
     `rng` depends on seed, episode, label, tool and the index of the matching call alone. `memory` is this perturbation's
     JSON state for this episode, `snapshots` its copies of the world. `world` is None where no world stands behind the proxy.
     `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
-    itself has the tool; it does not have those that a perturbation offers. `tools` are those that the agent is shown, `given`
-    those that `offer` was given. `manners` is the seed of how the tool's server words its errors (simtrain.surfaces).
+    itself answers the tool; it does not answer those that a perturbation offers, nor what a recording or a model answers before
+    it. `tools` are those that the agent is shown, `given` those that `offer` was given. `manners` is the seed of how the tool's server words its errors (simtrain.surfaces).
     """
 
     request: Request

@@ -320,10 +320,13 @@ class Proxy:
         )
 
     def _in_world(self, tool: str) -> bool:
-        return any(other.name == tool for other in self.world.tools)
+        """Whether the world itself is who answers the tool first."""
+        routed = self._routes.get(tool, ())
+        answered = bool(routed) and self._answering[routed[0]].world_model.stateless
+        return answered and any(other.name == tool for other in self.world.tools)
 
     def _preview(self, request: Request) -> Observation | None:
-        """What the world itself would have answered, leaving no trace; None for a tool that the world does not have."""
+        """What the world itself would have answered, leaving no trace; None for a tool that it does not answer."""
         if not self._in_world(request.tool.name):
             return None
         with self.state.savepoint():

@@ -134,6 +134,8 @@ def captured(path: Path) -> Path:
         Exchange("resources/read", {"uri": item["uri"]}, {"result": {"contents": [item, *more]}}, "2025-11-25")
         for item, more in ((sun, []), (note, [sun]))
     )
+    seen = {"result": {"content": [{"type": "text", "text": "a sun"}]}}
+    exchanges += (Exchange("tools/call", {"name": "look", "arguments": {}}, seen, "2025-11-25"),)
     write_manifest(Manifest({"art": ServerManifest("art", {"command": ["art"]}, (surface,), exchanges)}), path)
     return path
 
@@ -156,3 +158,15 @@ async def test_captured_reads_are_replayed_and_bent_without_losing_the_rest(mode
         assert cut[0].text == "one two three f... [truncated]" and cut[0].meta == note[0].meta and cut[1] == note[1]
         texts = [step.observation.text for step in await steps_of(served, mine["episode"])]
         assert texts == ["[image/png]", "one two three four\n[image/png]", cut[0].text]
+
+
+async def test_the_world_is_not_asked_what_a_recording_would_have_answered(tmp_path: Path) -> None:
+    pack = tmp_path / "faults.yaml"
+    pack.write_text("name: faults\n" + bent("{use: transient_error, when: {nth: 1}}"))
+    async with serving(load_target(str(captured(tmp_path / "art.json")), packs=[str(pack)])) as served:
+        mine = await served.open()
+        async with Client(mine["url"]) as client:
+            assert (await client.call_tool("look", {})).is_error
+            assert (await client.call_tool("look", {})).content[0].text == "a sun"
+        (failed, _) = await steps_of(served, mine["episode"])
+        assert failed.events[0].clean is None

@@ -121,7 +121,8 @@ class Call:
     JSON state for this episode, `snapshots` its copies of the world. `world` is None where no world stands behind the proxy.
     `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
     itself answers the tool; it does not answer those that a perturbation offers, nor what a recording or a model answers before
-    it. `tools` are those that the agent is shown, `given` those that `offer` was given. `manners` is the seed of how the tool's server words its errors (simtrain.surfaces).
+    it. `tools` are those that the agent is shown, `given` those that `offer` was given. `manners` is the seed of how the tool's
+    server words its errors (simtrain.surfaces).
     """
 
     request: Request

@@ -113,6 +113,8 @@ PLUGINS: dict[str, dict[str, str]] = {
         "nop": "simtrain.agent.simple:Nop",
         "claims_done": "simtrain.agent.simple:ClaimsDone",
         "abstain": "simtrain.agent.simple:AlwaysAbstain",
+        "search_naive": "simtrain.agent.search_naive:SearchNaive",
+        "search_systematic": "simtrain.agent.search_systematic:SearchSystematic",
     },
     "transports": {
         "mcp": "simtrain.serving.transports:OverMcp",

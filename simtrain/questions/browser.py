@@ -41,35 +41,55 @@ class Visit:
     """For each reply, the URLs that stand in it."""
 
 
+class Tooling:
+    """Which of some tools search and which open pages, and how they are called."""
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        """Raises InputError where none searches or none opens pages."""
+        self.searching, self._query = _tool(tools, _QUERY, "searches")
+        self.opening, self._address = _tool(tools, _ADDRESS, "opens pages")
+
+    def search_call(self, query: str) -> Call:
+        """The call that searches for a query."""
+        return Call(self.searching.name, {self._query: _fit(self.searching, self._query, query)})
+
+    def open_call(self, url: str, part: int = 1) -> Call | None:
+        """The call that opens a page, or a further part of it; None where the tool gives no parts."""
+        properties = cast(JsonObject, self.opening.input_schema.get("properties", {}))
+        arguments: JsonObject = {self._address: _fit(self.opening, self._address, url)}
+        if part > 1:
+            if "page" not in properties:
+                return None
+            arguments["page"] = part
+        arguments.update({name: value for name, value in _WHOLE.items() if name in properties})
+        return Call(self.opening.name, arguments)
+
+
 class Browser:
     """Searches and visits through the world's tools, each made once and remembered."""
 
     def __init__(self, world: World) -> None:
         """Raises InputError for a world without a tool that searches or one that opens pages."""
         self.world = world
-        self._search, self._query = _tool(world.tools, _QUERY, "searches")
-        self._open, self._address = _tool(world.tools, _ADDRESS, "opens pages")
+        self.tooling = Tooling(world.tools)
+        self.search_call = self.tooling.search_call
         self._state = world.open()
         self.search = lru_cache(maxsize=50_000)(self._searched)
         self.visit = lru_cache(maxsize=20_000)(self._visited)
 
-    def search_call(self, query: str) -> Call:
-        """The call that searches for a query."""
-        return Call(self._search.name, {self._query: self._fit(self._search, self._query, query)})
-
     def _searched(self, query: str) -> frozenset[str]:
         """The URLs that the search engine gives for a query; none where it refuses."""
-        observation = self._answer(self.search_call(query))
+        observation = self._answer(self.tooling.searching, self.search_call(query))
         return frozenset() if observation.is_error else addresses(_seen(observation))
 
     def _visited(self, url: str) -> Visit | None:
         """A page with all its parts; None where it cannot be opened."""
         calls, replies = list[Call](), list[JsonValue]()
         for part in range(1, MOST_PARTS + 1):
-            call = self._open_call(url, part)
+            call = self.tooling.open_call(url, part)
             if call is None:
                 break
-            observation = self._answer(call)
+            observation = self._answer(self.tooling.opening, call)
             if observation.is_error:
                 break
             reply = _seen(observation)
@@ -81,24 +101,13 @@ class Browser:
             return None
         return Visit(tuple(calls), tuple(replies), tuple(map(addresses, replies)))
 
-    def _open_call(self, url: str, part: int) -> Call | None:
-        properties = cast(JsonObject, self._open.input_schema.get("properties", {}))
-        arguments: JsonObject = {self._address: self._fit(self._open, self._address, url)}
-        if part > 1:
-            if "page" not in properties:
-                return None
-            arguments["page"] = part
-        arguments.update({name: value for name, value in _WHOLE.items() if name in properties})
-        return Call(self._open.name, arguments)
-
-    def _answer(self, call: Call) -> Observation:
-        tool = self._search if call.tool == self._search.name else self._open
+    def _answer(self, tool: ToolSpec, call: Call) -> Observation:
         return self._state.answer(Request(tool, call.arguments, 0, 0))
 
-    @staticmethod
-    def _fit(tool: ToolSpec, argument: str, value: str) -> JsonValue:
-        schema = cast(JsonObject, tool.input_schema["properties"][argument])
-        return [value] if schema.get("type") == "array" else value
+
+def _fit(tool: ToolSpec, argument: str, value: str) -> JsonValue:
+    schema = cast(JsonObject, tool.input_schema["properties"][argument])
+    return [value] if schema.get("type") == "array" else value
 
 
 def _tool(tools: Sequence[ToolSpec], arguments: Sequence[str], purpose: str) -> tuple[ToolSpec, str]:

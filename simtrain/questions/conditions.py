@@ -58,7 +58,7 @@ def _years(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, 
 def _range(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> Test | None:
     first, last = _stretch(values, stream, share)
     numbers = [float(value) for value, _ in values]
-    low, high = _limit(numbers, first), _limit(numbers, last + 1)
+    low, high = _limit(numbers, first, least=True), _limit(numbers, last + 1, least=False)
     edge = stream.random()
     if edge < 0.25 and low is not None:
         return Test(term, ">=", (low,))
@@ -77,7 +77,7 @@ def _stretch(values: Sequence[tuple[JsonValue, int]], stream: Stream, share: flo
     return first, last
 
 
-def _limit(numbers: Sequence[float], place: int) -> int | float | None:
+def _limit(numbers: Sequence[float], place: int, *, least: bool) -> int | float | None:
     """A round number before `numbers[place]` and after its predecessor, where the gap near there is widest."""
     if place <= 0:
         return None
@@ -86,17 +86,20 @@ def _limit(numbers: Sequence[float], place: int) -> int | float | None:
     near = range(max(1, place - _WINDOW), min(len(numbers), place + _WINDOW))
     best = max(near, key=lambda index: (numbers[index] - numbers[index - 1], -abs(index - place)))
     low, high = numbers[best - 1], numbers[best]
-    return _round_between(low, high)
+    return _round_between(low, high, least=least)
 
 
-def _round_between(low: float, high: float) -> int | float | None:
-    """The roundest number above `low` and below `high`; whole numbers side by side leave `high` itself."""
+def _round_between(low: float, high: float, *, least: bool) -> int | float | None:
+    """The roundest number above `low` and below `high`; of whole numbers side by side the one that belongs to the range."""
+    whole = low.is_integer() and high.is_integer()
+    if whole and high - low <= 1:
+        return int(high if least else low)
     middle = (low + high) / 2
-    for digits in range(-9, 4):
+    for digits in range(-9, 1 if whole else 4):
         found = round(middle, digits)
         if low < found < high:
             return int(found) if float(found).is_integer() else found
-    return int(high) if high.is_integer() else None
+    return None
 
 
 def years_of(test: Test) -> tuple[str | None, str | None]:

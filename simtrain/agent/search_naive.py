@@ -1,0 +1,41 @@
+"""The policy that searches once and believes what the snippets say."""
+
+from __future__ import annotations
+
+from simtrain.agent.plan import PlanPlayer, Walking, answering
+from simtrain.agent.searching.asked import read_question
+from simtrain.agent.searching.knowing import likeness
+from simtrain.agent.searching.pages import Page, plain_value
+from simtrain.agent.searching.reader import Reader
+from simtrain.agent.searching.tables import table
+from simtrain.policy import Briefing, Player, Policy
+from simtrain.question import MISSING
+
+
+class SearchNaive(Policy):
+    """One search with the words of the question; a row for each result, its cells from title and snippet; no page is opened."""
+
+    def player(self, briefing: Briefing) -> Player:
+        """A fresh player for one episode."""
+        return PlanPlayer(_searched(briefing))
+
+
+def _searched(briefing: Briefing) -> Walking:
+    asked = read_question(briefing.prompt)
+    words = (
+        briefing.prompt
+        if asked is None
+        else " ".join([asked.things, *(" ".join(c.said.values()) for c in asked.conditions)])
+    )
+    hits = yield from Reader(briefing.tools, budget=1).search(words[:200])
+    if asked is None or not asked.columns:
+        return answering(hits[0].title if hits else MISSING)
+    rows: list[list[str]] = []
+    for hit in hits:
+        page = Page(hit.url, hit.title, "", hit.snippet)
+        row = [hit.title.partition(",")[0].partition(":")[0]]
+        for wanted in asked.columns[1:]:
+            told = page.value(wanted.path[-1], likeness(wanted.path[-1]))
+            row.append(MISSING if told is None else plain_value(told.text, likeness(wanted.path[-1])))
+        rows.append(row)
+    return answering(table([wanted.heading for wanted in asked.columns], rows))

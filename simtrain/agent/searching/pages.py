@@ -1,0 +1,157 @@
+"""Reading a page: its links, its tables, its fields, and values that its prose tells beside a label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from simtrain.passages import read_amount, read_day
+
+Likeness: TypeAlias = Literal["date", "number", "text"]
+
+_LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+_FIELD: Final = re.compile(r"^\s*(?:[-*]\s+)?(?:\*\*)?([^:*|\n]{2,40}?)(?::\*\*|\*\*:|:)\s+(.+?)\s*$", re.MULTILINE)
+_RULE: Final = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_NEXT: Final = re.compile(r"\b(next|older|more)\b", re.IGNORECASE)
+_WORD: Final = re.compile(r"\w+")
+_NUMBER: Final = re.compile(r"\d[\d,]*(?:\.\d+)?(?: (?:thousand|million|billion|trillion)\b)?(?: ?[^\W\d_]+[²³]?)?")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|\d\d\.\d\d\.\d{4}")
+_STEM: Final = 5
+_DULL: Final = frozenset({"of", "the", "on", "a", "in", "yearly", "last", "total", "registered"})
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A value as a page has it, and where its link leads."""
+
+    text: str
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A markdown table: its headings and rows."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Told, ...], ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that was opened; its links are whole."""
+
+    url: str
+    title: str
+    date: str
+    text: str
+
+    @cached_property
+    def links(self) -> list[Told]:
+        """Every link, in order."""
+        return [Told(text, url) for text, url in _LINK.findall(self.text)]
+
+    @property
+    def next(self) -> str | None:
+        """The page that goes on where this one ends."""
+        return next((link.url for link in self.links if _NEXT.search(link.text)), None)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables."""
+        return list(_tables(self.text.split("\n")))
+
+    @cached_property
+    def fields(self) -> dict[str, Told]:
+        """Lines such as `Crew: 136`, by the stems of their label."""
+        return {stems(label): _told(value) for label, value in _FIELD.findall(self.text)}
+
+    def value(self, label: str, like: Likeness) -> Told | None:
+        """What the page says of itself under a label: in a field, else in a sentence with the words of the label."""
+        found = self.fields.get(stems(label))
+        return found if found is not None else self._in_prose(label, like)
+
+    def _in_prose(self, label: str, like: Likeness) -> Told | None:
+        wanted = [word for word in stems(label).split() if word not in _DULL]
+        for sentence in _SENTENCE.split(self.text):
+            if sentence.startswith("|") or not wanted:
+                continue
+            words = stems(_LINK.sub(r"\1", sentence)).split()
+            if all(word in words for word in wanted):
+                told = _nearest(sentence, wanted, like)
+                if told is not None:
+                    return told
+        return None
+
+    def mentions(self, text: str) -> bool:
+        """Whether the page says these words, in the order given."""
+        return re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", self.text.casefold()) is not None
+
+
+def stems(text: str) -> str:
+    """The beginnings of the words of a text, by which labels are compared: `Opened` and `opening` are the same."""
+    return " ".join(word[:_STEM].rstrip("s") or word for word in _WORD.findall(text.casefold()))
+
+
+def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> Told | None:
+    """The value of a sentence that stands nearest to the words of a label, those behind them first."""
+    place = min((sentence.casefold().find(word) for word in wanted if word in sentence.casefold()), default=-1)
+    if place < 0:
+        return None
+    if like == "text":
+        links = [(abs(found.start() - place), Told(found[1], found[2])) for found in _LINK.finditer(sentence)]
+        return min(links, key=lambda item: item[0])[1] if links else None
+    plain = sentence if like == "date" else _DATE.sub(lambda found: "-" * len(found[0]), sentence)
+    values = list((_DATE if like == "date" else _NUMBER).finditer(_LINK.sub(lambda link: "-" * len(link[0]), plain)))
+    if not values:
+        return None
+    best = min(values, key=lambda found: (abs(found.start() - place), found.start() < place))
+    return Told(best[0])
+
+
+def _tables(lines: list[str]) -> Iterator[Table]:
+    place = 0
+    while place + 1 < len(lines):
+        if "|" in lines[place] and "|" in lines[place + 1] and _RULE.match(lines[place + 1]):
+            headings = tuple(cell.text for cell in _cells(lines[place]))
+            rows: list[tuple[Told, ...]] = []
+            place += 2
+            while place < len(lines) and lines[place].lstrip().startswith("|"):
+                rows.append(_cells(lines[place]))
+                place += 1
+            yield Table(headings, tuple(row for row in rows if len(row) == len(headings)))
+        else:
+            place += 1
+
+
+def _cells(line: str) -> tuple[Told, ...]:
+    return tuple(_told(cell.strip()) for cell in line.strip().strip("|").split("|"))
+
+
+def _told(text: str) -> Told:
+    link = _LINK.search(text)
+    if link is not None and len(link[0]) > len(text) / 2:
+        return Told(link[1], link[2])
+    return Told(_LINK.sub(r"\1", text).strip("* "))
+
+
+def family(url: str) -> str:
+    """What URLs of pages of one kind have in common: host and all of the path but its last part."""
+    parts = urlsplit(url)
+    return f"{parts.netloc}{parts.path.rpartition('/')[0]}"
+
+
+def plain_value(text: str, like: Likeness) -> str:
+    """A value as a table has it: dates in ISO form, numbers bare, texts as they are."""
+    if like == "date":
+        return read_day(text) or text
+    if like == "number":
+        number = read_amount(text)
+        if number is None:
+            return text
+        return str(int(number)) if float(number).is_integer() else repr(round(number, 6))
+    return text

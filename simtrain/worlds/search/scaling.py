@@ -11,7 +11,7 @@ from simtrain.worlds.search.building import Order, page_count
 from simtrain.worlds.search.spec import MAX_COUNT, MAX_PAGES
 
 PAGES: Final = "pages"
-_TRIAL_PAGES = 12_000
+_TRIAL_PAGES = 4_000
 _TRIES = 6
 _CLOSE = 0.01
 

@@ -1,0 +1,94 @@
+"""`simtrain world export`: a search world as a plain corpus, with questions in WideSearch's format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simtrain.question import Question
+    from simtrain.world import World
+
+HELP = """Export a search world as a corpus, with questions and judgements.
+
+Writes into the folder OUT: corpus (docid, url, title, date, text), queries
+with answer, gold and evidence documents and qrels/ in TREC's form, as
+BrowseComp-Plus has them; widesearch.jsonl, widesearch_gold/ID.csv and
+aliases.json, as score-widesearch reads them. Of a built file the corpus only.
+
+\b
+Examples:
+  simtrain world export kestrel_reach --out reach --questions 200
+  simtrain world export kestrel_reach --out reach --ask questions.jsonl
+  simtrain world export reach.sqlite --out reach --parquet --json
+"""
+
+
+def command(
+    world: Annotated[
+        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; it appears whole or not at all.")],
+    count: Annotated[int, typer.Option("--questions", "-n", min=0, help="Composed questions to add.")] = 100,
+    ask: Annotated[Path | None, typer.Option("--ask", help="Questions of a JSONL file instead.")] = None,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="Corpus and queries as Parquet (extra `parquet`).")
+    ] = False,
+    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Build if need be, export, report."""
+    from simtrain.cli.built_worlds import built_file, search_source, variant_of
+    from simtrain.cli.options import console, print_json
+    from simtrain.cli.progress import Counting
+    from simtrain.corpora.export import export
+    from simtrain.errors import InputError
+
+    if out.exists() and not force:
+        raise InputError("it is there already", remedy="choose another folder, or say --force", file=out)
+    variant = variant_of(pages=pages, seed=seed, rows=[])
+    path = built_file(world, variant=variant, quiet=as_json)
+    alone = path == Path(world)
+    if alone and ask is not None:
+        raise InputError("questions need the world's YAML, not a built file alone", place="--ask")
+    built = None if alone else search_source(world).build(variant)
+    questions = [] if built is None else _questions(built, count, ask)
+    with Counting("exporting", total=_pages(path) + len(questions), quiet=as_json) as counting:
+        written = export(
+            path,
+            out,
+            form="parquet" if parquet else "jsonl",
+            world=built,
+            questions=questions,
+            force=force,
+            on_step=counting.advance,
+        )
+    if as_json:
+        print_json({"world": world, "out": str(out), "written": written})
+        return
+    screen = console()
+    for name, rows in written.items():
+        screen.print(f"{out / name}: {rows:,}", soft_wrap=True)
+
+
+def _questions(world: World, count: int, ask: Path | None) -> list[Question]:
+    from simtrain.question import QuestionSet
+    from simtrain.questions.asking import made_questions, read_questions
+
+    if ask is not None:
+        return list(read_questions(ask, world=world.name))
+    return [made.question for made in made_questions(world, QuestionSet(count=count))] if count else []
+
+
+def _pages(path: Path) -> int:
+    from simtrain.worlds.search.file import open_file
+
+    connection = open_file(path)
+    try:
+        return connection.execute("select count(*) from _pages").fetchone()[0]
+    finally:
+        connection.close()

@@ -1,0 +1,1 @@
+"""Search worlds as plain corpora for other people's tools: pages, questions, judgements of relevance, gold tables."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, cast
 
-from pydantic import Field
-
 from simtrain.figures import figures_in, misspelt, off, spoken
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Follows, Layer, Recovery, Side
 from simtrain.perturbations.sites import figures_stated, site_of, stated_elsewhere
+from simtrain.perturbations.wrong_figure import WrongFigure
 from simtrain.reply_edits import Path, at, content_of, put, respoken_within, retold
 from simtrain.request import Answer
 from simtrain.types import JsonObject, JsonValue, Observation
 
 
-class SourceConflict(Perturbation):
+class SourceConflict(WrongFigure):
     """One tool tells another value (a number or a date) than the other tools do, of all things of a kind, and sticks to it.
 
     Source: ToolMaze, BENCH2ROBUST, ZeroSearch. An agent should ask a second tool where much depends on it, decide by reason, and
@@ -31,16 +30,6 @@ class SourceConflict(Perturbation):
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "ask")
     follows: ClassVar[Follows] = "always"
 
-    off: float | None = Field(
-        default=None,
-        ge=0.1,
-        le=0.25,
-        description="Share by which they differ; unset, 0.1 and up to 0.15 more by severity.",
-    )
-    fields: list[str] = Field(
-        default=["*"], min_length=1, description="Globs over the names of fields that may be hit."
-    )
-
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """From now on this tool tells something else, if no other tool does so already."""
         observation = await proceed(call.request)
@@ -51,7 +40,7 @@ class SourceConflict(Perturbation):
             told = {_name(path) for path in figures_in(content, fields=tuple(self.fields), dates=True)}
             shared = sorted(told & self._told_elsewhere(call))
             if shared:
-                share = (0.1 + 0.15 * self.severity if self.off is None else self.off) * call.rng.choose((1, -1))
+                share = self.share(call.rng)
                 call.memory.update(tool=call.request.tool.name, field=call.rng.choose(shared), share=share)
         return self._bent(call, observation)
 
@@ -70,7 +59,7 @@ class SourceConflict(Perturbation):
         if "site" not in call.memory and call.world is not None and not observation.is_error:
             shared = sorted(figures_stated(call.world, observation).keys() & stated_elsewhere(call.world, observation))
             if shared:
-                share = (0.1 + 0.15 * self.severity if self.off is None else self.off) * call.rng.choose((1, -1))
+                share = self.share(call.rng)
                 call.memory.update(site=site_of(observation), attribute=call.rng.choose(shared), share=share)
         return self._as_its_site(call, observation)
 

@@ -8,12 +8,9 @@ from typing import ClassVar, Literal, TypeAlias, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.reply_edits import content_of, retold
-from simtrain.request import Answer
-from simtrain.schema_edits import or_otherwise, widened
+from simtrain.perturbations.rewritten_values import RewrittenValues
 from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.types import JsonObject, JsonValue
 
 Form: TypeAlias = Literal["numbers", "dates", "casing"]
 
@@ -24,40 +21,23 @@ _MONTHS = (
 )  # fmt: skip
 
 
-class SurfaceStress(Perturbation):
+class SurfaceStress(RewrittenValues):
     """Every value is right and looks otherwise: 1,234.50 for 1234.5, 3 March 2031, 09:00 UTC for 2031-03-03T09:00:00Z, NAMES IN CAPITALS.
 
     Source: RobustBench-TC, AgentNoiseBench. An agent should bring them to one form before it compares, adds or passes them on. Words
     are only changed where there are several, so that identifiers stay what they are.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    name: ClassVar[str] = "surface_stress"
 
     forms: list[Form] | None = Field(
         default=None, min_length=1, description="What is written otherwise; unset, drawn: one, two or all by severity."
     )
 
-    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that allow for text in the place of numbers."""
-        return widened(tools, or_otherwise)
-
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and rewrite its reply; errors, and replies that are no JSON, arrive as they are."""
-        observation = await proceed(call.request)
-        content = content_of(observation)
-        if observation.is_error or content is None:
-            return observation
-        forms = call.rng.sample(_FORMS, 1 + round(2 * self.severity)) if self.forms is None else self.forms
-        rewritten = _rewritten(content, frozenset(forms))
-        if rewritten == content:
-            return observation
-        return (
-            retold(observation, rewritten, tool=call.request.tool, world=call.world, source="surface_stress")
-            or observation
-        )
+    def rewritten(self, content: JsonValue, rng: Stream) -> JsonValue:
+        """Numbers, dates or names in unusual forms."""
+        forms = rng.sample(_FORMS, 1 + round(2 * self.severity)) if self.forms is None else self.forms
+        return _rewritten(content, frozenset(forms))
 
 
 def _rewritten(value: JsonValue, forms: frozenset[Form]) -> JsonValue:

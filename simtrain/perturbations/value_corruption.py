@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import Field
-
 from simtrain.figures import figures_in, figures_in_text, misspelt, off, spoken
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbation import Call, Effect, Layer, Recovery, Side
+from simtrain.perturbations.wrong_figure import WrongFigure
 from simtrain.raw_replies import reworded
 from simtrain.reply_edits import at, content_of, leaves, put, respoken, respoken_within, retold
 from simtrain.request import Answer
 from simtrain.types import JsonValue, Observation, Provenance, ToolSpec
 
 
-class ValueCorruption(Perturbation):
+class ValueCorruption(WrongFigure):
     """One number of a reply is 10 to 25 % off, in the structured content and in the text: never an id, a date or a page.
 
     Source: ToolMaze, ToolBench-X, BENCH2ROBUST. An agent should look up elsewhere a number that much depends on; the same call
@@ -28,22 +27,12 @@ class ValueCorruption(Perturbation):
     visible: ClassVar[bool] = False
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
 
-    off: float | None = Field(
-        default=None,
-        ge=0.1,
-        le=0.25,
-        description="Share by which it is off; unset, 0.1 and up to 0.15 more by severity.",
-    )
-    fields: list[str] = Field(
-        default=["*"], min_length=1, description="Globs over the names of fields that may be hit."
-    )
-
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and change one number of its reply."""
         observation = await proceed(call.request)
         if observation.is_error:
             return observation
-        share = (0.1 + 0.15 * self.severity if self.off is None else self.off) * call.rng.choose((1, -1))
+        share = self.share(call.rng)
         content = content_of(observation)
         if content is None:
             return _misspoken(observation, call.rng.shuffled(figures_in_text(observation.text)), share)

@@ -1,0 +1,25 @@
+"""What the perturbations share that let a caller wait in vain."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Perturbation
+from simtrain.surfaces import refusal
+from simtrain.types import Observation
+
+
+class LostReply(Perturbation):
+    """The caller waits and gives up; what it reads says nothing of whether the call was carried out."""
+
+    seconds: float | None = Field(
+        default=None,
+        gt=0,
+        description="Virtual seconds until the caller gives up; unset, 60 times the severity, at least 1.",
+    )
+
+    def given_up(self, call: Call, *, by: str) -> Observation:
+        """What the caller reads, after so much virtual time."""
+        waited = max(1.0, 60 * self.severity) if self.seconds is None else self.seconds
+        call.clock.advance(waited)
+        return refusal(call, "timeout", by=by, detail=f"No reply within {waited:g} seconds.")

@@ -43,6 +43,8 @@ def first_case(cases: Cases, world: World, document: Document) -> JsonObject:
     """One case, with which templates and SQL are tried before anything is played. Raises InputError for cases that cannot be had."""
     if sum(given is not None for given in (cases.sql, cases.rows, cases.questions)) != 1:
         raise document.error(("cases",), "cases need one of `sql`, `rows` and `questions`")
+    if cases.budget is not None and cases.questions is None:
+        raise document.error(("cases", "budget"), "a budget is for questions, whose needs are measured", "use `limits`")
     if cases.questions is not None:
         first = next(_asking(cases, world, document), None)
         if first is None:

@@ -59,7 +59,7 @@ async def rollout(
             raise
         except Exception as error:
             return unopened(episode, error, facts)
-        journal = Journal(environment, episode.scenario.spec.limits)
+        journal = Journal(environment, episode.limits)
         stop = await _play(agent, briefing, journal)
         finished = environment.finished()
         played = perf_counter() - clock

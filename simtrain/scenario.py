@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
-from typing import Annotated, Any, Literal, cast
+from math import ceil
+from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -84,6 +85,9 @@ class Cases(_Spec):
     questions: QuestionSet | str | None = Field(
         default=None, description="Questions about a search world, or a file of them beside this one."
     )
+    budget: float | None = Field(
+        default=None, ge=1, description="Calls that a question allows, as a multiple of those that the oracle needs."
+    )
     sample: int | None = Field(default=None, ge=1)
 
 
@@ -117,6 +121,12 @@ def _use_or_pack(value: Any) -> str:
     return "a pack" if "pack" in keys else "a perturbation"
 
 
+MOST_CALLS: Final = 400
+"""Calls that a question allows where nothing else is said: wide tables take many."""
+
+LEAST_CALLS: Final = 6
+"""Calls that a budget leaves even where the oracle needs fewer."""
+
 _TASK = ("prompt", "rubric")
 
 
@@ -126,7 +136,9 @@ def _with_defaults(data: object) -> object:
     cases = written.get("cases")
     if not isinstance(cases, dict) or "questions" not in cases:
         return cast(object, data)
-    return {"domain": "search", "prompt": "{{ query }}", "rubric": [{"use": "widesearch"}], **written}
+    limits = {"turns": MOST_CALLS, "calls": MOST_CALLS}
+    defaults = {"domain": "search", "prompt": "{{ query }}", "rubric": [{"use": "widesearch"}], "limits": limits}
+    return {**defaults, **written}
 
 
 def _task_or_questions(schema: dict[str, Any]) -> None:
@@ -266,6 +278,16 @@ class Episode:
     def progress(self) -> float:
         """The progress of the training, from 0 to 1, which probabilities may follow."""
         return self.scenario.arm.progress if self.scenario.arm else 1.0
+
+    @property
+    def limits(self) -> Limits:
+        """The scenario's limits, or those of a question's budget where they are narrower."""
+        limits, budget = self.scenario.spec.limits, self.scenario.spec.cases.budget
+        if budget is None:
+            return limits
+        measured = cast("dict[str, int]", self.case.get("difficulty") or {})
+        calls = max(LEAST_CALLS, ceil(budget * (measured.get("searches", 0) + measured.get("visits", 0))))
+        return limits.model_copy(update={"calls": min(limits.calls, calls), "turns": min(limits.turns, calls + 1)})
 
     @property
     def key(self) -> tuple[str, str, int, int]:

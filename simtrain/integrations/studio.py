@@ -105,7 +105,7 @@ async def _opened(task: Task) -> _Session:
         episode = numbered_episode(scenario, case=task.case, seed=task.seed)
         environment = await stack.enter_async_context(paradigm_of(scenario).open(episode))
         briefing = brief(episode, environment, planned=agent.planned)
-        seat = loop.Seat(agent.player(briefing), Journal(environment, scenario.spec.limits))
+        seat = loop.Seat(agent.player(briefing), Journal(environment, episode.limits))
         return _Session(task.agent, agent, episode, environment, briefing, seat, stack.pop_all())
 
 

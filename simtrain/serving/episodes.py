@@ -49,7 +49,7 @@ class HeldEpisode:
         self.token = token
         self.fronts: dict[str | None, Front] = {}
         """The fronts that were made, by server."""
-        self.journal = Journal(environment, episode.scenario.spec.limits)
+        self.journal = Journal(environment, episode.limits)
         self.used = monotonic()
         self.agent = agent
         self.over = asyncio.Event()

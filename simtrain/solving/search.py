@@ -62,7 +62,7 @@ async def solve(episode: Episode, *, most_calls: int = MOST_CALLS) -> Solution:
 
 class _Search:
     def __init__(self, episode: Episode, fired: tuple[str, ...], most_calls: int) -> None:
-        limits = episode.scenario.spec.limits
+        limits = episode.limits
         quiet = frozenset(armed.label for armed in episode.scenario.perturbations if not armed.perturbation.visible)
         self.episode = episode
         self.fired = fired

@@ -1,0 +1,61 @@
+"""What the perturbations share that close something for good."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
+from simtrain.request import Answer
+from simtrain.seeding import Stream
+from simtrain.types import Observation, ToolSpec
+
+
+class Closed(Perturbation):
+    """From the call on which it fires something refuses for the rest of the episode; every tool may be there a second time, elsewhere."""
+
+    side: ClassVar[Side] = "call"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "before"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "abstain")
+    follows: ClassVar[Follows] = "fired"
+
+    suffix: ClassVar[str]
+    """What the names of servers elsewhere end with."""
+    said: ClassVar[str]
+    """What the descriptions of tools elsewhere add."""
+
+    @abstractmethod
+    def is_elsewhere(self) -> bool:
+        """Whether the tools are offered elsewhere as well."""
+
+    @abstractmethod
+    def closes(self, call: Call) -> str:
+        """What a call closes: the name of a tool, or of a server."""
+
+    @abstractmethod
+    def refused(self, call: Call) -> Observation:
+        """What the caller reads."""
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, and those elsewhere."""
+        return with_stand_ins(tools, self.suffix, self.said) if self.is_elsewhere() else tools
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Refuse, from now on."""
+        if PASSING in call.memory:
+            return await proceed(call.request)
+        call.memory[self.closes(call)] = True
+        return self.refused(call)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Refuse what is closed."""
+        if self.closes(call) not in call.memory or PASSING in call.memory:
+            return await proceed(call.request)
+        return self.refused(call)
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """Have the tool elsewhere answer."""
+        return await stand_in(call, proceed, self.suffix)

@@ -215,6 +215,33 @@ def test_validate_tells_of_each_perturbation_and_writes_proofs(tmp_path: Path) -
     assert all(trace_of(proof).calls and proof["scenario"] == "birthday" for proof in proofs)
 
 
+def test_agents_play_the_pairs_that_are_proved(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    (tmp_path / "hard.yaml").write_text(
+        "name: hard\nperturbations:\n"
+        "  - {use: transient_error, when: {tools: orders.place, nth: 1}}\n"
+        "  - {use: impossible_task, when: {writes: true, nth: 1}}\n"
+    )
+    agents = ("--agent", "resilient", "--agent", "naive", "--alone")
+    done = validated(tmp_path, "hard.yaml", "--cases", "2", *agents)
+    assert "resilient solves 100% of the proved pairs and declines 100% of the unsolvable" in done.stdout
+    assert "naive solves 0% of the proved pairs and declines 0% of the unsolvable" in done.stdout
+    told = json.loads(validated(tmp_path, "hard.yaml", "--cases", "2", *agents, "--json").stdout)
+    assert told["agents"]["resilient"] == {"earned": 1, "declined": 1}
+    assert [(row["perturbation"], row["agents"]["naive"]) for row in told["perturbations"]] == [
+        ("transient_error", 0),
+        ("impossible_task", None),
+    ]
+    assert len(told["missed"]["naive"]) == 2 and not told["missed"]["resilient"]
+
+
+def test_an_agent_that_there_is_not_is_refused_before_anything_is_searched(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    (tmp_path / "hard.yaml").write_text("name: hard\nperturbations: [{use: latency}]\n")
+    done = validated(tmp_path, "hard.yaml", "--agent", "resilent")
+    assert done.returncode == 2 and "resilient" in done.stderr
+
+
 def test_validate_ends_with_1_below_the_share_that_is_asked_for(tmp_path: Path) -> None:
     write_files(tmp_path)
     (tmp_path / "dead.yaml").write_text(

@@ -7,6 +7,7 @@ from pydantic import Field
 from simtrain.agent.plan import Calling, Planned, PlanPolicy, Walk, Walking, declining
 from simtrain.agent.skills.across import Across
 from simtrain.agent.skills.believing import Believing
+from simtrain.agent.skills.needs import may_fail
 from simtrain.agent.skills.remedies import Remedies
 from simtrain.agent.skills.renamed import new_names, translated
 from simtrain.agent.skills.session import session_of
@@ -58,10 +59,15 @@ class _Caller:
         )
         self._believing = Believing(self._session, self._across)
         self._trusting = Trusting(self._session, self._across)
+        self._may_fail = may_fail(plan)
         self.last_error: str | None = None
 
     def call(self, planned: Planned) -> Calling:
-        """Make a call, and go on trying while there is a sensible way. The reply that counts is returned."""
+        """Make a call, and go on trying while there is a sensible way. The reply that counts is returned.
+
+        Raises InputError for a write that cannot be made and that the plan counts on.
+        """
+        known = planned.tool
         planned = translated(planned, self._names, self._session.tools)
         heard = yield from self._across.make(planned)
         if heard.is_error:
@@ -71,4 +77,6 @@ class _Caller:
         else:
             heard = yield from self._believing.judge(heard)
         self.last_error = heard.reply.text if heard.is_error else None
+        if heard.is_error and self._session.writes(planned) and known not in self._may_fail:
+            raise InputError(heard.reply.text)
         return heard.observation

@@ -13,9 +13,11 @@ from simtrain.cli.options import console, print_json
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from simtrain.solving.search import Label
     from simtrain.solving.survey import Pair, Row
 
 SHOWN = 8
+_OPEN: tuple[Label, ...] = ("unproved", "unnoticeable")
 
 
 def survey_packs(
@@ -28,32 +30,48 @@ def survey_packs(
     workers: int,
     traces: Path | None,
     as_json: bool,
+    agents: Sequence[str] = (),
+    alone: bool = False,
 ) -> None:
-    """Search for proofs and print what came of it. Exits with 1 when less than `at_least` of the pairs is proved. Raises InputError."""
-    from simtrain.cli.progress import Counting
-    from simtrain.solving.survey import Job, proved_share, rows_of, survey
+    """Search for proofs, have `agents` play the same pairs, and print what came of it.
 
-    jobs = [Job(file, family, pack, cases, seed) for family, file in files.items() for pack in packs]
+    Exits with 1 when less than `at_least` of the pairs is proved. Raises InputError.
+    """
+    from simtrain.agent.choosing import build_agent
+    from simtrain.cli.progress import Counting
+    from simtrain.solving.survey import Job, declined_share, earned_share, missed, proved_share, rows_of, survey
+
+    for name in agents:
+        build_agent(name)
+    jobs = [
+        Job(file, family, pack, cases, seed, tuple(agents), alone) for family, file in files.items() for pack in packs
+    ]
     with Counting("solving", total=len(jobs), quiet=as_json) as counting:
         pairs = survey(jobs, workers=workers, on_done=counting.advance)
     if traces is not None:
         _write_traces(traces, pairs)
     rows, share = rows_of(pairs), proved_share(pairs)
     enough = share is None or share >= at_least
+    played = {name: {"earned": earned_share(pairs, name), "declined": declined_share(pairs, name)} for name in agents}
     if as_json:
         print_json(
             {
                 "ok": enough,
                 "share": share,
                 "at_least": at_least,
+                "agents": played,
                 "perturbations": [row.facts() for row in rows],
                 "not_proved": [pair.facts() for pair in pairs if pair.counts and pair.solution.label != "proved"],
+                "missed": {name: [pair.facts() for pair in missed(pairs, name)] for name in agents},
             }
         )
     else:
         _print(rows, pairs)
         told = "nothing recoverable fired" if share is None else f"{share:.1%} of the recoverable pairs are proved"
         console().print(f"{told}; asked for: {at_least:.0%}")
+        for name, shares in played.items():
+            earned, declined = (_percent(shares[key]) for key in ("earned", "declined"))
+            console().print(f"{name} solves {earned} of the proved pairs and declines {declined} of the unsolvable")
     if not enough:
         sys.exit(1)
 
@@ -82,12 +100,19 @@ def _table(rows: Sequence[Row]) -> Table:
     """The figures of one pack."""
     from simtrain.cli.tables import plain_table
 
-    table = plain_table("perturbation", "pairs", "proved", "unsolvable", "unproved", "unnoticeable", title=rows[0].pack)
+    names = list(rows[0].earned)
+    # Beside agents there is room for one column of pairs of which nothing is known.
+    labels: dict[str, tuple[Label, ...]] = {"unsolvable": ("unsolvable",)}
+    labels |= {"open": _OPEN} if names else {label: (label,) for label in _OPEN}
+    table = plain_table("perturbation", "pairs", "proved", *labels, *names, title=rows[0].pack)
     for column in table.columns[1:]:
         column.justify = "right"
     for row in rows:
-        labels = row.labels
-        share = "-" if row.share is None else f"{row.share:.0%}"
-        others = (str(labels["unsolvable"]), str(labels["unproved"]), str(labels["unnoticeable"]))
-        table.add_row(row.label, f"{row.pairs} of {row.tried}", share, *others)
+        others = (str(sum(row.labels[label] for label in found)) for found in labels.values())
+        earned = (_percent(row.earned.get(name)) for name in names)
+        table.add_row(row.label, f"{row.pairs} of {row.tried}", _percent(row.share), *others, *earned)
     return table
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"

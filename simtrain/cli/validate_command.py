@@ -22,7 +22,8 @@ all that ships. Exit code 1 when a family fails, 2 when a file cannot be used.
 
 With --perturbations it proves instead that the tasks can still be done when
 things go wrong: for each case and perturbation, a search that knows all finds
-calls that earn full reward. Exit code 1 when too few pairs are proved.
+calls that earn full reward. Exit code 1 when too few pairs are proved. With
+--agent it tells as well how many of the proved pairs an agent solves.
 
 \b
 Examples:
@@ -30,6 +31,7 @@ Examples:
   simtrain validate my_scenario.yaml --cases 5 --json
   simtrain validate helpdesk --perturbations flaky_network
   simtrain validate -p silent_lies -p dirty_data --workers 4 --traces p.jsonl
+  simtrain validate -p catalogue --alone --agent resilient --agent naive
 """
 
 
@@ -54,6 +56,13 @@ def command(
     traces: Annotated[
         Path | None, typer.Option("--traces", help="With packs: write the proofs to this JSONL file.")
     ] = None,
+    agents: Annotated[
+        list[str] | None,
+        typer.Option("--agent", help="With packs: an agent that plays the same pairs; may be repeated."),
+    ] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="With packs: each perturbation alone, no pack as a whole.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects with `name` and `ok`.")] = False,
 ) -> None:
     """Prove each family, whatever the others came to, then print all."""
@@ -70,6 +79,8 @@ def command(
             workers=workers,
             traces=traces,
             as_json=as_json,
+            agents=agents or [],
+            alone=alone,
         )
         return
     proofs: list[Proof] = []

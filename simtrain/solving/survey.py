@@ -1,21 +1,25 @@
-"""What perturbations leave of scenario families: cases, each perturbation alone and all together, and how many can still be solved."""
+"""What perturbations leave of scenario families: each alone and all together, how many cases can still be solved, and who solves them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
+from simtrain.agent.choosing import build_agent
 from simtrain.arm import Arm
 from simtrain.arms import armed, bundles
 from simtrain.assembly import load_scenario_file, paradigm_of
+from simtrain.policy import Agent
+from simtrain.rollouts import rollout
 from simtrain.scenario import Armed, Episode, Scenario
 from simtrain.seeding import Stream, derive
 from simtrain.solving.search import Label, Solution, solve
+from simtrain.summary import SUCCESS
 from simtrain.types import JsonObject
 
 CASES = 3
@@ -35,8 +39,16 @@ class PackArm:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """How an agent's episode ended: with success or not, and whether it declined the task."""
+
+    success: bool
+    abstained: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Pair:
-    """One case under one arm, and what was found out; nothing is to be proved where nothing fired."""
+    """One case under one arm, and what was found out; nothing is to be proved where nothing fired. `played`: by agent, how it ended."""
 
     family: str
     pack: str
@@ -45,6 +57,7 @@ class Pair:
     episode: str
     solution: Solution
     proof: JsonObject | None
+    played: Mapping[str, Ending] = field(default_factory=dict[str, "Ending"])
 
     @property
     def counts(self) -> bool:
@@ -62,26 +75,36 @@ class Pair:
             "fired": list(self.solution.fired),
             "label": self.solution.label,
             "reason": self.solution.reason,
+            "agents": {name: asdict(ending) for name, ending in self.played.items()},
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one worker does at a time: one family under one pack. `cases` are sampled; None takes all."""
+    """What one worker does at a time: one family under one pack. `cases` are sampled; None takes all.
+
+    `agents` play every pair as well; `alone` leaves out the pack as a whole.
+    """
 
     file: Path
     family: str
     pack: str
     cases: int | None
     seed: int
+    agents: tuple[str, ...] = ()
+    alone: bool = False
 
 
-def arms_of(scenario: Scenario, pack: str) -> Iterator[PackArm]:
-    """Every perturbation of a pack alone, and the pack as a whole, over a family. Raises InputError for a pack that does not fit."""
+def arms_of(scenario: Scenario, pack: str, *, alone: bool = False) -> Iterator[PackArm]:
+    """Every perturbation of a pack alone and, unless only that is asked for, the pack as a whole, over a family.
+
+    Raises InputError for a pack that does not fit.
+    """
     load_scenario_file(scenario.document.path, scenario.name, packs=[pack])
     (bundle,) = bundles(scenario, (pack,))
-    alone = {name: (item,) for name, item in bundle.armed.items()}
-    groups = alone | ({TOGETHER: tuple(bundle.armed.values())} if len(alone) > 1 else {})
+    groups: dict[str, tuple[Armed, ...]] = {name: (item,) for name, item in bundle.armed.items()}
+    if len(groups) > 1 and not alone:
+        groups[TOGETHER] = tuple(bundle.armed.values())
     for name, items in groups.items():
         arm = Arm(f"{bundle.name}/{name}", (pack,), tuple(item.label for item in items))
         yield PackArm(bundle.name, name, armed(scenario, arm), _recoverable(items))
@@ -110,7 +133,12 @@ def _survey(job: Job) -> list[Pair]:
 
 async def _solve_all(job: Job) -> list[Pair]:
     scenario = load_scenario_file(job.file, job.family)
-    return [await _pair(arm, episode) for arm in arms_of(scenario, job.pack) for episode in _episodes(arm, job)]
+    agents = {name: build_agent(name) for name in job.agents}
+    return [
+        await _pair(arm, episode, agents)
+        for arm in arms_of(scenario, job.pack, alone=job.alone)
+        for episode in _episodes(arm, job)
+    ]
 
 
 def _episodes(arm: PackArm, job: Job) -> Iterator[Episode]:
@@ -122,21 +150,31 @@ def _episodes(arm: PackArm, job: Job) -> Iterator[Episode]:
         yield from Stream(derive(job.seed, job.family, "survey")).sample(episodes, job.cases)
 
 
-async def _pair(arm: PackArm, episode: Episode) -> Pair:
+async def _pair(arm: PackArm, episode: Episode, agents: Mapping[str, Agent]) -> Pair:
     solution = await solve(episode)
     proof = solution.trace.facts(episode) if solution.trace is not None else None
-    return Pair(arm.scenario.name, arm.pack, arm.label, arm.recoverable, episode.id, solution, proof)
+    played = {name: await _ending(episode, agent, name) for name, agent in agents.items() if solution.fired}
+    return Pair(arm.scenario.name, arm.pack, arm.label, arm.recoverable, episode.id, solution, proof, played)
+
+
+async def _ending(episode: Episode, agent: Agent, name: str) -> Ending:
+    played = await rollout(episode, agent, name=name)
+    return Ending(played.reward is not None and played.reward >= SUCCESS, played.stop.reason == "abstained")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The figures of one perturbation over all families: pairs of a case in which it fired, and what became of them."""
+    """The figures of one perturbation over all families: pairs of a case in which it fired, and what became of them.
+
+    `earned`: by agent, the share of the proved pairs that it solves; None where nothing is proved.
+    """
 
     pack: str
     label: str
     recoverable: bool
     tried: int
     labels: Counter[Label]
+    earned: Mapping[str, float | None]
 
     @property
     def pairs(self) -> int:
@@ -159,6 +197,7 @@ class Row:
             "pairs": self.pairs,
             **{label: self.labels[label] for label in labels},
             "share": self.share,
+            "agents": dict(self.earned),
         }
 
 
@@ -169,13 +208,46 @@ def rows_of(pairs: Sequence[Pair]) -> list[Row]:
         grouped.setdefault((pair.pack, pair.label), []).append(pair)
     return [
         Row(
-            pack, label, found[0].recoverable, len(found), Counter(pair.solution.label for pair in found if pair.counts)
+            pack,
+            label,
+            found[0].recoverable,
+            len(found),
+            Counter(pair.solution.label for pair in found if pair.counts),
+            {name: earned_share(found, name) for name in agents_of(found)},
         )
         for (pack, label), found in grouped.items()
     ]
 
 
+def agents_of(pairs: Iterable[Pair]) -> list[str]:
+    """The agents that played, in order."""
+    return list(dict.fromkeys(name for pair in pairs for name in pair.played))
+
+
+def earned_share(pairs: Iterable[Pair], agent: str) -> float | None:
+    """The share of the proved pairs that an agent solves."""
+    return _share(pair.played[agent].success for pair in _played(pairs, agent, "proved"))
+
+
+def declined_share(pairs: Iterable[Pair], agent: str) -> float | None:
+    """The share of the unsolvable pairs in which an agent says that it cannot be done."""
+    return _share(pair.played[agent].abstained for pair in _played(pairs, agent, "unsolvable"))
+
+
+def missed(pairs: Iterable[Pair], agent: str) -> list[Pair]:
+    """The proved pairs that an agent does not solve."""
+    return [pair for pair in _played(pairs, agent, "proved") if not pair.played[agent].success]
+
+
+def _played(pairs: Iterable[Pair], agent: str, label: Label) -> Iterator[Pair]:
+    return (pair for pair in pairs if agent in pair.played and pair.solution.label == label)
+
+
+def _share(held: Iterable[bool]) -> float | None:
+    found = list(held)
+    return sum(found) / len(found) if found else None
+
+
 def proved_share(pairs: Sequence[Pair]) -> float | None:
     """The share that is proved of all pairs with a recoverable perturbation that fired, those of whole packs included."""
-    counted = [pair.solution.label == "proved" for pair in pairs if pair.counts and pair.recoverable]
-    return sum(counted) / len(counted) if counted else None
+    return _share(pair.solution.label == "proved" for pair in pairs if pair.counts and pair.recoverable)

@@ -21,6 +21,18 @@ def names_read(plan: Plan) -> frozenset[str]:
     return frozenset(found)
 
 
+def may_fail(plan: Plan) -> frozenset[str]:
+    """The tools whose refusal the plan provides for: it looks whether the reply is an error."""
+    texts = list(_texts(plan.model_dump(exclude_none=True, serialize_as_any=True)))
+    found: set[str] = set()
+    for step in plan.calls():
+        name = step.bind or step.into
+        looked = re.compile(rf"\b{name}(?:\.|\[['\"])error\b") if step.bind else re.compile(r"\berror\b")
+        if name and any(looked.search(text) for text in texts):
+            found.add(step.call)
+    return frozenset(found)
+
+
 def _texts(value: JsonValue) -> Iterator[str]:
     if isinstance(value, str):
         yield value

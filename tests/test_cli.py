@@ -312,9 +312,30 @@ def test_a_trajectory_fits_its_schema(typed: Typed, tmp_path: Path) -> None:
     assert not validator.is_valid({**json.loads(lines[0]), "stop": {"reason": "tired"}})
 
 
+def test_curricula_and_their_ledgers_heads_fit_their_schema(typed: Typed, tmp_path: Path) -> None:
+    validator = schema(typed, "curriculum")
+    good = {"name": "rising", "packs": ["flaky_network"], "severity": {"start": 0, "end": 1, "curve": "exponential"}}
+    adaptive = {"name": "banded", "adaptive": {"levels": 4, "low": 0.5, "high": 0.8}}
+    assert validator.is_valid(good) and validator.is_valid(adaptive)
+    for wrong in ({"stages": 0}, {"severity": {"start": 0}}, {"severity": {"start": 0, "end": 1, "curve": "log"}}):
+        assert not validator.is_valid({**good, **wrong})
+
+
+def test_a_drill_s_report_fits_its_schema(typed: Typed, tmp_path: Path) -> None:
+    more = "perturbations: [{use: transient_error, when: {nth: 1}}]\n"
+    write_files(tmp_path, more=more)
+    validator = schema(typed, "drill")
+    for agents in (["--agent", "resilient"], ["--agent", "naive", "--agent", "resilient"]):
+        code, _, _ = typed("drill", "birthday.yaml", *agents, "-n", "2", "--out", f"out-{len(agents)}", "--json")
+        assert code == 0
+        report = json.loads((tmp_path / f"out-{len(agents)}" / "drill.json").read_text())
+        assert [error.message for error in validator.iter_errors(report)] == []
+        assert not validator.is_valid({**report, "runs": [{"agent": "nobody"}]})
+
+
 def test_schemas_are_written_to_a_folder(typed: Typed, tmp_path: Path) -> None:
     code, out, _ = typed("schema", "-o", "schemas")
-    names = ["scenario", "world", "pack", "trajectory"]
+    names = ["scenario", "world", "pack", "curriculum", "drill", "trajectory"]
     assert code == 0 and out.split() == [f"schemas/{name}.schema.json" for name in names]
     assert all(json.loads((tmp_path / line).read_text())["$schema"] for line in out.split())
     assert set(json.loads(typed("schema")[1])) == set(names)

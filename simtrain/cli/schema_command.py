@@ -10,10 +10,12 @@ import typer
 
 from simtrain.cli.options import print_json
 
-HELP = """Print or write JSON Schemas of scenario, world, pack and trajectory.
+HELP = """Print or write JSON Schemas of the files that people write and read.
 
-They hold the knobs of all plug-ins that are installed. An editor with a YAML
-language server uses one that a file's first line names:
+These are scenario, world, pack, curriculum; trajectory (a line of a run
+folder) and drill (drill.json). They hold the knobs of all plug-ins that are
+installed. An editor with a YAML language server uses one that a file's first
+line names:
 
 \b
   # yaml-language-server: $schema=../../schemas/scenario.schema.json
@@ -31,11 +33,13 @@ class Schema(StrEnum):
     scenario = "scenario"
     world = "world"
     pack = "pack"
+    curriculum = "curriculum"
+    drill = "drill"
     trajectory = "trajectory"
 
 
 def command(
-    kind: Annotated[Schema | None, typer.Argument(help="Which; all four without it.")] = None,
+    kind: Annotated[Schema | None, typer.Argument(help="Which; all of them without it.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder to write KIND.schema.json files to, instead of printing.")
     ] = None,

@@ -18,8 +18,15 @@ _USES = {"WorldModelUse": "world_models", "PerturbationUse": "perturbations", "G
 
 
 def schema_of(kind: str) -> JsonObject:
-    """The JSON Schema of a scenario, world or pack file, or of a trajectory (a line of a run folder)."""
-    makers = {"scenario": _scenario, "world": _world, "pack": _pack, "trajectory": _trajectory}
+    """The JSON Schema of a scenario, world, pack or curriculum file, of a trajectory (a line of a run folder), or of drill.json."""
+    makers = {
+        "scenario": _scenario,
+        "world": _world,
+        "pack": _pack,
+        "curriculum": _curriculum,
+        "trajectory": _trajectory,
+        "drill": _drill,
+    }
     return {"$schema": DIALECT, **makers[kind]()}
 
 
@@ -55,6 +62,18 @@ def _pack() -> JsonObject:
     from simtrain.scenario import PackSpec
 
     return _with_plugins(PackSpec.model_json_schema())
+
+
+def _curriculum() -> JsonObject:
+    from simtrain.curriculum import CurriculumSpec
+
+    return CurriculumSpec.model_json_schema()
+
+
+def _drill() -> JsonObject:
+    from simtrain.drilling.shapes import DrillFacts
+
+    return DrillFacts.model_json_schema()
 
 
 def _trajectory() -> JsonObject:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import cast
 
 import orjson
 import yaml
@@ -87,7 +88,8 @@ async def _write(folder: Path, split: Split, rung: Rung, later: Sequence[Said]) 
     name = rung.scenario.name
     file = Path("scenarios") / split / f"{name}.yaml"
     kept = [episode for episode in rung.episodes if not _is_said(episode, later)]
-    written = {**rung.written, "cases": {"questions": f"{name}.jsonl"}}
+    cases = cast(JsonObject, rung.written["cases"])
+    written = {**rung.written, "cases": {**cases, "questions": f"{name}.jsonl"}}
     (folder / file).parent.mkdir(parents=True, exist_ok=True)
     (folder / "prompts").mkdir(exist_ok=True)
     questions = b"".join(_line(question_of(episode).model_dump(mode="json")) for episode in kept)

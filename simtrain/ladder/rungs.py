@@ -81,7 +81,7 @@ class Ladder:
             "name": "_".join([level.name, Path(world).stem, *([] if built is None else [f"s{built}"])]),
             "paradigm": "fiction",
             "world": {"use": world, "with": as_written["web"]} if level.web else world,
-            "cases": {"questions": as_written["questions"]},
+            "cases": {key: as_written[key] for key in ("questions", "budget") if key in as_written},
             "tools": [*self.spec.tools],
             **{key: value for key, value in optional.items() if value},
         }

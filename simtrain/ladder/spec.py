@@ -43,6 +43,11 @@ class Level(_Read):
         default_factory=list[PerturbationUse | PackUse | str],
         description="As in a scenario: packs by name, or single ones.",
     )
+    budget: float | None = Field(
+        default=None,
+        gt=0,
+        description="Calls, as a multiple of what the oracle needs, as under `cases:` of a scenario.",
+    )
     limits: JsonObject = Field(default_factory=dict, description="As in a scenario.")
 
 

@@ -14,7 +14,7 @@ from typing import Self, cast
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.perturbation import Call, Perturbation, Snapshots
-from simtrain.request import Answer, NotAnswered, Request
+from simtrain.request import Answer, NotAnswered, Request, no_tool
 from simtrain.scenario import Answering, Armed, Episode
 from simtrain.seeding import Stream, derive
 from simtrain.toolbox import Toolbox
@@ -186,7 +186,7 @@ class Proxy:
         clock.tick()
         begun, moment = clock.now, clock.moment
         events: list[Event] = []
-        request = self._checked(action) if answer is None else self._request(_no_tool(action.tool), action.arguments)
+        request = self._checked(action) if answer is None else self._request(no_tool(action.tool), action.arguments)
         if isinstance(request, Observation):
             observation = request
         else:
@@ -331,11 +331,6 @@ class Proxy:
             return None
         with self.state.savepoint():
             return self.state.answer(request)
-
-
-def _no_tool(name: str) -> ToolSpec:
-    """What stands for the tool where none is called."""
-    return ToolSpec(name, "", {"type": "object", "properties": {}})
 
 
 def _refusal(text: str, way: str | int) -> Observation:

@@ -29,6 +29,11 @@ READ, FILL = "resources/read", "prompts/get"
 the server, where it has a name."""
 
 
+def no_tool(name: str) -> ToolSpec:
+    """What stands for the tool in a request that calls none."""
+    return ToolSpec(name, "", {"type": "object", "properties": {}})
+
+
 class NotAnswered(SimulatorFault):
     """This world model has no answer; the next one of the scenario's chain whose globs match the tool is asked."""
 

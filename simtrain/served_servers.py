@@ -45,7 +45,9 @@ def _surface(said: list[Exchange]) -> Surface | None:
     lists = {method: _pages(exchange for exchange in said if exchange.method == method) for method in LISTED}
     shown = {method: pages for method, pages in lists.items() if pages}
     greeted = next((exchange.result for exchange in said if exchange.method in GREETINGS and exchange.result), None)
-    greeting = greeted or (_gathered(said, shown) if said[0].era == MODERN else None)
+    # A client that only tried whether the server speaks the modern era has not met it there.
+    spoken = said[0].era == MODERN and any(exchange.result is not None for exchange in said)
+    greeting = greeted or (_gathered(said, shown) if spoken else None)
     return None if greeting is None else Surface(said[0].era, said[0].capabilities, greeting, shown)
 
 

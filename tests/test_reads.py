@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,37 @@ async def test_the_world_is_not_asked_what_a_recording_would_have_answered(tmp_p
             assert (await client.call_tool("look", {})).content[0].text == "a sun"
         (failed, _) = await steps_of(served, mine["episode"])
         assert failed.events[0].clean is None
+
+
+def recorded(path: Path) -> Path:
+    """A recording of a server that speaks the handshake era alone, with a client that first asked it for the other one."""
+    capabilities = {"tools": {}, "resources": {}}
+    greeting = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": capabilities,
+        "serverInfo": {"name": "art", "version": "1"},
+    }
+    modern = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    said: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        ("server/discover", modern, {"error": {"code": -32601, "message": "Method not found"}}),
+        ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}, {"result": greeting}),
+        ("tools/list", {}, {"result": {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}}),
+        ("resources/read", {"uri": "art://sun"}, {"result": {"contents": [{"uri": "art://sun", "text": "bright"}]}}),
+    ]
+    lines: list[dict[str, Any]] = [{"format": "simtrain-recording/1", "server": "art", "transport": "stdio"}]
+    for number, (method, params, response) in enumerate(said):
+        for sender, more in (("client", {"method": method, "params": params}), ("server", response)):
+            frame = {"jsonrpc": "2.0", "id": number, **more}
+            lines.append({"n": len(lines), "t": 0.0, "from": sender, "session": None, "frame": frame})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
+async def test_a_recording_of_one_era_answers_reads_in_both(mode: str, tmp_path: Path) -> None:
+    async with (
+        serving(load_target(str(recorded(tmp_path / "art.jsonl")))) as served,
+        Client(f"{served.door.url}/mcp", mode=mode) as client,
+    ):
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["look"]
+        assert (await client.read_resource("art://sun")).contents[0].text == "bright"

@@ -383,6 +383,31 @@ async def test_the_official_client_meets_perturbations(mode: str, tmp_path: Path
             await client.call_tool("get", {"name": "x"})
 
 
+@ERAS
+async def test_reads_are_bent_as_well(mode: str, tmp_path: Path) -> None:
+    bent = (
+        armed(TransientError(), "fails", tools="resources/read", nth=1),
+        armed(TruncatedOutput(keep=0.5, marker=""), "cuts", tools=["resources/read", "prompts/get"], nth=[2, 4]),
+    )
+    recording = tmp_path / "recording.jsonl"
+    async with (
+        serving([bakery_scenario(tmp_path)]) as served,
+        relaying(served.door.url + "/cakes/mcp", *bent, record=recording) as relay,
+        Client(relay.url, mode=mode) as client,
+    ):
+        with pytest.raises(MCPError, match=r"5\d\d"):
+            await client.read_resource("bakery://board")
+        cut, whole = [(await client.read_resource("bakery://board")).contents[0] for _ in range(2)]
+        said = (await client.get_prompt("sell", {"cake": "Linzer"})).messages[0]
+        assert cut.text == whole.text[: len(whole.text) // 2] and cut.mime_type == whole.mime_type
+        assert (said.role, said.content.text) == ("user", "Sell L")
+        steps = [step.action.tool for held in served.stage.episodes for step in held.environment.steps]
+    # The first was kept back: it never reached the server.
+    assert steps == ["cakes.resources/read"] * 2 + ["cakes.prompts/get"]
+    whole_texts = [exchange.response for exchange in read_exchanges(recording) if exchange.method == "resources/read"]
+    assert [response["result"]["contents"][0]["text"] for response in whole_texts] == [whole.text] * 2
+
+
 async def test_many_clients_at_once_get_each_their_own_replies() -> None:
     async with (
         RawServer(in_events) as server,

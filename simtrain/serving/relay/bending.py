@@ -12,17 +12,14 @@ from simtrain.catalog import find
 from simtrain.clock import DEFAULT_START, Clock, instant
 from simtrain.documents import read_document
 from simtrain.errors import InputError
-from simtrain.mcp_wire.eras import VERSION_KEY
-from simtrain.mcp_wire.frames import reply_body
 from simtrain.perturbation import Call, Perturbation
-from simtrain.raw_replies import observation_of
-from simtrain.request import Answer, Request
+from simtrain.request import Answer, Request, no_tool
 from simtrain.scenario import Armed
 from simtrain.seeding import Stream, derive
 from simtrain.serving.relay.crossing import Crossing, Outcome, Repeat
+from simtrain.serving.relay.requests import BENDABLE, arguments_of, name_of, reply_observed, response, with_request
 from simtrain.serving.relay.shown import Audience, Shown, client_of
 from simtrain.serving.relay.tool_list import descriptors_of, rewritten, tool_of
-from simtrain.serving.replies import call_response
 from simtrain.tape import CALL
 from simtrain.triggers import Trigger
 from simtrain.types import JsonObject, JsonValue, Observation
@@ -82,6 +79,10 @@ def _no_place_here(armed: Armed) -> str | None:
     return "is triggered by turns, which a relay cannot see" if armed.when.turns is not None else None
 
 
+def _acts(perturbation: Perturbation) -> bool:
+    return perturbation.follows != "never" or type(perturbation).apply is not Perturbation.apply
+
+
 @dataclass
 class _Asked:
     method: str
@@ -98,6 +99,8 @@ class Bending:
         self._seed = seed
         self._rules = rules or Rules()
         self._triggers = [Trigger(item.when, seed=seed, identity=("relay", item.label)) for item in self._armed]
+        # Those that only bend the list of tools have nothing to do with calls.
+        self._acting = [place for place, item in enumerate(self._armed) if _acts(item.perturbation)]
         self._memories: list[JsonObject] = [{} for _ in self._armed]
         self._asked: dict[_Key, _Asked] = {}
         self._paused: dict[tuple[str, str], Crossing] = {}
@@ -121,10 +124,10 @@ class Bending:
                 self._forget(scope, _object(frame.get("params")).get("requestId"))
             return None
         method, params = str(frame["method"]), _object(frame.get("params"))
-        asked = _Asked(method, str(params.get("name")), client_of(frame, session))
-        if method == CALL:
+        asked = _Asked(method, name_of(frame), client_of(frame, session))
+        if method in BENDABLE:
             asked.crossing = self._crossing(frame, params, self._audience.to(asked.client), repeat)
-        if method in (CALL, "tools/list"):
+        if method in BENDABLE or method == "tools/list":
             self._asked[_key(scope, frame["id"])] = asked
         # A retry with answers belongs to a call that was sent before.
         return None if asked.crossing is None or asked.crossing.request is not frame else asked.crossing
@@ -160,16 +163,15 @@ class Bending:
                 crossing.cancel()
 
     def _crossing(self, frame: JsonObject, params: JsonObject, shown: Shown, repeat: Repeat) -> Crossing | None:
+        name = name_of(frame)
         if "requestState" in params or "inputResponses" in params:
-            return self._paused.pop((str(params.get("name")), str(params.get("requestState"))), None)
-        name = str(params.get("name"))
-        tool = self._audience.tool(shown, name)
+            return self._paused.pop((name, str(params.get("requestState"))), None)
+        tool = self._audience.tool(shown, name) if frame["method"] == CALL else no_tool(name)
         if tool is None:
             crossing = Crossing(frame, by=self._by_offer(), repeat=repeat)
             crossing.outcome = asyncio.create_task(_unknown(frame, name, crossing.by))
             return crossing
-        arguments = _object(params.get("arguments"))
-        request = Request(tool, arguments, self._calls, 0)
+        request = Request(tool, arguments_of(frame), self._calls, 0)
         self._calls += 1
         met = self._met(request)
         if not met and name not in shown.owners:
@@ -186,8 +188,8 @@ class Bending:
     def _met(self, request: Request) -> list[tuple[int, int]]:
         """The perturbations that meet a call, and the index of the matching call; 0 for one that does not fire and follows."""
         found = [
-            (place, trigger.fires(request, succeeded=self._succeeded, world=None))
-            for place, trigger in enumerate(self._triggers)
+            (place, self._triggers[place].fires(request, succeeded=self._succeeded, world=None))
+            for place in self._acting
         ]
         return [(place, matching or 0) for place, matching in found if matching is not None or self._follows(place)]
 
@@ -203,9 +205,9 @@ class Bending:
         clock = Clock(start=instant(DEFAULT_START), per_step=0)
         begun = clock.moment
         notes: JsonObject = {"by": crossing.by}
-        passage = _Passage(
-            crossing, notes, repeats=self._rules.allow_duplicates or request.tool.name in self._repeatable
-        )
+        name, reads = request.tool.name, crossing.request["method"] != CALL
+        repeats = reads or self._rules.allow_duplicates or name in self._repeatable
+        passage = _Passage(crossing, notes, repeats=repeats)
         try:
             async with asyncio.timeout(self._rules.patience):
                 observation = await self._layer(request, met, shown, clock, passage)(request)
@@ -221,7 +223,7 @@ class Bending:
         if passage.first is not None and observation == passage.first:
             # Those that follow and changed nothing were not there.
             return Outcome(None, notes if any(matching for _, matching in met) else {})
-        return Outcome(_response(crossing, observation), notes)
+        return Outcome(response(crossing.request, crossing.reply_id, observation, passage.reply), notes)
 
     def _layer(
         self, request: Request, met: Sequence[tuple[int, int]], shown: Shown, clock: Clock, passage: _Passage
@@ -260,8 +262,11 @@ class Bending:
         offered = self._audience.list(client, tools)
         if offered == tools:
             return None
+        by = self._by_offer()
+        for item in by:
+            self.fired[item["label"]] += 1
         bent = {**frame, "result": {**result, "tools": rewritten(descriptors, tools, offered)}}
-        return Outcome(bent, {"by": self._by_offer()})
+        return Outcome(bent, {"by": by})
 
     def _by_offer(self) -> list[JsonObject]:
         manifest = [item for item in self._armed if type(item.perturbation).offer is not Perturbation.offer]
@@ -281,33 +286,20 @@ class _Passage:
         self._notes = notes
         self._repeats = repeats
         self.first: Observation | None = None
+        self.reply: JsonObject | None = None
 
     async def proceed(self, request: Request) -> Observation:
         """The server's answer. A second call that is not allowed gets the first answer again."""
-        frame = _with_call(self._crossing.request, request)
+        asked = self._crossing.request
+        frame = with_request(asked, request)
         if self.first is None:
-            self.first = observation_of(reply_body(await self._crossing.send(frame)))
+            self.reply = await self._crossing.send(frame)
+            self.first = reply_observed(asked, self.reply)
             return self.first
         if not self._repeats:
             self._notes["refused"] = f"a second real call of {request.tool.name}, which may write"
             return self.first
-        return observation_of(reply_body(await self._crossing.repeat(frame)))
-
-
-def _with_call(frame: JsonObject, request: Request) -> JsonObject:
-    """The frame with the call as perturbations left it: itself where they left it alone."""
-    params = _object(frame.get("params"))
-    if params.get("name") == request.tool.name and _object(params.get("arguments")) == request.arguments:
-        return frame
-    return {**frame, "params": {**params, "name": request.tool.name, "arguments": request.arguments}}
-
-
-def _response(crossing: Crossing, observation: Observation) -> JsonObject:
-    body = call_response(observation)
-    modern = VERSION_KEY in _object(_object(crossing.request.get("params")).get("_meta"))
-    if modern and observation.wire is None:
-        body = {"result": {**body["result"], "resultType": "complete"}}
-    return {"jsonrpc": "2.0", "id": crossing.reply_id, **body}
+        return reply_observed(asked, await self._crossing.repeat(frame))
 
 
 async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> Outcome:

@@ -215,6 +215,11 @@ def _render(connection: sqlite3.Connection) -> None:
                     page.say(told("station", station, "sector"), ")\n")
             url = f"https://registry.reach.example/{table}/{slug(row['name'])}"
             pages.append((1, url, str(row["name"]), "article", table, row["id"], page))
+    for table, _, plural in TYPES[:4]:
+        page = _Page().say(f"# Index of {plural}\n\nAll that the registry has on its books.\n\n")
+        for row in connection.execute(f"select * from {table} order by name").fetchall():
+            page.say("- [", told(table, row, "name"), f"](/{table}/{slug(row['name'])})\n")
+        pages.append((1, f"https://registry.reach.example/{plural}", f"Index of {plural}", "list", None, None, page))
     for row in connection.execute("select * from station where id % 3 = 0 order by id").fetchall():
         page = _Page().say("# A visit to ", told("station", row, "name"), "\n\nVisitors count a crew of ")
         if row["id"] % 2:

@@ -31,7 +31,7 @@ TRIES: Final = 40
 """Draws for each question that is wanted, after which a world is taken to have no more of them."""
 
 NARROWINGS: Final = 5
-UNANSWERABLE: Final = 0.02
+UNANSWERABLE: Final = 0.05
 """The share of questions that rest on a name that does not exist."""
 
 
@@ -72,30 +72,32 @@ class Maker:
         self.refused: Counter[str] = Counter()
         self._asked: set[str] = set()
         self._skeletons: Counter[str] = Counter()
+        self._unanswered = 0
 
     def make(self, count: int, *, on_made: Callable[[], None] = lambda: None) -> Iterator[Made]:
         """`count` different questions, fewer where the world has no more; no skeleton has more than its share of `count`."""
         most = max(1, int(count * MOST_SHARE))
-        made = number = 0
+        made = number = self._unanswered = 0
         while made < count and number < count * TRIES:
             number += 1
             try:
-                found = self._draw(number, most)
+                found = self._draw(number, most, unanswerable=self._unanswered < made * UNANSWERABLE)
             except (_Refused, Unreachable) as refusal:
                 self.refused[str(refusal) if isinstance(refusal, _Refused) else f"out of reach: {refusal.place}"] += 1
                 continue
             self._skeletons[found.question.skeleton] += 1
             made += 1
+            self._unanswered += found.question.answer == "unanswerable"
             on_made()
             yield found
 
-    def _draw(self, number: int, most: int) -> Made:
+    def _draw(self, number: int, most: int, *, unanswerable: bool) -> Made:
         stream = Stream(derive(self.seed, number))
         family = self.families[number % len(self.families)]
         shape = draw_shape(self.composer, family, stream)
         if shape is None:
             raise _Refused("the draw led nowhere")
-        if family == "joined" and stream.random() < UNANSWERABLE * len(self.families):
+        if family == "joined" and unanswerable:
             return self._unanswerable(shape, stream, number)
         answer: AnswerKind = "single" if family == "single" else "table"
         language = stream.choose(self.languages)

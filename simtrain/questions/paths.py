@@ -14,7 +14,7 @@ from simtrain.questions.stating import Needed, Statement
 from simtrain.types import JsonValue
 from simtrain.worlds.search.extracting import RELATIVE, absolute
 
-_CONTEXT: Final = (24, 48, 96, 200, 500)
+_CONTEXT: Final = (12, 18, 24, 48, 96, 200, 500)
 """How many characters before a passage are tried, until they stand only once in the reply."""
 
 
@@ -247,9 +247,9 @@ def _place(replies: tuple[JsonValue, ...], body: Body, statement: Statement) -> 
 
 
 def _before(text: str, begin: int) -> str:
-    """So many characters before a place that they stand nowhere before; empty where there are none."""
-    for size in _CONTEXT:
-        first = max(0, begin - size)
+    """So few characters before a place that they stand nowhere earlier, of its own line if possible; empty where there are none."""
+    line = text.rfind("\n", 0, begin) + 1
+    for first in [*(max(line, begin - size) for size in _CONTEXT), *(max(0, begin - size) for size in _CONTEXT)]:
         if text.find(text[first:begin]) == first:
             return text[first:begin]
     return ""

@@ -20,7 +20,7 @@ from simtrain.worlds.search.press import Press, Sheet, compile_all
 from simtrain.worlds.search.source import SearchSource
 
 WORLD = "kestrel_reach"
-PAGES = 40_000
+PAGES = 60_000
 PRAGMAS = ("synchronous=off", "secure_delete=off", "cache_size=-65536")
 _STATED = re.compile(r"(?m)^( +)(?:if \w+: |for m in members: )?st\(\(.*$")
 

@@ -81,6 +81,8 @@ def numbers(
     given = next(found for found in (spec.number, spec.quantity, spec.money) if found is not None)
     sample = sampler(given, draw)
     digits, step = spec.digits, spec.step
+    if low is None and high is None and times is None and step is None:
+        return [round(sample(), digits) if digits else round(sample()) for _ in range(count)]
     found: Column = []
     bounds = zip(_spread(low, count), _spread(high, count), repeat(1.0) if times is None else times, strict=False)
     for least, most, factor in bounds:

@@ -283,6 +283,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     # A killed process leaves a journal, from which the last commit is restored. Only a power cut needs more, and then the partial
     # file is nobody's world.
     for pragma in (
+        "page_size=8192",
         "synchronous=off",
         "secure_delete=off",
         "cache_size=-65536",

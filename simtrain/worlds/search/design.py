@@ -10,7 +10,8 @@ from simtrain.documents import Place
 from simtrain.errors import InputError
 from simtrain.worlds.search.facts import split_bound
 from simtrain.worlds.search.schema import Attribute, Schema, Type
-from simtrain.worlds.search.spec import PageSpec, SheetPart, SiteSpec, TablePart, days
+from simtrain.worlds.search.site_spec import PageSpec, SheetPart, SiteSpec, TablePart
+from simtrain.worlds.search.spec_parts import days
 from simtrain.worlds.search.templates import Scope, parse
 from simtrain.worlds.search.tree import Branch, Loop, Node, Paging
 from simtrain.worlds.search.units import with_invented

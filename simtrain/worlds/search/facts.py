@@ -17,7 +17,8 @@ from simtrain.worlds.search import attributes
 from simtrain.worlds.search.attributes import Bounds, Column, Value
 from simtrain.worlds.search.names import Form, Words, short_name
 from simtrain.worlds.search.schema import Attribute, Schema, Type
-from simtrain.worlds.search.spec import AttributeSpec, days
+from simtrain.worlds.search.spec import AttributeSpec
+from simtrain.worlds.search.spec_parts import days
 
 Node: TypeAlias = tuple[str, str]
 """A type and one of its attributes; an empty attribute stands for how many rows the type has."""
@@ -83,7 +84,7 @@ class Facts:
         for row in range(1, source + 1):
             count = low + int(draw() * (high - low + 1))
             chosen: list[int] = []
-            for _ in range(min(count, most) if spec.distinct else count):
+            for _ in range(min(count, most) if spec.distinct or not most else count):
                 other = 1 + int(draw() * target)
                 while (spec.distinct and other in chosen) or (itself and other == row):
                     other = other % target + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
+from math import prod
 from random import Random
 
 from simtrain.errors import InputError, nearest
@@ -12,7 +13,7 @@ from simtrain.seeding import derive
 from simtrain.worlds.search.spec import Flavour
 from simtrain.worlds.service.names import POOLS
 
-MAX_POOL = 4000
+MAX_POOL = 3000
 MIN_POOL = 48
 _TRIES = 60
 _CLOSED_INSIDE = 0.25
@@ -93,17 +94,20 @@ class Form:
     def make(self, count: int, words: Words, *, seed: int, taken: set[str]) -> list[str]:
         """So many different names, none of which is in `taken`, to which they are added. Raises InputError when there are not enough."""
         pools = [words.pool(slot) for slot in self.slots]
-        room = 1
-        for pool in pools:
-            room *= len(pool)
+        room = prod(len(pool) for pool in pools)
+        few = InputError(
+            f"{count} names are wanted, but the flavours give about {room}", remedy="add onsets, nuclei or codas"
+        )
         if room < 2 * count:
-            raise InputError(
-                f"{count} names are wanted, but the flavours give about {room}", remedy="add onsets, nuclei or codas"
-            )
+            raise few
         random = Random(seed).random
         first, *between, last = self._literals
         found: list[str] = []
+        tries = iter(range(_TRIES * (count + 1)))
         while len(found) < count:
+            # Other types of the same form may have taken what there is.
+            if next(tries, None) is None:
+                raise few
             parts = [first]
             for pool, literal in zip(pools, [*between, last], strict=True):
                 parts += (pool[int(random() * len(pool))], literal)

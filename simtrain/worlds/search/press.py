@@ -5,17 +5,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator, Iterable, Sequence
 from itertools import chain
+from random import Random
 from typing import Final, NamedTuple, cast
 
 from simtrain.seeding import derive
 from simtrain.worlds.search.design import Design, SiteDesign
 from simtrain.worlds.search.knowledge import Beliefs, Chronicler, Claim
 from simtrain.worlds.search.layout import Layout, PagePlan
-from simtrain.worlds.search.rendering import Code, PageRow, Render, StatementRow, stream
+from simtrain.worlds.search.rendering import Code, PageRow, Render, StatementRow
 from simtrain.worlds.search.schema import Attribute, Type
 
 CHUNK: Final = 1000
-ROWS_AT_ONCE: Final = 100
+ROWS_AT_ONCE: Final = 200
 
 
 class Sheet(NamedTuple):
@@ -83,7 +84,7 @@ class Press:
         urls = self.layout.urls(plan.design)
         for start in range(begin, plan.count, CHUNK):
             sheet = Sheet([], [], [])
-            draw = stream(derive(self._seed, "wording", plan.design.index, start))
+            draw = Random(derive(self._seed, "wording", plan.design.index, start)).random
             jobs = list(self.layout.jobs(plan, start, min(plan.count, start + CHUNK), urls))
             render(jobs, draw, *sheet)
             if beliefs.claims:

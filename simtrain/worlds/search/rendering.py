@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from random import Random
 from typing import TypeAlias, cast
 
-from simtrain.errors import InputError
 from simtrain.worlds.search.attributes import Value
 from simtrain.worlds.search.design import PageDesign, SiteDesign
 from simtrain.worlds.search.formats import Filter, is_plain_text, writer
+from simtrain.worlds.search.linking import Linker
+from simtrain.worlds.search.python_source import Source
 from simtrain.worlds.search.schema import Attribute, Schema, Type
 from simtrain.worlds.search.tree import (
     Both,
@@ -47,8 +47,6 @@ Render: TypeAlias = Callable[
     [Sequence[Job], Callable[[], float], list[PageRow], list[StatementRow], list[tuple[int, int]]], None
 ]
 
-_ESCAPES = {ord("\\"): "\\\\", ord("'"): "\\'", ord("\n"): "\\n", ord("\r"): "\\r", ord("{"): "{{", ord("}"): "}}"}
-
 
 @dataclass(slots=True)
 class Needs:
@@ -63,23 +61,19 @@ class Needs:
     functions: dict[str, object] = field(default_factory=dict[str, object])
 
 
-class Code:
+class Code(Source):
     """The function for one kind of page, as source, and what it needs."""
 
     def __init__(
         self, schema: Schema, page: PageDesign, sites: Sequence[SiteDesign], units: Mapping[str, tuple[str, float]]
     ) -> None:
         """Raises InputError for links that lead nowhere."""
+        super().__init__(depth=2)
         self.needs = Needs()
         self._schema = schema
         self._page = page
-        self._sites = sites
+        self._linker = Linker(page, sites)
         self._units = units
-        self._lines: list[str] = []
-        self._depth = 2
-        self._count = 0
-        self._pending: list[tuple[bool, str]] = []
-        self._counted = 0
         self._rows: dict[str, str] = dict.fromkeys(page.scope.names, "x")
         self._loops: list[tuple[str, str]] = []
         self._silent = False
@@ -117,40 +111,6 @@ class Code:
             " for p, url, x, d, num, last, total, members, g in jobs:\n"
             f"{body}\n"
         )
-
-    def _line(self, text: str) -> None:
-        self._lines.append(" " * self._depth + text)
-
-    def _new(self, letter: str) -> str:
-        self._count += 1
-        return f"{letter}{self._count}"
-
-    def _offset(self) -> str:
-        """The expression of the place where the next thing stands; `o` is brought up to it."""
-        self._advance()
-        return "o"
-
-    def _advance(self) -> None:
-        # Lengths are added as they come: sums over all that stands before would grow with the square of a page.
-        fresh = self._pending[self._counted :]
-        literal = sum(len(text) for fixed, text in fresh if fixed)
-        lengths = [*([str(literal)] if literal else []), *(f"len({name})" for fixed, name in fresh if not fixed)]
-        if lengths:
-            self._line(f"o += {' + '.join(lengths)}")
-        self._counted = len(self._pending)
-
-    def _joined(self) -> str:
-        inner = "".join(text.translate(_ESCAPES) if fixed else f"{{{text}}}" for fixed, text in self._pending)
-        return f"f'{inner}'"
-
-    def _flush(self) -> None:
-        if self._pending:
-            self._advance()
-            self._line(f"a({self._joined()})")
-            self._clear()
-
-    def _clear(self) -> None:
-        self._pending, self._counted = [], 0
 
     def _part(self, before: str, wordings: Sequence[Sequence[Node]]) -> None:
         """One paragraph, or nothing at all where all of it hangs on conditions that do not hold."""
@@ -309,35 +269,8 @@ class Code:
         attribute = node.attribute
         if attribute.kind in ("name", "ref"):
             kind = attribute.type if attribute.kind == "name" else cast(str, attribute.target)
-            return self._pages_of(kind, node.link or ""), row if attribute.kind == "name" else raw
-        return self._lists_by(attribute, node.link or ""), raw
-
-    def _candidates(self, label: str) -> list[PageDesign]:
-        """The pages that a label may mean, those of this site first."""
-        site, _, name = label.rpartition(".")
-        sites = [self._page.site, *(one for one in self._sites if one is not self._page.site)]
-        pages = [page for one in sites if site in ("", one.name) for page in one.pages]
-        return [page for page in pages if name in ("", page.label)]
-
-    def _pages_of(self, kind: str, label: str) -> PageDesign:
-        pages = self._candidates(label)
-        own = next((page for page in pages if page.spec.for_ == kind), None)
-        grouped = next((page for page in pages if page.group and page.group.target == kind), None)
-        here = (
-            grouped
-            if grouped and grouped.site is self._page.site and (own is None or own.site is not grouped.site)
-            else None
-        )
-        found = here or own or grouped
-        if found is None:
-            raise InputError(f"there is no page of {kind} to link to{f' called {label!r}' if label else ''}")
-        return found
-
-    def _lists_by(self, attribute: Attribute, label: str) -> PageDesign:
-        found = next((page for page in self._candidates(label) if page.group == attribute), None)
-        if found is None:
-            raise InputError(f"there is no list by {attribute.name} to link to")
-        return found
+            return self._linker.pages_of(kind, node.link or ""), row if attribute.kind == "name" else raw
+        return self._linker.lists_by(attribute, node.link or ""), raw
 
     def _link(self, target: PageDesign, key: str, text: str, attribute: Attribute | None, row: str) -> None:
         pages, urls = f"T{target.index}", f"U{target.index}"
@@ -358,12 +291,9 @@ class Code:
         self._pending.append((False, shown))
 
     def _page_link(self, node: PageLink) -> None:
-        pages = [page for page in self._candidates(node.label) if page.spec.for_ is None and page.group is None]
-        if not pages:
-            raise InputError(f"there is no list or home page called {node.label!r} to link to")
         text = self._new("v")
         self._line(f"{text} = {node.text!r}")
-        self._link(pages[0], "0", text, None, "")
+        self._link(self._linker.fixed(node.label), "0", text, None, "")
 
     def _page_fact(self, node: PageFact) -> None:
         text = self._new("v")
@@ -383,7 +313,7 @@ class Code:
         start, place = self._new("s"), self._offset()
         self._line(f"{start} = {place}")
         if node.link is not None and group.kind == "ref":
-            self._link(self._pages_of(cast(str, group.target), node.link), "g", text, None, "")
+            self._link(self._linker.pages_of(cast(str, group.target), node.link), "g", text, None, "")
             # The bracket of a link stands before the text, if the link is there.
             self._line(f"if {self._pending[-1][1]} is not {text}: {start} += 1")
         else:
@@ -470,8 +400,3 @@ class Code:
             return f"{row} in {self._aliases(fact.attribute.type, fact.alias)}"
         value = f"{self._column(fact.attribute)}[{row}]"
         return value if fact.attribute.kind in ("ref", "flag") else f"{value} is not None"
-
-
-def stream(seed: int) -> Callable[[], float]:
-    """The draws by which wordings are chosen."""
-    return Random(seed).random

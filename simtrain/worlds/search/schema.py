@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from simtrain.documents import Document, Place
 from simtrain.errors import InputError, nearest
-from simtrain.worlds.search.spec import RESERVED, AttributeSpec, DerivedSpec, SearchSpec, days
+from simtrain.worlds.search.spec import RESERVED, AttributeSpec, DerivedSpec, SearchSpec
+from simtrain.worlds.search.spec_parts import days
 
 PAGE = "_page"
 SITE = "_site"

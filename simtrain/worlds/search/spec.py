@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from simtrain.clock import instant, seconds
-from simtrain.errors import InputError, nearest
+from simtrain.errors import nearest
 from simtrain.types import JsonValue
-from simtrain.worlds.search.view import Upkeep, View
+from simtrain.worlds.search.site_spec import SiteSpec
+from simtrain.worlds.search.spec_parts import Name, Share, Spec, checked, days
+from simtrain.worlds.search.view import View
 
 # What reads badly in SQL unquoted, and what templates use themselves.
 RESERVED = frozenset(
@@ -60,23 +61,13 @@ RESERVED = frozenset(
         "unique",
     ]
 ) - {"name"}
-RESERVED_DOMAINS = ("example", "test", "invalid", "localhost")
 MAX_COUNT = 2_000_000
 MAX_PAGES = 2_000_000
-_DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]+")
-
-Name: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Pair: TypeAlias = tuple[float, float]
-Texts: TypeAlias = str | list[str]
 Strategy: TypeAlias = Literal["time_shifted", "long_tail", "private_simulation", "grounded"]
 
 
-class _Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
-
-
-class ClockSpec(_Spec):
+class ClockSpec(Spec):
     """Virtual time: the present day of the world, and how far a tool call moves it."""
 
     start: str = "2147-03-02T09:00:00Z"
@@ -85,24 +76,17 @@ class ClockSpec(_Spec):
     @field_validator("start")
     @classmethod
     def _is_instant(cls, value: str) -> str:
-        _checked(value, instant)
+        checked(value, instant)
         return value
 
     @field_validator("per_step")
     @classmethod
     def _is_duration(cls, value: str | float) -> str | float:
-        _checked(value, seconds)
+        checked(value, seconds)
         return value
 
 
-def _checked(value: Any, parse: Any) -> None:
-    try:
-        parse(value)
-    except InputError as error:
-        raise ValueError(str(error)) from None
-
-
-class Flavour(_Spec):
+class Flavour(Spec):
     """How the words of a language sound: each syllable is an onset, a nucleus and a coda, any of which may be empty."""
 
     onsets: list[str] = Field(min_length=2)
@@ -118,7 +102,7 @@ class Flavour(_Spec):
         return value
 
 
-class Distribution(_Spec):
+class Distribution(Spec):
     """How numbers are drawn: evenly between two bounds, or around a middle."""
 
     uniform: Pair | None = None
@@ -157,7 +141,7 @@ _OPTIONS: dict[str, frozenset[str]] = {
 }
 
 
-class AttributeSpec(_Spec):
+class AttributeSpec(Spec):
     """One attribute: what kind of value it is, how it is drawn, how it is called."""
 
     name: str | None = Field(default=None, description="A flavour, or a form such as '{reach} {reach} Station'.")
@@ -211,18 +195,18 @@ class AttributeSpec(_Spec):
         if self.each is not None and not 0 <= self.each[0] <= self.each[1]:
             raise ValueError("a range begins with its lower end")
         if self.changes is not None:
-            _checked(self.changes, days)
+            checked(self.changes, days)
         return self
 
 
-class Aliases(_Spec):
+class Aliases(Spec):
     """Which shares of the rows have a former or a short name."""
 
     former: Share = 0.0
     short: Share = 0.0
 
 
-class EntitySpec(_Spec):
+class EntitySpec(Spec):
     """A type of thing: how many there are, and what is known of each."""
 
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
@@ -233,7 +217,7 @@ class EntitySpec(_Spec):
     attributes: dict[Name, AttributeSpec]
 
 
-class RelationSpec(_Spec):
+class RelationSpec(Spec):
     """Rows that tie two types together, many to many, with a period of validity where there is `during`."""
 
     from_: Name = Field(alias="from")
@@ -258,7 +242,7 @@ class RelationSpec(_Spec):
         return self
 
 
-class DerivedSpec(_Spec):
+class DerivedSpec(Spec):
     """A derived attribute: the SQL that gives it for the row `:id`, and what kind of value it is."""
 
     sql: str
@@ -279,104 +263,14 @@ class DerivedSpec(_Spec):
         return self
 
 
-class UnitSpec(_Spec):
+class UnitSpec(Spec):
     """An invented unit: so many of another one."""
 
     is_: float = Field(alias="is", gt=0)
     of: str
 
 
-class Table(_Spec):
-    """A markdown table of the members of a list, or of the rows of a loop."""
-
-    of: str = "members"
-    columns: list[str] = Field(min_length=1)
-
-
-class Sheet(_Spec):
-    """A data sheet: one line for each fact, its label and its value."""
-
-    fields: list[str] = Field(min_length=1)
-
-
-class TablePart(_Spec):
-    """A part of a page that is a table."""
-
-    table: Table
-
-
-class SheetPart(_Spec):
-    """A part of a page that is a data sheet."""
-
-    sheet: Sheet
-
-
-Part: TypeAlias = str | list[str] | TablePart | SheetPart
-
-
-class PageSpec(_Spec):
-    """A kind of page: for each row of a type, the pages of a list, or a home page."""
-
-    for_: Name | None = Field(default=None, alias="for")
-    list_: Name | None = Field(default=None, alias="list")
-    home: bool = False
-    as_: Name | None = Field(default=None, alias="as", description="The name by which links refer to these pages.")
-    kind: str | None = None
-    url: str = "/"
-    title: Texts
-    body: list[Part] = Field(min_length=1)
-    share: Share = Field(default=1.0, description="The share of rows that the site has a page of.")
-    where: str | None = Field(
-        default=None, description="SQL over the columns of the row: which rows have a page or are listed."
-    )
-    by: Name | None = Field(
-        default=None, description="An attribute of the listed type: one list for each of its values."
-    )
-    per_page: int = Field(default=40, ge=2, le=500)
-    order: Name = "name"
-    descending: bool = False
-    date: str | None = Field(default=None, description="A fact that dates the page, such as station.opened+14d.")
-
-    @model_validator(mode="after")
-    def _is_one(self) -> PageSpec:
-        if (self.for_ is not None) + (self.list_ is not None) + self.home != 1:
-            raise ValueError("a page has exactly one of for, list and home")
-        if self.by is not None and self.list_ is None:
-            raise ValueError("`by` is for lists")
-        return self
-
-
-class SiteSpec(_Spec):
-    """A web site: what it is, how late and how reliable its knowledge is, and its pages."""
-
-    domain: str
-    title: str
-    kind: str = "reference"
-    lag: str = "0d"
-    reliability: Share = 1.0
-    aliases: Share = Field(
-        default=0.0, description="The share of mentions by a former or short name, where there is one."
-    )
-    upkeep: Upkeep | None = Field(
-        default=None, description="Which shares of its pages are dead, moved, slow and the like."
-    )
-    pages: list[PageSpec] = Field(min_length=1)
-
-    @field_validator("domain")
-    @classmethod
-    def _is_reserved(cls, value: str) -> str:
-        if not _DOMAIN.fullmatch(value) or value.rpartition(".")[2] not in RESERVED_DOMAINS:
-            raise ValueError(f"a domain ends in a reserved name: {', '.join('.' + name for name in RESERVED_DOMAINS)}")
-        return value
-
-    @field_validator("lag")
-    @classmethod
-    def _is_span(cls, value: str) -> str:
-        _checked(value, days)
-        return value
-
-
-class SearchSpec(_Spec):
+class SearchSpec(Spec):
     """A search world: facts, and the sites that tell of them."""
 
     kind: Literal["search"]
@@ -403,15 +297,3 @@ class SearchSpec(_Spec):
     tools: list[JsonValue] | None = Field(
         default=None, description="The toolsets that are offered; web and memory otherwise."
     )
-
-
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(d|w|m|y)")
-_SPAN_DAYS = {"d": 1.0, "w": 7.0, "m": 30.4375, "y": 365.25}
-
-
-def days(text: str) -> int:
-    """The days of a span such as 90d, 6w, 18m or 5y. Raises InputError."""
-    found = _SPAN.fullmatch(text)
-    if found is None:
-        raise InputError(f"{text!r} is no span of days", remedy="write it like 90d, 6w, 18m or 5y")
-    return round(float(found[1]) * _SPAN_DAYS[found[2]])

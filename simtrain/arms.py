@@ -106,14 +106,29 @@ def _rows(scenario: Scenario) -> str:
 @lru_cache(maxsize=512)
 def _bundle(path: Path, _: int, severity: float | None) -> Bundle:
     document = read_document(path)
-    armed = {item.label: item for item in arm_pack(document, severity=severity)}
-    return Bundle(document.parse(PackSpec).name, armed, document.data)
+    pack = document.parse(PackSpec)
+    armed = {item.label: _as_often(item, pack.severity, severity) for item in arm_pack(document, severity=severity)}
+    return Bundle(pack.name, armed, document.data)
 
 
 def _as_hard(item: Armed, severity: float | None) -> Armed:
     if severity is None or "severity" in item.perturbation.model_fields_set:
         return item
-    return replace(item, perturbation=item.perturbation.model_copy(update={"severity": severity}))
+    harder = replace(item, perturbation=item.perturbation.model_copy(update={"severity": severity}))
+    return _as_often(harder, item.perturbation.severity, severity)
+
+
+def _as_often(item: Armed, usual: float, severity: float | None) -> Armed:
+    """What fires by chance, the more often the harder it hits: its probability by severity, of which `usual` goes with the one it has.
+
+    Triggers without a probability, and perturbations whose severity is their own, stay as they are.
+    """
+    own = item.when.probability
+    if severity is None or own is None or not usual or item.perturbation.severity != severity:
+        return item
+    most = max(own.start, own.end) if isinstance(own, Ramp) else own
+    share = min(severity / usual, 1 / most) if most else 1
+    return _as_likely(item, share)
 
 
 def _as_likely(item: Armed, chance: float) -> Armed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,7 +13,7 @@ from simtrain.llm import ChatClient
 from simtrain.question import Question, cell_text, normal_name
 from simtrain.questions.gathering import gather
 from simtrain.questions.stating import Needed
-from simtrain.types import JsonObject, JsonValue
+from simtrain.types import JsonObject
 from simtrain.widesearch.rules import rules_of_question
 from simtrain.widesearch.strict import score_strict
 from simtrain.widesearch.words import is_missing
@@ -71,7 +71,8 @@ class QuestionAudit:
             except InputError as error:
                 found.append(Finding(question.id, str(error)))
                 continue
-            problems = [*self._ambiguous(question, gold), *self._unstated(question), *told(question, gold)]
+            leaks = told(question, gold, labels=self._labels())
+            problems = [*self._ambiguous(question, gold), *self._unstated(question), *leaks]
             found += [Finding(question.id, problem) for problem in problems]
             if question.answer != "unanswerable":
                 guesses.append(await self._guess(question, gold))
@@ -81,6 +82,9 @@ class QuestionAudit:
         if mean > GUESSED:
             found.append(Finding("all", f"a guess that needs no model reaches an item F1 of {mean:.3f}"))
         return Audited(len(guesses), cells, mean, tuple(found))
+
+    def _labels(self) -> frozenset[str]:
+        return frozenset(str(row["label"]).casefold() for row in self.world.query("select label from _attributes"))
 
     def _ambiguous(self, question: Question, gold: Sequence[JsonObject]) -> list[str]:
         """The gold table may not depend on the order in which a database finds rows."""
@@ -141,15 +145,20 @@ class QuestionAudit:
         return self._common[cell.attribute]
 
 
-def told(question: Question, gold: Sequence[JsonObject]) -> list[str]:
-    """The cells that stand in the question itself and vary with the row: a column that always says one thing is part of the question."""
+def told(question: Question, gold: Sequence[JsonObject], *, labels: frozenset[str] = frozenset()) -> list[str]:
+    """The cells that stand in the question itself and vary with the row: a column that always says one thing is part of the question.
+
+    `labels`, folded, are what the world calls its attributes: a question names these without telling a cell.
+    """
     found: list[str] = []
     for column in question.columns:
         cells = {str(row[column.name]) for row in gold}
         if len(cells) == 1 and len(gold) > 1:
             continue
         for cell in sorted(cells):
-            if _stands_in(cell, question.query) and not _is_given(cell, question.parameters):
+            if cell.casefold() in labels or _is_given(cell, question):
+                continue
+            if _stands_in(cell, question.query):
                 found.append(f"its cell {cell!r} under {normal_name(column.name)} stands in the question")
     return found
 
@@ -166,8 +175,10 @@ def _stands_in(cell: str, query: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(cell.casefold())}(?!\w)", query.casefold()) is not None
 
 
-def _is_given(cell: str, parameters: Mapping[str, JsonValue]) -> bool:
-    return any(cell.casefold() in str(value).casefold() for value in parameters.values())
+def _is_given(cell: str, question: Question) -> bool:
+    """Whether the question asks by that value: it stands in the SQL or its parameters."""
+    conditions = (question.sql, *map(str, question.parameters.values()))
+    return any(cell.casefold() in text.casefold() for text in conditions)
 
 
 def _values(row: JsonObject) -> tuple[str, ...]:

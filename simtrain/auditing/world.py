@@ -34,11 +34,13 @@ Watch = Callable[[str, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, a model to ask."""
+    """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, the words of the author's prose,
+    a model to ask."""
 
     depth: int = 4
     names: Path | None = None
     others: tuple[tuple[str, Path], ...] = ()
+    prose: frozenset[str] = frozenset()
     client: ChatClient | None = None
 
 
@@ -77,7 +79,7 @@ class Check:
     def read(self) -> None:
         """Pages against facts, reach, names, likeness: all that the file alone shows."""
         self.begin("reading pages", self.connection.execute("select count(*) from _pages").fetchone()[0])
-        read = check_pages(self.connection, self.units, on_page=self.advance)
+        read = check_pages(self.connection, self.units, vocabulary=self.options.prose, on_page=self.advance)
         self._note("pages", map(str, read.problems), pages=read.pages, statements=read.statements, links=read.links)
         self.begin("looking for pages", None)
         web = web_of(self.path)

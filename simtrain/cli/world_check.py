@@ -51,6 +51,7 @@ def command(
     """Build if need be, check, print."""
     import asyncio
 
+    from simtrain.auditing.prose import prose_words
     from simtrain.auditing.world import Check, Options
     from simtrain.cli.built_worlds import BuildProgress, built_file, search_source, variant_of
     from simtrain.cli.options import print_json
@@ -65,11 +66,12 @@ def command(
         raise InputError("questions need the world's YAML, not a built file alone", place="--closed-book")
     client = None if model is None else ChatClient(model, base_url=base_url)
     others = _others(against, source, quiet=as_json)
+    prose = frozenset[str]() if source is None else prose_words(source.document.data)
     with BuildProgress(quiet=as_json) as progress:
         check = Check(
             path,
             UNITS if source is None else with_invented(source.spec.units),
-            Options(depth, names, others, client),
+            Options(depth, names, others, prose, client),
             begin=progress.phase,
             advance=lambda: progress.advance(1),
         )

@@ -20,6 +20,7 @@ class Attribute:
     kind: str
     unit: str | None
     target: str | None
+    label: str
 
     @property
     def path(self) -> str:
@@ -42,7 +43,7 @@ class Facts:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        rows = connection.execute("select id, type, name, kind, unit, target from _attributes order by id")
+        rows = connection.execute("select id, type, name, kind, unit, target, label from _attributes order by id")
         self.attributes = {row[0]: Attribute(*row) for row in rows}
         self._values: dict[int, dict[int, JsonValue]] = {}
 
@@ -95,3 +96,9 @@ class Facts:
         own = next((one for one in self.attributes.values() if one.type == kind and one.name == "name"), None)
         name = () if own is None else (str(self.value(own, entity)),)
         return (*name, *self.aliases.get((kind, entity), ()))
+
+    def texts_of(self, kind: str, entity: int) -> list[str]:
+        """What may stand for an entity in a title: its names, and its own words and codes. Raises KeyError where there is none."""
+        own = [one for one in self.attributes.values() if one.type == kind and one.kind in ("text", "category")]
+        values = [self.value(one, entity) for one in own]
+        return [*self.names_of(kind, entity), *(str(value) for value in values if value is not None)]

@@ -46,12 +46,17 @@ def check_pages(
     connection: sqlite3.Connection,
     units: Mapping[str, tuple[str, float]],
     *,
+    vocabulary: frozenset[str] = frozenset(),
     on_page: Callable[[], None] = lambda: None,
 ) -> Checked:
-    """Check all pages of a file. `units` are the units that can be converted: unit -> (what it measures, its size)."""
+    """Check all pages of a file.
+
+    `units` are the units that can be converted: unit -> (what it measures, its size). `vocabulary` is the words, folded, of the
+    author's own prose, where it is at hand; without it, a word is prose that stands on several pages.
+    """
     facts = Facts(connection)
     verifier = Verifier(facts, units)
-    prose = Prose(facts, frozenset(units) | _units(facts), _known_words(connection))
+    prose = Prose(facts, frozenset(units) | _units(facts), vocabulary | _known_words(connection))
     urls: dict[int, str] = dict(connection.execute("select id, url from _pages order by id").fetchall())
     ids = {url: page for page, url in urls.items()}
     found: list[Problem] = []
@@ -60,8 +65,9 @@ def check_pages(
     stated = _Statements(connection, facts)
     linked = _Links(connection)
     for page, site, kind, title, url, body, own_type, own in rows:
-        spans: list[tuple[Span, str | None]] = []
-        told: set[tuple[str, int]] = set() if own is None else {(str(own_type), int(own))}
+        spans: list[tuple[Span, frozenset[str] | None]] = []
+        told: set[tuple[str, int]] = set()
+        about = None if own is None else (str(own_type), int(own))
         for attribute, entity, start, length, claim in stated.of(page):
             statements += 1
             words = body[start : start + length]
@@ -75,10 +81,11 @@ def check_pages(
             told |= _named(facts, known, entity)
             numeric = known.kind in ("quantity", "money", "number")
             bare = numeric and not words[-1:].isalpha() and words[-1:] not in "%°³²"
-            spans.append(((start, start + length), (known.unit or "") if bare else None))
-        read = Page(page, (site, kind), title, body, spans)
+            spans.append(((start, start + length), _units_of(known) if bare else None))
+        read = Page(page, (site, kind, own_type), title, body, spans)
         found += [
-            Problem(url, place, what) for place, what in prose.read(read, lambda told=told: _all_names(facts, told))
+            Problem(url, place, what)
+            for place, what in prose.read(read, lambda told=told, about=about: _sayings(facts, told, about))
         ]
         targets = {ids.get(urljoin(url, match[1]).partition("#")[0], 0) for match in _LINK.finditer(body)} - {page}
         recorded = linked.of(page) - {page}
@@ -156,8 +163,15 @@ def _named(facts: Facts, attribute: Attribute, entity: int) -> set[tuple[str, in
     return set() if value is None else {(str(attribute.target), int(value))}
 
 
-def _all_names(facts: Facts, told: Iterable[tuple[str, int]]) -> list[str]:
-    return [name for kind, entity in sorted(told) for name in facts.names_of(kind, entity)]
+def _sayings(facts: Facts, told: Iterable[tuple[str, int]], about: tuple[str, int] | None) -> list[str]:
+    """The names of what a page states, and what may stand for what it is about."""
+    found = [name for kind, entity in sorted(told) for name in facts.names_of(kind, entity)]
+    return found if about is None else [*found, *facts.texts_of(*about)]
+
+
+def _units_of(attribute: Attribute) -> frozenset[str]:
+    """The units that may follow a bare number: its own, or where it has none, what its label speaks of (days to the first call)."""
+    return frozenset({attribute.unit} if attribute.unit else attribute.label.split())
 
 
 def _units(facts: Facts) -> frozenset[str]:

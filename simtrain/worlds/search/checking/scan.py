@@ -26,13 +26,16 @@ _BEGINS = '.!?:;*|#>-–—("“\n'
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page to be read: `kind` is (site, kind of page); a span of a statement comes with the unit of a bare number in it."""
+    """A page to be read: `kind` is (site, kind of page, type that it is about).
+
+    A span of a statement comes with the units that may follow a bare number in it; None where it holds none.
+    """
 
     id: int
-    kind: tuple[int, str]
+    kind: tuple[int, str, str | None]
     title: str
     body: str
-    spans: Sequence[tuple[Span, str | None]]
+    spans: Sequence[tuple[Span, frozenset[str] | None]]
 
 
 @dataclass
@@ -45,24 +48,26 @@ class Prose:
     _own: frozenset[str] = frozenset()
     _lower: set[str] = field(default_factory=set[str])
     _seen: Counter[str] = field(default_factory=Counter[str])
-    _kinds: Counter[tuple[int, str]] = field(default_factory=Counter[tuple[int, str]])
+    _kinds: Counter[tuple[int, str, str | None]] = field(default_factory=Counter[tuple[int, str, str | None]])
     _suspects: list[_Suspect] = field(default_factory=list["_Suspect"])
 
     def __post_init__(self) -> None:
         self._own = _name_words(self.facts)
 
     def read(self, page: Page, names: Callable[[], Iterable[str]]) -> list[tuple[int, str]]:
-        """The problems of one page, as (place in the body, what). `names` are all names of what the page states."""
+        """The problems of one page, as (place in the body, what). `names` are all words for what the page is about and states."""
         self._kinds[page.kind] += 1
         targets = [match.span(1) for match in _TARGET.finditer(page.body)]
         masked = _masked(page.body, [*(span for span, _ in page.spans), *targets])
         found = [
             (number.start(), f"the number {number[0]!r} is stated by nothing") for number in _NUMBER.finditer(masked)
         ]
-        for (_, end), unit in page.spans:
+        for (_, end), units in page.spans:
             word = _NEXT_WORD.match(page.body, end)
-            if unit is not None and word is not None and word[1] in self.units and word[1] != unit:
-                found.append((word.start(1), f"the unit {word[1]!r} follows a number in {unit or 'no unit'}"))
+            if units is not None and word is not None and word[1] in self.units and word[1] not in units:
+                found.append(
+                    (word.start(1), f"the unit {word[1]!r} follows a number that is in another one, or in none")
+                )
         self._note(page, masked)
         return found + self._title(page, names)
 
@@ -70,7 +75,7 @@ class Prose:
         """A title may only say what the page itself states, by whatever name."""
         stated = {page.body[start:end] for (start, end), _ in page.spans}
         masked = _without(page.title, stated)
-        if any(word in self._own for word in _WORD.findall(masked)):
+        if _NUMBER.search(masked) or any(self._may_be_name(word) for word in _WORD.findall(masked)):
             masked = _without(page.title, stated.union(names()))
         self._note(page, masked)
         return [(0, f"the number {number[0]!r} in the title is not on the page") for number in _NUMBER.finditer(masked)]
@@ -88,6 +93,9 @@ class Prose:
         if folded in self._lower or folded in self.known or self._seen[one.word] >= OFTEN:
             return True
         return one.begins and self._kinds[one.kind] < FEW
+
+    def _may_be_name(self, word: str) -> bool:
+        return word in self._own or (word[0].isupper() and word.casefold() not in self.known)
 
     def _note(self, page: Page, masked: str) -> None:
         """Remember the words of a page's prose, and those that may be names."""
@@ -111,7 +119,7 @@ class Prose:
 @dataclass(frozen=True, slots=True)
 class _Suspect:
     page: int
-    kind: tuple[int, str]
+    kind: tuple[int, str, str | None]
     place: int
     word: str
     begins: bool

@@ -22,7 +22,18 @@ from simtrain.perturbation import Perturbation
 from simtrain.plan_check import PlanCheck
 from simtrain.reference import Plan
 from simtrain.registry import known, resolve
-from simtrain.scenario import Answering, Armed, Grading, PackSpec, PackUse, PerturbationUse, Scenario, ScenarioSpec, Use
+from simtrain.scenario import (
+    Answering,
+    Armed,
+    Grading,
+    PackSpec,
+    PackUse,
+    PerturbationUse,
+    Scenario,
+    ScenarioSpec,
+    Use,
+    conflict,
+)
 from simtrain.templates import Text
 from simtrain.tool_globs import matches, step_names
 from simtrain.types import JsonObject, JsonValue, ToolSpec, canonical
@@ -198,7 +209,9 @@ class _Assembler:
                 gathered.append((None, arm(self.document, item, place)))
         found = _qualified(gathered)
         self._distinct([item.label for item in found], "perturbations")
-        self._refuse_conflicts(found)
+        problem = conflict([(pack, item) for (pack, _), item in zip(gathered, found, strict=True)])
+        if problem is not None:
+            raise self.document.error(("perturbations",), problem, "remove one of them")
         for item in found:
             globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
             if not any(matches(name, globs) for name in step_names(world)):
@@ -206,16 +219,6 @@ class _Assembler:
                     ("perturbations",), f"the perturbation {item.label!r} matches no tool of the world {world.name!r}"
                 )
         return tuple(found)
-
-    def _refuse_conflicts(self, found: Sequence[Armed]) -> None:
-        for item in found:
-            other = next((one for one in found if one.use in item.perturbation.conflicts and one is not item), None)
-            if other is not None:
-                raise self.document.error(
-                    ("perturbations",),
-                    f"{item.label!r} ({item.use}) and {other.label!r} ({other.use}) cannot be had together",
-                    f"remove one: see simtrain list perturbations for what {item.use} does",
-                )
 
     def _pack(self, use: PackUse, place: Place, packs: list[Document]) -> tuple[str, list[Armed]]:
         try:

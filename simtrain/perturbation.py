@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -150,10 +152,10 @@ class Perturbation(Plugin):
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ()
     needs_world: ClassVar[bool] = False
     attacks: ClassVar[bool] = False
-    """Whether it plants instructions for an agent to follow: the arms of a drill then ask the grader `attack` too, apart from the reward."""
+    """Whether it plants instructions for an agent to follow: the arms of a drill then ask the grader `attack` too."""
 
-    conflicts: ClassVar[frozenset[str]] = frozenset()
-    """Names of perturbations that make no sense beside this one; a scenario with both is refused."""
+    conflicts: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Perturbations that make no sense beside this one -> why; who asks for both is refused, unless one pack holds them."""
 
     follows: ClassVar[Follows] = "never"
     """Whether it reaches further than the calls on which it fires: `follow` then meets the others, all or those that come later."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from math import ceil
@@ -204,6 +204,19 @@ class Armed:
     use: str
     when: When
     perturbation: Perturbation
+
+
+def conflict(found: Sequence[tuple[str | None, Armed]]) -> str | None:
+    """Why two of these perturbations cannot be had together; None where all can.
+
+    Each comes with the name of its pack: what one pack holds its author has put together, and knows.
+    """
+    for pack, item in found:
+        for other_pack, other in found:
+            why = item.perturbation.conflicts.get(other.use)
+            if why is not None and item is not other and (pack is None or pack != other_pack):
+                return f"{item.label!r} ({item.use}) and {other.label!r} ({other.use}) cannot be had together: {why}"
+    return None
 
 
 @dataclass(frozen=True)

@@ -138,9 +138,12 @@ def test_labels_that_two_packs_share_are_told_apart_in_every_arm(typed: Typed, t
 def test_what_cannot_be_had_together_is_refused_and_alone_it_is_played(
     typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Latency, "conflicts", frozenset({"timeout_after"}))
+    monkeypatch.setattr(Latency, "conflicts", {"timeout_after": "both take time"})
     code, _, err = typed("birthday.yaml", "--pack", "slow", "--pack", "rough", "--out", "out")
-    assert code == 2 and "'latency' (latency) and 'timeout_after' (timeout_after) cannot be had together" in err
+    assert (
+        code == 2
+        and "'latency' (latency) and 'timeout_after' (timeout_after) cannot be had together: both take time" in err
+    )
     assert "--arms alone,pack" in err and err.count("\n") == 1
     assert typed("birthday.yaml", "--pack", "slow", "--pack", "rough", "--out", "out", "--arms", "alone")[0] == 0
 

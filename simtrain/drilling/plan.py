@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from simtrain.arm import CLEAN, PRIMED, Arm
 from simtrain.arms import Bundle, armed, bundles, primed
 from simtrain.errors import InputError
-from simtrain.scenario import Armed, Scenario
+from simtrain.scenario import Armed, Scenario, conflict
 from simtrain.tool_globs import matches
 from simtrain.types import ToolSpec
 
@@ -71,7 +71,7 @@ def plan_drill(
                     if item.label not in arm.labels
                 ]
                 if arm.labels:
-                    _refuse_conflicts(scenario, arm, items)
+                    _refuse_conflicts(scenario, arm, found)
                     played.append(armed(scenario, arm))
     names = tuple(dict.fromkeys(scenario.arm.name for scenario in played if scenario.arm))
     if set(names) <= {CLEAN, PRIMED}:
@@ -108,16 +108,14 @@ def _matches_any(item: Armed, offered: Sequence[ToolSpec]) -> bool:
     )
 
 
-def _refuse_conflicts(scenario: Scenario, arm: Arm, items: Sequence[Armed]) -> None:
-    chosen = [item for item in items if item.label in arm.labels]
-    for item in chosen:
-        for other in chosen:
-            if other is not item and other.use in item.perturbation.conflicts:
-                raise InputError(
-                    f"the arm {arm.name} of {scenario.name}: {item.label!r} ({item.use}) and {other.label!r} ({other.use})"
-                    " cannot be had together",
-                    remedy="drill the packs one by one, or leave that arm out: --arms alone,pack",
-                )
+def _refuse_conflicts(scenario: Scenario, arm: Arm, found: Sequence[Bundle]) -> None:
+    chosen = [(bundle.name, item) for bundle in found for item in bundle.armed.values() if item.label in arm.labels]
+    problem = conflict(chosen)
+    if problem is not None:
+        raise InputError(
+            f"the arm {arm.name} of {scenario.name}: {problem}",
+            remedy="drill the packs one by one, or leave that arm out: --arms alone,pack",
+        )
 
 
 def _nothing(scenarios: Sequence[Scenario], packs: Sequence[str], idle: Sequence[Idle]) -> InputError:

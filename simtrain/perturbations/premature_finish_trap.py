@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import ClassVar, cast
 
 from pydantic import Field
@@ -32,6 +33,9 @@ class PrematureFinishTrap(Perturbation):
     effect: ClassVar[Effect] = "after"
     visible: ClassVar[bool] = False
     permanent: ClassVar[bool] = True
+    conflicts: ClassVar[Mapping[str, str]] = {
+        "forced_pagination": "it takes away the cursors with which the other one's pages go on"
+    }
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "switch")
 
     keep: int | None = Field(

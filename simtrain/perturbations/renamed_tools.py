@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar, cast
@@ -48,6 +48,9 @@ class RenamedTools(Perturbation):
     side: ClassVar[Side] = "manifest"
     layer: ClassVar[Layer] = "P"
     permanent: ClassVar[bool] = True
+    conflicts: ClassVar[Mapping[str, str]] = {
+        "argument_drift": "both call arguments otherwise, and its errors would name some that the renamed tools do not take"
+    }
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "fix-call")
 
     tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over the tools that are renamed.")

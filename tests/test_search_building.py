@@ -134,7 +134,7 @@ def test_another_seed_gives_another_world(world: sqlite3.Connection, tmp_path: P
     assert one(other, "select name from port where id = 1") != one(world, "select name from port where id = 1")
 
 
-@pytest.mark.parametrize("pages", [40, 400, 3000])
+@pytest.mark.parametrize("pages", [10, 40, 400, 3000])
 def test_a_world_has_about_as_many_pages_as_asked_for(tmp_path: Path, pages: int) -> None:
     world = built(tmp_path, rows=(("pages", pages),))
     assert one(world, "select count(*) from _pages") == pytest.approx(pages, rel=0.05, abs=4)

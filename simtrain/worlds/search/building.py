@@ -60,6 +60,8 @@ class Order:
     counts: dict[str, int]
     avoid: tuple[str, ...]
     identity: str
+    kinds: tuple[int, ...] | None = None
+    """The kinds of pages that there are, by number; None: all."""
 
 
 def build(order: Order, path: Path, watching: Watching | None = None) -> None:
@@ -170,6 +172,8 @@ class _Builder:
             "identity": order.identity,
             "progress": "1",
         }
+        if order.kinds is not None:
+            meta["kinds"] = " ".join(map(str, order.kinds))
         self.connection.executemany("insert into _meta values (?, ?)", meta.items())
         write_facts(self.connection, order)
         tables.check_constraints(self.connection, schema)
@@ -293,13 +297,13 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def page_count(order: Order) -> int:
-    """How many pages an order would have, without writing them."""
+def page_counts(order: Order) -> dict[int, int]:
+    """How many pages of each kind (by its number) an order would have, without writing them."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         for statement in TABLES.split(";\n"):
             connection.execute(statement)
         write_facts(connection, order)
-        return Layout(order.design, connection, seed=order.seed).count
+        return {plan.design.index: plan.count for plan in Layout(order.design, connection, seed=order.seed).plans}
     finally:
         connection.close()

@@ -124,10 +124,13 @@ class Layout:
         self._targets: dict[int, Targets] = {}
         self._urls: dict[int, Urls] = {}
         self.today = date.fromisoformat(stamp(instant(design.schema.spec.clock.start))[:10]).toordinal()
+        kept = connection.execute("select value from _meta where key = 'kinds'").fetchone()
+        kinds = None if kept is None else {int(kind) for kind in cast(str, kept[0]).split()}
         first = 1
         for site in design.sites:
             for page in site.pages:
-                plan = PagePlan(page, first, self._rows(page), self._lists(page))
+                there = kinds is None or page.index in kinds
+                plan = PagePlan(page, first, self._rows(page) if there else (), self._lists(page) if there else ())
                 self.plans.append(plan)
                 first += plan.count
         self.count = first - 1

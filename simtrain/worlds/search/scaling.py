@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from simtrain.errors import InputError, nearest
-from simtrain.worlds.search.building import Order, page_count
+from simtrain.worlds.search.building import Order, page_counts
 from simtrain.worlds.search.spec import MAX_COUNT, MAX_PAGES
 
 PAGES: Final = "pages"
 _TRIAL_PAGES = 4_000
 _TRIES = 6
 _CLOSE = 0.01
+_TOO_MANY = 1.1
 
 
 def ordered(order: Order, wanted: Mapping[str, int]) -> Order:
@@ -41,7 +42,7 @@ def _fitted(order: Order, pages: int, fixed: frozenset[str]) -> Order:
     found: list[tuple[float, int]] = []
     scale = 1.0
     for _ in range(_TRIES):
-        count = page_count(_scaled(order, scale, fixed))
+        count = sum(page_counts(_scaled(order, scale, fixed)).values())
         found.append((scale, count))
         if abs(count - pages) <= _CLOSE * pages:
             break
@@ -51,8 +52,20 @@ def _fitted(order: Order, pages: int, fixed: frozenset[str]) -> Order:
         scale = _next(found, wanted)
     if pages > _TRIAL_PAGES:
         return _scaled(order, _next(found, pages), fixed)
-    best = min(found, key=lambda one: (abs(one[1] - pages), one[0]))
-    return _scaled(order, best[0], fixed)
+    scale, count = min(found, key=lambda one: (abs(one[1] - pages), one[0]))
+    order = _scaled(order, scale, fixed)
+    return order if count <= pages * _TOO_MANY else _thinned(order, pages)
+
+
+def _thinned(order: Order, pages: int) -> Order:
+    """The order with as many kinds of pages as there is room for: those of the first sites, and of a site those of single rows first."""
+    counts = page_counts(order)
+    kinds = [page for site in order.design.sites for page in sorted(site.pages, key=lambda one: one.spec.for_ is None)]
+    kept: list[int] = []
+    for page in kinds:
+        if sum(counts[one] for one in kept) + counts[page.index] <= pages:
+            kept.append(page.index)
+    return replace(order, kinds=tuple(sorted(kept)))
 
 
 def _next(found: list[tuple[float, int]], wanted: int) -> float:

@@ -1,0 +1,99 @@
+"""`simtrain world build`, `digest` and `stats`, as people call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.small_universe import UNIVERSE
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("worlds")
+    (found / "small_universe.yaml").write_text(UNIVERSE)
+    return found
+
+
+def simtrain(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "SIMTRAIN_CACHE": str(folder / "cache")}
+    command = [sys.executable, "-m", "simtrain", "world", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_world_is_built_where_it_is_asked_for_and_never_over_another_file(folder: Path) -> None:
+    built = simtrain(folder, "build", "small_universe.yaml", "--out", "out.sqlite", "--json")
+    report = json.loads(built.stdout)
+    assert report["world"] == "small_universe"
+    assert report["pages"] > 30
+    assert (folder / "out.sqlite").stat().st_size == report["bytes"]
+    again = simtrain(folder, "build", "small_universe.yaml", "--out", "out.sqlite")
+    assert again.returncode == 2
+    assert "--force replaces it" in again.stderr
+    assert simtrain(folder, "build", "small_universe.yaml", "--out", "out.sqlite", "--force").returncode == 0
+
+
+def test_a_world_without_out_goes_to_the_cache_and_is_built_once(folder: Path) -> None:
+    first = json.loads(simtrain(folder, "build", "small_universe.yaml", "--json").stdout)
+    changed = Path(first["file"]).stat().st_mtime_ns
+    assert Path(first["file"]).parent == folder / "cache" / "worlds"
+    second = json.loads(simtrain(folder, "build", "small_universe.yaml", "--json").stdout)
+    assert Path(second["file"]).stat().st_mtime_ns == changed
+    other = json.loads(
+        simtrain(folder, "build", "small_universe.yaml", "--rows", "ship=9", "--seed", "5", "--json").stdout
+    )
+    assert other["file"] != first["file"]
+
+
+def test_the_digest_is_that_of_the_content_not_of_the_file(folder: Path) -> None:
+    by_name = simtrain(folder, "digest", "small_universe.yaml").stdout.strip()
+    simtrain(folder, "build", "small_universe.yaml", "--out", "copy.sqlite")
+    report = json.loads(simtrain(folder, "digest", "copy.sqlite", "--json").stdout)
+    assert report["digest"] == by_name
+    assert {"ship", "port", "visit", "_pages", "_statements"} <= set(report["tables"])
+    assert simtrain(folder, "digest", "small_universe.yaml", "--seed", "9").stdout.strip() != by_name
+
+
+def test_stats_count_what_there_is(folder: Path) -> None:
+    found = json.loads(simtrain(folder, "stats", "small_universe.yaml", "--json").stdout)
+    assert found["types"]["ship"] == {"kind": "entity", "rows": 24, "attributes": 8}
+    assert [site["name"] for site in found["sites"]] == ["office", "gossip"]
+    assert found["sites"][1]["reliability"] == 0.7
+    assert found["bytes_a_page"] == round(found["bytes"] / found["pages"])
+    shown = simtrain(folder, "stats", "small_universe.yaml").stdout
+    assert "gossip.test" in shown
+    assert "on average" in shown
+
+
+def test_a_long_build_says_how_far_it_is_in_plain_lines(folder: Path) -> None:
+    built = simtrain(folder, "build", "small_universe.yaml", "--pages", "1500", "--out", "long.sqlite")
+    lines = built.stderr.splitlines()
+    assert lines[0] == "facts"
+    assert any(line.startswith("pages: 1,") for line in lines)
+    assert "\x1b" not in built.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("build", "helpdesk"), "'helpdesk' is a service world"),
+        (("build", "small_universe.yaml", "--rows", "ship"), "is no number of rows"),
+        (("build", "small_universe.yaml", "--rows", "boat=4"), "no type 'boat' is counted"),
+        (("build", "small_universe.yaml", "--pages", "3000000"), "3000000 is no possible number of pages"),
+        (("build", "nowhere"), "unknown world 'nowhere'"),
+        (("digest", "nothing.sqlite"), "there is no such world file"),
+        (("stats", "broken.sqlite"), "not a world file"),
+    ],
+)
+def test_bad_input_ends_with_one_line_and_code_2(folder: Path, words: tuple[str, ...], said: str) -> None:
+    (folder / "broken.sqlite").write_bytes(b"not a database, but long enough to be looked at as one" * 20)
+    result = simtrain(folder, *words)
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1

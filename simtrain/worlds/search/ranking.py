@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast
 
-from simtrain.worlds.search.tokens import tokens
+from simtrain.worlds.search.tokens import folded, tokens
 
 CANDIDATES: Final = 200
 FEW: Final = 500, 5_000, 1 / 200
 """Words join the first stage, the rarest first, while the pages that they are on are few in all: at least, at most, share of all pages."""
 
-COMMON: Final = 25_000
-"""A query whose rarest word is on more pages than this is all common words: pages that hold them all are looked for."""
+COMMON: Final = 2_000, 25_000, 1 / 20
+"""From how many pages on a word is common: at least, at most, share of all pages. Where all words are, pages that hold all of them are
+looked for."""
 
 MOST_WORDS: Final = 32
 TITLE_WEIGHT: Final = 2.0
@@ -112,10 +113,9 @@ class Ranking:
 
     def _rare(self, terms: list[_Term]) -> list[_Term]:
         """The words of the first stage; none where all are common."""
-        if terms[0].pages > COMMON:
+        if terms[0].pages > self._share(COMMON):
             return []
-        least, most, share = FEW
-        few = min(max(least, int(self.pages * share)), most)
+        few = self._share(FEW)
         taken, pages = terms[:1], terms[0].pages
         for term in terms[1:]:
             pages += term.pages
@@ -123,6 +123,10 @@ class Ranking:
                 break
             taken.append(term)
         return taken
+
+    def _share(self, bounds: tuple[int, int, float]) -> int:
+        least, most, share = bounds
+        return min(max(least, int(self.pages * share)), most)
 
     def _more(self, terms: list[_Term], found: dict[int, float], site: int | None, wanted: int) -> dict[int, float]:
         """More candidates: pages that hold all words, then all but the commonest, and so on down to the rarest alone."""
@@ -189,20 +193,15 @@ class Ranking:
 class _Text:
     """A page whose words are counted: cheaply and never too few, or exactly."""
 
-    __slots__ = ("_body", "_lowered", "_title", "_words")
+    __slots__ = ("_body", "_title", "_words")
 
     def __init__(self, title: str, body: str) -> None:
-        self._title, self._body = title, body
-        plain = title.isascii() and body.isascii()
-        self._lowered = (title.lower(), body.lower()) if plain else None
+        self._title, self._body = folded(title), folded(body)
         self._words: tuple[list[str], list[str]] | None = None
 
     def most(self, word: str) -> float:
         """How often a word stands here at most, the title weighed: letters within other words count too."""
-        if self._lowered is None:
-            return self.often(word)
-        title, body = self._lowered
-        return TITLE_WEIGHT * title.count(word) + body.count(word)
+        return TITLE_WEIGHT * self._title.count(word) + self._body.count(word)
 
     def often(self, word: str) -> float:
         """How often a word stands here, the title weighed."""

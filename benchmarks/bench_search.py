@@ -1,0 +1,141 @@
+"""Searching: the time of a query over 100,000 and over 1,000,000 pages, of a whole reply, and the memory of an open episode.
+
+Queries have 3 to 12 words: names of things and words about them, as an agent asks; whole sentences out of pages; and words that are
+all common (each on more than a twentieth of the pages). A world file that was built before is taken with `--file`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import thread_time
+from tracemalloc import get_traced_memory, start, stop
+
+from report import Figure, show
+
+from simtrain.assembly import load_world
+from simtrain.catalog import find
+from simtrain.request import Request
+from simtrain.seeding import Stream
+from simtrain.world import Variant
+from simtrain.worlds.search.source import SearchSource
+from simtrain.worlds.search.tokens import tokens
+from simtrain.worlds.search.world import SearchWorld
+
+QUERIES = 200
+COMMON_SHARE = 1 / 20
+EPISODES = 1000
+TARGETS = {100_000: 2.0, 1_000_000: 10.0}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--rounds", type=int, default=5, help="times that each query is asked; the best counts")
+    parser.add_argument("--pages", type=int, nargs="+", default=[100_000], help="sizes of the worlds")
+    parser.add_argument("--file", type=Path, nargs="*", default=[], help="built world files, in the place of sizes")
+    given = parser.parse_args()
+    source = load_world(find("worlds", "kestrel_reach"))
+    assert isinstance(source, SearchSource)
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory() as folder:
+        files = given.file or [
+            source.build_file(Variant(rows=(("pages", count),)), Path(folder) / f"{count}.world")
+            for count in given.pages
+        ]
+        for file in files:
+            figures += measured(SearchWorld(source, file, Variant()), given.rounds)
+        figures += [memory_of_episodes(SearchWorld(source, files[0], Variant()))]
+    show("search worlds, searching", figures, as_json=given.json)
+
+
+def measured(world: SearchWorld, rounds: int) -> list[Figure]:
+    """The medians of one world."""
+    pages = world.web.ranking.pages
+    size = f"{pages:,} pages"
+    target = next((most for count, most in TARGETS.items() if pages <= 1.2 * count), None)
+    asked, sentences, common = queries(world)
+
+    def rank(query: str) -> object:
+        return world.web.ranking.top(query, count=10)
+
+    search = next(tool for tool in world.tools if tool.name == "web_search")
+    state = world.open()
+    return [
+        Figure(f"{size}: a query of 3 to 12 words", median(rank, asked, rounds), "ms", target),
+        Figure(f"{size}: a sentence of a page", median(rank, sentences, rounds), "ms", target),
+        Figure(f"{size}: all words common", median(rank, common, rounds), "ms", 60.0),
+        Figure(
+            f"{size}: a whole reply of web_search",
+            median(lambda query: state.answer(Request(search, {"query": query}, 0, 0)), asked, rounds),
+            "ms",
+        ),
+    ]  # fmt: skip
+
+
+def queries(world: SearchWorld) -> tuple[list[str], list[str], list[str]]:
+    """Queries as agents ask, sentences of pages, and queries of common words; the same in every run."""
+    stream = Stream(5)
+    labels = [str(row["label"]) for row in world.query("select label from _attributes order by id")]
+    last = world.web.ranking.pages
+    asked: list[str] = []
+    sentences: list[str] = []
+    while len(sentences) < QUERIES:
+        page = world.web.page(stream.integer(1, last))
+        found = [line for line in page.body.split("\n") if 3 <= len(tokens(line)) <= 12]
+        if not found:
+            continue
+        sentences.append(stream.choose(found))
+        words = tokens(page.title)[:6] + stream.sample(labels, stream.integer(1, 3))
+        asked.append(" ".join(words[:12] if len(words) > 2 else [*words, "list", "of"]))
+    rows = world.web.run(
+        "select term from temp._vocabulary where doc > ? order by term", (int(last * COMMON_SHARE),)
+    ).fetchall()
+    known = [str(term) for (term,) in rows]
+    common = [" ".join(stream.sample(known, stream.integer(3, 12))) for _ in range(QUERIES)]
+    return asked, sentences, common
+
+
+def median(work: Callable[[str], object], asked: list[str], rounds: int) -> float:
+    """Milliseconds of thread time for the median query, each at its best of several rounds."""
+    best: list[float] = []
+    for query in asked:
+        times: list[float] = []
+        for _ in range(rounds):
+            begun = thread_time()
+            work(query)
+            times.append(thread_time() - begun)
+        best.append(min(times))
+    return sorted(best)[len(best) // 2] * 1000
+
+
+def memory_of_episodes(world: SearchWorld) -> Figure:
+    """The memory of one of many open states, each with a search, a page and a note behind it."""
+    by_name = {tool.name: tool for tool in world.tools}
+    calls = [
+        ("web_search", {"query": "stations of a sector"}),
+        ("web_extractor", {"url": world.web.page(2).url}),
+        ("dict_memory", {"operation": "add", "key": "a", "value": "seen"}),
+    ]
+    world.open().answer(Request(by_name["web_search"], {"query": "stations of a sector"}, 0, 0))
+    gc.collect()
+    start()
+    before = get_traced_memory()[0]
+    states = []
+    for _ in range(EPISODES):
+        state = world.open()
+        for index, (tool, arguments) in enumerate(calls):
+            state.answer(Request(by_name[tool], arguments, index, index))
+        states.append(state)
+    gc.collect()
+    used = (get_traced_memory()[0] - before) / len(states) / 1024
+    stop()
+    return Figure(f"{EPISODES:,} open episodes: memory of each", used, "KB", 20.0)
+
+
+if __name__ == "__main__":
+    main()

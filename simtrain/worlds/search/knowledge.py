@@ -25,7 +25,6 @@ class Beliefs:
     def __init__(self, columns: Columns, claims: Sequence[Claim]) -> None:
         self._columns = columns
         self.claims = {(claim[1], claim[2]): claim[0] for claim in claims}
-        self.doubtful = frozenset(claim[1] for claim in claims)
         self._values: dict[int, list[tuple[int, Value]]] = {}
         for _, attribute, row, value, *_ in claims:
             self._values.setdefault(attribute, []).append((row, value))

@@ -16,7 +16,7 @@ from simtrain.clock import instant, stamp
 from simtrain.seeding import derive
 from simtrain.worlds.search.attributes import Value, iso, ordinal
 from simtrain.worlds.search.design import Design, PageDesign, SiteDesign
-from simtrain.worlds.search.rendering import Job
+from simtrain.worlds.search.needs import Job
 from simtrain.worlds.search.schema import Attribute, Type
 from simtrain.worlds.search.tables import rows_where
 

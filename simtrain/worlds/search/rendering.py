@@ -6,16 +6,15 @@ text as literals; names are our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import cast
 
-from simtrain.worlds.search.attributes import Value
 from simtrain.worlds.search.design import PageDesign, SiteDesign
 from simtrain.worlds.search.formats import Filter, is_plain_text, writer
 from simtrain.worlds.search.linking import Linker
+from simtrain.worlds.search.needs import CLAIMS, Needs, Render
 from simtrain.worlds.search.python_source import Source
-from simtrain.worlds.search.schema import Attribute, Schema, Type
+from simtrain.worlds.search.schema import PAGE, Attribute, Schema
 from simtrain.worlds.search.tree import (
     Both,
     Branch,
@@ -38,27 +37,6 @@ from simtrain.worlds.search.tree import (
     Test,
     Text,
 )
-
-Job: TypeAlias = tuple[int, str, int, str | None, int | None, int | None, int | None, Sequence[int], Value]
-"""A page to write: its id, url, row, date, number, last number, members in all, members on it, and what its list is grouped by."""
-PageRow: TypeAlias = tuple[object, ...]
-StatementRow: TypeAlias = tuple[int, int, int, int, int, int | None]
-Render: TypeAlias = Callable[
-    [Sequence[Job], Callable[[], float], list[PageRow], list[StatementRow], list[tuple[int, int]]], None
-]
-
-
-@dataclass(slots=True)
-class Needs:
-    """What a rendering function reads, by the name under which it reads it."""
-
-    columns: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
-    reverse: dict[str, tuple[Type, Attribute]] = field(default_factory=dict[str, tuple[Type, Attribute]])
-    pages: dict[str, PageDesign] = field(default_factory=dict[str, PageDesign])
-    urls: dict[str, PageDesign] = field(default_factory=dict[str, PageDesign])
-    aliases: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    sizes: dict[str, str] = field(default_factory=dict[str, str])
-    functions: dict[str, object] = field(default_factory=dict[str, object])
 
 
 class Code(Source):
@@ -107,7 +85,7 @@ class Code(Source):
         body = "\n".join(self._lines)
         return (
             "def render(jobs, random, pages, statements, links):\n"
-            " st = statements.append\n"
+            " st = statements.extend\n"
             " for p, url, x, d, num, last, total, members, g in jobs:\n"
             f"{body}\n"
         )
@@ -191,7 +169,14 @@ class Code(Source):
     def _state(self, attribute: Attribute, row: str, length: str, shift: str = "") -> None:
         if not self._silent:
             place = self._offset()
-            self._line(f"st((p, {attribute.id}, {row}, {place}{shift}, {length}, None))")
+            self._line(self._statement(attribute, row, f"{place}{shift}", length))
+
+    def _statement(self, attribute: Attribute, row: str, start: str, length: str) -> str:
+        site = self._page.site
+        # Only what a site may have wrong is looked up, and names never are.
+        sure = attribute.kind == "name" or attribute.type == PAGE or not (site.lag or site.spec.reliability < 1)
+        claim = "None" if sure else f"{CLAIMS}.get(({attribute.id}, {row}))"
+        return f"st((p, {attribute.id}, {row}, {start}, {length}, {claim}))"
 
     def _column(self, attribute: Attribute) -> str:
         self.needs.columns[f"C{attribute.id}"] = attribute
@@ -237,7 +222,7 @@ class Code(Source):
         if node.fallback is not None and node.path.refs:
             # Behind a ref that is missing there is no row of which anything could be stated.
             place = self._offset()
-            self._line(f"if {row}: st((p, {attribute.id}, {row}, {place}, len({text}), None))")
+            self._line(f"if {row}: {self._statement(attribute, row, place, f'len({text})')}")
         else:
             self._state(attribute, row, f"len({text})")
         self._pending.append((False, text))
@@ -319,8 +304,8 @@ class Code(Source):
         else:
             self._pending.append((False, text))
         if group.kind == "ref":
-            self._line(f"st((p, {self._name_of(group).id}, g, {start}, len({text}), None))")
-        self._line(f"for m in members: st((p, {group.id}, m, {start}, len({text}), None))")
+            self._line(self._statement(self._name_of(group), "g", start, f"len({text})"))
+        self._line(f"for m in members: {self._statement(group, 'm', start, f'len({text})')}")
 
     def _paging(self) -> None:
         facts = self._schema.page

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
+from html import entities
+from importlib.resources import files
 from math import prod
 from random import Random
 
@@ -23,8 +25,12 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @cache
 def known_words() -> frozenset[str]:
-    """The real names and words that come with this package, in small letters."""
-    entries = (entry for pool in POOLS.values() for entry in pool)
+    """The real names and words that come with this package and with the libraries that it always has, in small letters.
+
+    Nothing that may or may not be installed counts: the same file would give another world elsewhere.
+    """
+    zones = files("tzdata").joinpath("zones").read_text("utf-8")
+    entries = [zones, " ".join(entities.name2codepoint), *(entry for pool in POOLS.values() for entry in pool)]
     return frozenset(word.lower() for entry in entries for word in _WORD.findall(entry))
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import sqlite3
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from simtrain.auditing.overlap import overlap, runs
 from simtrain.auditing.questions import Audited, QuestionAudit, closed_book, told
 from simtrain.auditing.world import ALIKE
 from simtrain.catalog import find
+from simtrain.catalog import names as shipped_names
 from simtrain.cli import main
 from simtrain.cli.built_worlds import search_source
 from simtrain.errors import InputError
@@ -203,3 +205,34 @@ def test_the_prose_of_two_worlds_is_compared_without_names_and_numbers() -> None
     assert overlap(own, set()) == 0.0
     one.close()
     other.close()
+
+
+SEARCH_WORLDS = sorted(
+    name for name, path in shipped_names("worlds").items() if "\nkind: search\n" in f"\n{path.read_text('utf-8')}"
+)
+
+
+def test_the_four_ways_of_inventing_ship_in_at_least_eight_worlds() -> None:
+    assert len(SEARCH_WORLDS) >= 8
+    strategies = {search_source(name).spec.strategy for name in SEARCH_WORLDS}
+    assert strategies == {"time_shifted", "long_tail", "private_simulation", "grounded"}
+
+
+@pytest.mark.parametrize("name", SEARCH_WORLDS)
+def test_every_shipped_world_is_consistent_and_reachable(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    other = "kestrel_reach" if name != "kestrel_reach" else "ombrecht_archives"
+    code, found = run(capsys, name, "--questions", "15", "--against", other, "--json")
+    problems = [problem for part in found.values() if isinstance(part, dict) for problem in part["problems"]]
+    assert (problems, code) == ([], 0)
+    assert found["likeness"]["shares"][other] < ALIKE
+
+
+@pytest.mark.full
+def test_no_two_shipped_worlds_read_alike() -> None:
+    found: dict[str, set[str]] = {}
+    for name in SEARCH_WORLDS:
+        connection = sqlite3.connect(search_source(name).build_file())
+        found[name] = runs(connection)
+        connection.close()
+    shares = {(one, other): overlap(found[one], found[other]) for one, other in combinations(SEARCH_WORLDS, 2)}
+    assert {pair: share for pair, share in shares.items() if share >= ALIKE} == {}

@@ -195,6 +195,7 @@ def write_small_web(path: Path) -> Path:
     """Write the small world to a file; returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("pragma synchronous=off")
     fill(connection)
     render(connection, seed=0)
     connection.execute("insert into _index (rowid, title, body) select id, title, body from _pages")
@@ -207,6 +208,7 @@ def write_pages(
 ) -> Path:
     """A world file without facts: pages of (title, body), indexed in an order (of their ids, from 1) and merged afterwards if wanted."""
     connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("pragma synchronous=off")
     connection.executescript(TABLES)
     connection.executemany("insert into _sites values (?, ?, ?, ?, ?, ?, ?)", SITES)
     rows = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 PLUGINS: dict[str, dict[str, str]] = {
     "worlds": {
         "service": "simtrain.worlds.service.spec:ServiceSpec",
-        "search": "simtrain.worlds.search.source:SearchSource",
+        "search": "simtrain.worlds.search.spec:SearchSpec",
     },
     "domains": {
         "mcp": "simtrain.domains.mcp:McpDomain",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
@@ -12,6 +12,10 @@ from simtrain.types import JsonValue
 from simtrain.worlds.search.site_spec import SiteSpec
 from simtrain.worlds.search.spec_parts import Name, Share, Spec, checked, days
 from simtrain.worlds.search.view import View
+
+if TYPE_CHECKING:
+    from simtrain.documents import Document
+    from simtrain.worlds.search.source import SearchSource
 
 # What reads badly in SQL unquoted, and what templates use themselves.
 RESERVED = frozenset(
@@ -297,3 +301,10 @@ class SearchSpec(Spec):
     tools: list[JsonValue] | None = Field(
         default=None, description="The toolsets that are offered; web and memory otherwise."
     )
+
+    @classmethod
+    def load(cls, document: Document) -> SearchSource:
+        """The source of a world, checked as far as it can be without building it. Raises InputError."""
+        from simtrain.worlds.search.source import SearchSource
+
+        return SearchSource(document)

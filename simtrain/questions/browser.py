@@ -12,6 +12,8 @@ from simtrain.errors import InputError
 from simtrain.request import Request
 from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
 from simtrain.world import World
+from simtrain.worlds.search.toolsets.web import WEB
+from simtrain.worlds.search.world import SearchWorld
 
 _QUERY: Final = ("query", "q", "search_query", "keywords", "question")
 _ADDRESS: Final = ("url", "urls", "id", "link", "address", "href")
@@ -39,6 +41,8 @@ class Visit:
     replies: tuple[JsonValue, ...]
     addresses: tuple[frozenset[str], ...]
     """For each reply, the URLs that stand in it."""
+    texts: tuple[tuple[str, str], ...]
+    """For each reply, the longest text in it, with the path by which an expression reaches it."""
 
 
 class Tooling:
@@ -79,8 +83,16 @@ class Browser:
 
     def _searched(self, query: str) -> frozenset[str]:
         """The URLs that the search engine gives for a query; none where it refuses."""
+        if isinstance(self.world, SearchWorld) and self.tooling.searching.name == WEB[0].name:
+            return self._ranked(self.world, query)
         observation = self._answer(self.tooling.searching, self.search_call(query))
         return frozenset() if observation.is_error else addresses(_seen(observation))
+
+    @staticmethod
+    def _ranked(world: SearchWorld, query: str) -> frozenset[str]:
+        """What `web_search` gives, without the snippets, which take longer to write than the pages to find."""
+        hits = world.web.ranking.top(query, count=world.view.results)
+        return frozenset(world.web.page(hit.page).url for hit in hits)
 
     def _visited(self, url: str) -> Visit | None:
         """A page with all its parts; None where it cannot be opened."""
@@ -99,7 +111,7 @@ class Browser:
                 break
         if not calls:
             return None
-        return Visit(tuple(calls), tuple(replies), tuple(map(addresses, replies)))
+        return Visit(tuple(calls), tuple(replies), tuple(map(addresses, replies)), tuple(map(_longest, replies)))
 
     def _answer(self, tool: ToolSpec, call: Call) -> Observation:
         return self._state.answer(Request(tool, call.arguments, 0, 0))
@@ -129,6 +141,10 @@ def _seen(observation: Observation) -> JsonObject:
 def _parts(reply: JsonObject) -> int:
     pages = reply.get("pages")
     return pages if isinstance(pages, int) else 1
+
+
+def _longest(reply: JsonValue) -> tuple[str, str]:
+    return max(texts(reply), key=lambda item: len(item[1]), default=("", ""))
 
 
 def addresses(reply: JsonValue) -> frozenset[str]:

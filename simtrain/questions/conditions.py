@@ -21,7 +21,7 @@ _WINDOW: Final = 12
 
 def test_of(term: Term, attribute: Attribute, schema: Schema, stream: Stream, *, share: float) -> Test | None:
     """A condition on a term that about `share` of the rows meets; None where the values allow none."""
-    values = [(value, count) for value, count in schema.values(attribute) if value is not None]
+    values = schema.present(attribute)
     if len(values) < 2:
         return None
     if attribute.kind in ("category", "flag"):

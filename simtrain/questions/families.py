@@ -11,8 +11,28 @@ from simtrain.questions.schema import Table
 from simtrain.questions.shapes import Combine, Dispute, Exists, Extreme, Measure, Node, Shape, Term, Test
 from simtrain.seeding import Stream
 
+MOST_NAMED: Final = 4
+"""Entities that a question names, where it asks what is told of them."""
+
 _WALKS: Final = 4
 """Tries to walk so far from one table."""
+
+
+def looked_up(composer: Composer, stream: Stream) -> Shape | None:
+    """What is told of a few entities that the question names, and of what they refer to."""
+    low, high = composer.bounds.rows
+    if low > MOST_NAMED:
+        return None
+    nodes = composer.rooted(stream, stream.integer(composer.bounds.hops[0], min(2, composer.bounds.hops[1])))
+    if nodes is None:
+        return None
+    names = composer.schema.names[nodes[0].table]
+    named = stream.sample(sorted(names.values()), stream.integer(low, min(MOST_NAMED, high)))
+    shape = Shape("looked_up", nodes, (Term(0, "name"),), tests=(Test(Term(0, "name"), "in", tuple(sorted(named))),))
+    if len(nodes) > 1:
+        far = [item.name for item in composer.schema.table(nodes[-1].table).attributes.values() if item.kind in SHOWN]
+        shape = replace(shape, columns=(*shape.columns, Term(len(nodes) - 1, stream.choose(["name", *far]))))
+    return composer.columned(shape, stream, most=5)
 
 
 def filtered(composer: Composer, stream: Stream) -> Shape | None:
@@ -259,6 +279,7 @@ def single(composer: Composer, stream: Stream) -> Shape | None:
 Family: TypeAlias = Callable[[Composer, Stream], Shape | None]
 
 FAMILIES: Final[dict[str, Family]] = {
+    "looked_up": looked_up,
     "filtered": filtered,
     "joined": joined,
     "linked": linked,

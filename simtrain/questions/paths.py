@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from simtrain.errors import InputError
-from simtrain.questions.browser import Browser, Call, Visit, texts
+from simtrain.questions.browser import Browser, Call, Visit
 from simtrain.questions.schema import Schema
 from simtrain.questions.stating import Needed, Statement
-from simtrain.types import JsonValue
 from simtrain.worlds.search.extracting import RELATIVE, absolute
 
 _CONTEXT: Final = (12, 18, 24, 48, 96, 200, 500)
@@ -75,15 +74,14 @@ class Body:
     longer: list[int]
 
     @classmethod
-    def of(cls, body: str, url: str) -> Body:
-        """The body of the page at a URL."""
-        ends, longer = list[int](), list[int]()
-        grown = 0
-        for link in RELATIVE.finditer(body):
-            grown += len(absolute(link[0], url)) - len(link[0])
-            ends.append(link.end())
-            longer.append(grown)
-        return cls(absolute(body, url), ends, longer)
+    def of(cls, body: str, url: str, told: str) -> Body:
+        """The body of the page at a URL; `told` is what opening it says, which is the same with its links made whole, or a part."""
+        links, whole = list(RELATIVE.finditer(body)), list(RELATIVE.finditer(told))
+        if len(links) != len(whole):
+            told = absolute(body, url)
+            whole = list(RELATIVE.finditer(told))
+        longer = [made.end() - link.end() for link, made in zip(links, whole, strict=True)]
+        return cls(told, [link.end() for link in links], longer)
 
     def find(self, statement: Statement, text: str) -> int | None:
         """Where a statement stands in a text that is this body, or a part of it; None where it does not."""
@@ -195,14 +193,15 @@ class Finder:
         visit = self._opened(page)
         if visit is None:
             return {}
-        body = self._body(page)
-        places = {fact: _place(visit.replies, body, statement) for fact, statement in wanted.items()}
+        body = self._body(page, visit)
+        places = {fact: _place(visit, body, statement) for fact, statement in wanted.items()}
         return {fact: place for fact, place in places.items() if place is not None}
 
-    def _body(self, page: int) -> Body:
+    def _body(self, page: int, visit: Visit) -> Body:
         if page not in self._bodies:
             rows = self.schema.world.query(f"select body from _pages where id = {page}")
-            self._bodies[page] = Body.of(str(rows[0]["body"]), self.page(page).url)
+            told = visit.texts[0][1] if len(visit.texts) == 1 else ""
+            self._bodies[page] = Body.of(str(rows[0]["body"]), self.page(page).url, told)
         return self._bodies[page]
 
     def _opened(self, page: int) -> Visit | None:
@@ -229,10 +228,9 @@ def _queries(page: Page) -> Iterable[str]:
     return dict.fromkeys(queries)
 
 
-def _place(replies: tuple[JsonValue, ...], body: Body, statement: Statement) -> _Found | None:
+def _place(visit: Visit, body: Body, statement: Statement) -> _Found | None:
     """The part of a page, the text in its reply and the words around a statement; None where no reply has it."""
-    for part, reply in enumerate(replies):
-        path, text = max(texts(reply), key=lambda item: len(item[1]))
+    for part, (path, text) in enumerate(visit.texts):
         begin = body.find(statement, text)
         if begin is None:
             continue
@@ -241,7 +239,7 @@ def _place(replies: tuple[JsonValue, ...], body: Body, statement: Statement) -> 
         until = next(
             (text[end : end + size] for size in range(1, 60) if text.find(text[end : end + size], begin) == end), ""
         )
-        if after and (until or end == len(text)):
+        if (after or begin == 0) and (until or end == len(text)):
             return _Found(part, path, after, until, statement)
     return None
 

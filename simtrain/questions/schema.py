@@ -58,6 +58,7 @@ class Schema:
         self.world = world
         self.tables = _tables(world)
         self._values: dict[tuple[str, str], list[tuple[JsonValue, int]]] = {}
+        self._sizes: dict[str, int] = {}
 
     def table(self, name: str) -> Table:
         """The table of that name."""
@@ -76,9 +77,17 @@ class Schema:
         """Whether some row has no value there."""
         return any(value is None for value, _ in self.values(attribute)[:1])
 
+    def present(self, attribute: Attribute) -> Sequence[tuple[JsonValue, int]]:
+        """The values of an attribute without the null."""
+        values = self.values(attribute)
+        return values[1:] if self.has_nulls(attribute) else values
+
     def size(self, table: str) -> int:
         """How many rows a table has."""
-        return sum(count for _, count in self.values(next(iter(self.tables[table].attributes.values()))))
+        if table not in self._sizes:
+            rows = self.world.query(f"select count(*) as n from {table}")
+            self._sizes[table] = cast(int, rows[0]["n"])
+        return self._sizes[table]
 
     def name_of(self, table: str, entity: JsonValue) -> str:
         """The name of an entity."""

@@ -52,6 +52,7 @@ class Wordings(_Part):
     day: str
     ever: str
     and_: str
+    listed: str
     of: str
     conditions: dict[str, Styles]
     ends: dict[str, str]
@@ -146,6 +147,9 @@ class Wording:
 
     def _test(self, shape: Shape, test: Test, stream: Stream) -> str:
         attribute = self._attribute(shape, test.term)
+        if test.operator == "in" and attribute.kind == "name":
+            names = self.words.listed.join(cell_text(value) for value in test.values)
+            return stream.choose(self.words.conditions["called"]).format(names=names)
         kind, filled = _phrase(test, attribute)
         filled["term"] = self._path_term(shape, test.term)
         filled["today"] = self.schema.today

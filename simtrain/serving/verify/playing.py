@@ -30,7 +30,7 @@ from simtrain.types import JsonObject, JsonValue
 class Options:
     """How much is played: calls, seed, real servers at once, and seconds that the real server has for one call.
 
-    `pairs` are patterns of ids or times that may differ one to one, beside the subject's own.
+    `pairs` are patterns of ids or times that may differ one to one, beside the subject's own. With `only`, one sequence of all is played.
     """
 
     calls: int = 2000
@@ -38,6 +38,7 @@ class Options:
     parallel: int = 2
     timeout: float = 30.0
     pairs: tuple[re.Pattern[str], ...] = ()
+    only: int | None = None
 
 
 async def verify(
@@ -99,7 +100,7 @@ async def play(
     """Play the plan over the tools in `schemas`; `bench` makes the real side of one of the parallel workers."""
     generator = Generator(subject, schemas)
     plan = deal(list(schemas), subject, calls=options.calls, seed=options.seed)
-    left = deque(enumerate(plan))
+    left = deque((number, tools) for number, tools in enumerate(plan) if options.only in (None, number))
     outcomes: dict[int, tuple[Outcome, ...]] = {}
     extra = {f"pair{number}": pattern for number, pattern in enumerate(options.pairs)}
 
@@ -118,7 +119,7 @@ async def play(
         finally:
             await real.close()
 
-    workers = [asyncio.create_task(work(number)) for number in range(min(options.parallel, len(plan)))]
+    workers = [asyncio.create_task(work(number)) for number in range(min(options.parallel, len(left)))]
     try:
         await asyncio.gather(*workers)
     finally:

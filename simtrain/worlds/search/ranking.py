@@ -17,6 +17,9 @@ from typing import Final, cast
 from simtrain.worlds.search.tokens import folded, tokens
 
 CANDIDATES: Final = 200
+FILLING: Final = 60
+"""Pages that are looked at where those with the rare words do not fill the results."""
+
 FEW: Final = 500, 5_000, 1 / 200
 """Words join the first stage, the rarest first, while the pages that they are on are few in all: at least, at most, share of all pages."""
 
@@ -76,9 +79,9 @@ class Ranking:
         terms = [term for term in words if term.idf > _LEAST_IDF] or words
         wanted = offset + count
         first, stated = self._first_stage(terms, site)
-        if len(first) < wanted:
-            first, stated = self._more(words, first, site, wanted), None
         ranked = self._second_stage(terms, first, stated, wanted)
+        if len(ranked) < wanted:
+            ranked += self._second_stage(terms, self._others(words, first, site, wanted), None, wanted)
         return ranked[offset:wanted]
 
     def _terms(self, query: str) -> list[_Term]:
@@ -128,15 +131,16 @@ class Ranking:
         least, most, share = bounds
         return min(max(least, int(self.pages * share)), most)
 
-    def _more(self, terms: list[_Term], found: dict[int, float], site: int | None, wanted: int) -> dict[int, float]:
-        """More candidates: pages that hold all words, then all but the commonest, and so on down to the rarest alone."""
-        pages = dict.fromkeys(found, 0.0)
-        enough = wanted + _BATCH if found else max(wanted, CANDIDATES)
+    def _others(self, terms: list[_Term], found: dict[int, float], site: int | None, wanted: int) -> dict[int, float]:
+        """Further candidates: pages that hold all words, then all but the commonest, and so on; at last those that hold any."""
+        pages: dict[int, float] = {}
+        enough = max(wanted, FILLING if found else CANDIDATES)
         together = [" AND ".join(term.quoted for term in terms[:length]) for length in range(len(terms), 0, -1)]
+        sql = f"select rowid from _index where _index match ?{'' if site is None else _ON_SITE} limit {enough + len(found)}"
         for words in (*together, *(term.quoted for term in terms[1:])):
-            sql = f"select rowid from _index where _index match ?{'' if site is None else _ON_SITE} limit {enough}"
             for (page,) in self._run(sql, (words,) if site is None else (words, site)):
-                pages.setdefault(cast(int, page), 0.0)
+                if page not in found:
+                    pages[cast(int, page)] = 0.0
             if len(pages) >= enough:
                 break
         return pages
@@ -211,7 +215,6 @@ class _Text:
         return body.count(word) + (TITLE_WEIGHT * title.count(word) if word in title else 0)
 
 
-_BATCH = 25
 _TEXTS = "select p.id, s.sz, p.title, p.body from _pages p join _index_docsize s on s.id = p.id where p.id in ({})"
 _ON_SITE = " and (select site from _pages where _pages.id = _index.rowid) = ?"
 

@@ -257,7 +257,7 @@ def _print(captured: Captured, findings: list[Finding], out: Path) -> None:
     for name, server in servers.items():
         figures = _figures(server)
         counts = [figures[key] for key in ("tools", "resources", "resourceTemplates", "prompts", "surfaces")]
-        table.add_row(printable(name), ", ".join(figures["eras"]), *map(str, counts), str(len(server.exchanges)))
+        table.add_row(printable(name), "\n".join(figures["eras"]), *map(str, counts), str(len(server.exchanges)))
     screen.print(table)
     for name, remarks in captured.remarks.items():
         for remark in remarks:

@@ -192,6 +192,33 @@ def test_a_killed_build_leaves_no_world_and_goes_on_where_it_was(tmp_path: Path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.sqlite", "small_universe.yaml", "whole.sqlite"]
 
 
+def test_a_torn_build_is_thrown_away_and_begun_anew(tmp_path: Path) -> None:
+    source = source_of()
+    whole = source.build_file(path=tmp_path / "whole.sqlite")
+    content = bytearray(whole.read_bytes())
+    connection = sqlite3.connect(tmp_path / "torn.sqlite.partial")
+    connection.deserialize(bytes(content))
+    target = sqlite3.connect(tmp_path / "copy")
+    connection.backup(target)
+    target.execute("delete from _meta where key = 'complete'")
+    target.execute("insert into _meta values ('progress', '5')")
+    target.execute("delete from _pages where id >= 5")
+    target.commit()
+    target.close()
+    connection.close()
+    torn = bytearray((tmp_path / "copy").read_bytes())
+    for start in range(4 * 8192, len(torn), 8192):
+        torn[start : start + 200] = bytes(200)
+    (tmp_path / "torn.sqlite.partial").write_bytes(torn)
+    assert rows_of(source.build_file(path=tmp_path / "torn.sqlite")) == rows_of(whole)
+
+
+def test_a_folder_that_cannot_be_written_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="the world cannot be written"):
+        source_of().build_file(path=tmp_path / "file" / "world.sqlite")
+
+
 def rows_of(path: Path) -> list[str]:
     from simtrain.worlds.search.digest import table_digest, tables
 

@@ -159,6 +159,28 @@ def test_kinds_of_pages_that_share_an_address_are_refused(tmp_path: Path) -> Non
     assert "two pages have the address https://office.sea.example/climate/" in said
 
 
+def test_text_of_a_file_stays_text_whatever_it_holds(tmp_path: Path) -> None:
+    text = UNIVERSE.replace("They say ", "They say ' \\\" \\\\ \\x07 \\0 \\u2028 } ''' é ").replace(
+        "title: Gossip", "title: 'It''s {gossip} \\'"
+    )
+    world = open_file(
+        SearchSource.load(parse_document(text, Path("nasty.yaml"))).build_file(path=tmp_path / "n.sqlite")
+    )
+    bodies = [
+        row[0]
+        for row in world.execute("select body from _pages p join _sites s on s.id = p.site where s.name = 'gossip'")
+    ]
+    assert bodies
+    assert all(body.startswith("They say ' \" \\ \x07 \0 \u2028 } ''' é ") for body in bodies)
+
+
+def test_loops_and_conditions_stand_in_one_another_within_limits(tmp_path: Path) -> None:
+    loops = "".join(f"{{% for a{n} in ports[:9] %}}" for n in range(4)) + "{{ a3 }}" + "{% endfor %}" * 4
+    assert "at most 3 loops" in refusal(tmp_path, '- "Everything is here:', f'- "{loops}Everything is here:')
+    branches = "{% if ship.armed %}" * 25 + "x" + "{% endif %}" * 25
+    assert "at most 20 conditions" in refusal(tmp_path, "They say", f"{branches} They say")
+
+
 def test_counts_of_unknown_types_are_refused(tmp_path: Path) -> None:
     source = SearchSource.load(parse_document(UNIVERSE, Path("small_universe.yaml")))
     with pytest.raises(InputError, match="no type 'boat' is counted"):

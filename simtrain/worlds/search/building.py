@@ -26,6 +26,8 @@ COMMIT_EVERY: Final = 20_000
 """After so many pages what is done is kept for good, should the build be killed."""
 _SETTINGS: Final = {"automerge": 0, "hashsize": 32_000_000}
 """Of the full-text index: everything is merged once, at the end."""
+_DISK: Final = ("database or disk is full", "disk I/O error", "unable to open", "attempt to write")
+"""How SQLite begins to say that a disk is full or cannot be written."""
 _INDEX = "insert into _index (rowid, title, body) select id, title, body from _pages where id between ? and ?"
 
 
@@ -75,12 +77,31 @@ def build(order: Order, path: Path, watching: Watching | None = None) -> None:
         with _locked(path):
             if path.exists():
                 return
-            _Builder(order, partial, watching or Unwatched()).run()
+            _run(order, partial, watching or Unwatched())
             _sync(partial)
             partial.replace(path)
             _sync(path.parent)
     except OSError as error:
         raise InputError(f"the world cannot be written: {error.strerror}", file=path) from None
+
+
+def _run(order: Order, partial: Path, watching: Watching) -> None:
+    """Build; what an earlier build left is taken up, and thrown away where it turns out to be torn."""
+    builder = _Builder(order, partial, watching)
+    try:
+        try:
+            builder.run()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            if not builder.resumed:
+                raise
+            partial.unlink(missing_ok=True)
+            builder.run()
+    except sqlite3.OperationalError as error:
+        if not str(error).startswith(_DISK):
+            raise
+        raise InputError(f"the world cannot be written: {error}", file=partial) from None
 
 
 @contextmanager
@@ -111,9 +132,11 @@ class _Builder:
         self.path = path
         self.watching = watching
         self.codes = compile_all(order.design)
+        self.resumed = False
 
     def run(self) -> None:
         """All steps, from the one that was reached."""
+        self.resumed = False
         self.connection = self._open()
         # Everything that is made here is kept; looking through it for garbage again and again would cost a fifth of the time.
         collecting = gc.isenabled()
@@ -139,6 +162,7 @@ class _Builder:
             with suppress(sqlite3.DatabaseError):
                 found = connection.execute("select value from _meta where key = 'identity'").fetchone()
                 if found == (self.order.identity,):
+                    self.resumed = True
                     return connection
             connection.close()
             self._remove()

@@ -2,17 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-_ESCAPES: Final = {
-    ord("\\"): "\\\\",
-    ord("'"): "\\'",
-    ord("\n"): "\\n",
-    ord("\r"): "\\r",
-    ord("{"): "{{",
-    ord("}"): "}}",
-}
-
 
 class Source:
     """Lines of a function body. In the code that they make, `a` appends a text to the page and `o` is how long the page is so far."""
@@ -46,7 +35,7 @@ class Source:
         self._counted = len(self._pending)
 
     def _joined(self) -> str:
-        inner = "".join(text.translate(_ESCAPES) if fixed else f"{{{text}}}" for fixed, text in self._pending)
+        inner = "".join(_escaped(text) if fixed else f"{{{text}}}" for fixed, text in self._pending)
         return f"f'{inner}'"
 
     def _flush(self) -> None:
@@ -57,3 +46,9 @@ class Source:
 
     def _clear(self) -> None:
         self._pending, self._counted = [], 0
+
+
+def _escaped(text: str) -> str:
+    """A text as it stands between the quotation marks of an f-string: whatever it holds, it stays a text."""
+    plain = text.encode("unicode_escape").decode("ascii")
+    return plain.replace("'", "\\'").replace("{", "{{").replace("}", "}}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
@@ -39,6 +39,8 @@ _JINJA: Final = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_
 _OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
 MAX_TEMPLATE = 20_000
 MAX_EVERY = 100
+MAX_LOOPS = 3
+MAX_DEPTH = 20
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Scope:
     names: Mapping[str, Type]
     members: Type | None = None
     group: Attribute | None = None
-    in_loop: bool = False
+    loops: int = 0
+    depth: int = 0
     known: frozenset[str] = field(default_factory=frozenset[str])
     """The facts that a branch around has found to be there."""
 
@@ -218,29 +221,23 @@ class _Parser:
         rows, name = self.rows(node.iter), node.target.name
         if name in self.scope.names or name in ("page", "site", "members", "group", "paging", "loop"):
             raise InputError(f"{name!r} stands for something already", remedy="name the loop's rows otherwise")
-        inner = Scope(
-            self.scope.schema,
-            self.scope.units,
-            {**self.scope.names, name: rows.kind},
-            self.scope.members,
-            self.scope.group,
-            True,
-            self.scope.known,
-        )
+        if self.scope.loops == MAX_LOOPS:
+            raise InputError(f"at most {MAX_LOOPS} loops stand in one another")
+        inner = replace(self.scope, names={**self.scope.names, name: rows.kind}, loops=self.scope.loops + 1)
         return Loop(name, rows, _Parser(inner).nodes(node.body), self.nodes(node.else_))
 
     def branch(self, node: nodes.If) -> Branch:
         test = self.test(node.test)
+        chain = [(self.test(other.test), other.body) for other in node.elif_]
+        if self.scope.depth + len(chain) >= MAX_DEPTH:
+            raise InputError(f"at most {MAX_DEPTH} conditions stand in one another")
         otherwise = self.nodes(node.else_)
-        for other in reversed(node.elif_):
-            inner = self.test(other.test)
-            otherwise = (Branch(inner, self._knowing(inner).nodes(other.body), otherwise),)
+        for inner, body in reversed(chain):
+            otherwise = (Branch(inner, self._knowing(inner).nodes(body), otherwise),)
         return Branch(test, self._knowing(test).nodes(node.body), otherwise)
 
     def _knowing(self, test: Test) -> _Parser:
-        scope = self.scope
-        found = scope.known | _shown(test)
-        return _Parser(Scope(scope.schema, scope.units, scope.names, scope.members, scope.group, scope.in_loop, found))
+        return _Parser(replace(self.scope, known=self.scope.known | _shown(test), depth=self.scope.depth + 1))
 
     def test(self, node: nodes.Node) -> Test:
         if isinstance(node, nodes.Not):
@@ -250,7 +247,7 @@ class _Parser:
         if isinstance(node, nodes.Compare):
             return self.comparison(node)
         steps = _steps(node)
-        if steps[0] == "loop" and len(steps) == 2 and steps[1] in ("first", "last") and self.scope.in_loop:
+        if steps[0] == "loop" and len(steps) == 2 and steps[1] in ("first", "last") and self.scope.loops:
             return Edge(steps[1])
         if steps[0] in self.scope.names and len(steps) > 1:
             path, left = self.path(steps)

@@ -28,6 +28,8 @@ CASES = 20
 SEVERITIES = (0.0, 0.5, 1.0)
 USES = ("latency", "transient_error", "truncated_output", "timeout_after", "timeout_before", "type_coercion")
 PERTURBATIONS = 30
+IDLE = When(probability=1e-9)
+BUSY = When(probability=0.999999)
 
 
 def main() -> None:
@@ -42,7 +44,10 @@ def main() -> None:
                 f"{played:,} episodes: {CASES} cases x {PERTURBATIONS} perturbations x 3 severities", seconds, "s", 40
             ),
             Figure("  of which the report", reporting, "s"),
-            Figure("10 perturbations armed and never firing, per step", _armed(scenario, options.rounds), "ms", 0.1),
+            Figure(
+                "10 perturbations armed and never firing, per step", _armed(scenario, IDLE, options.rounds), "ms", 0.1
+            ),
+            Figure("10 perturbations armed, all firing, per step", _armed(scenario, BUSY, options.rounds), "ms", 0.1),
         ],
         as_json=options.json,
     )
@@ -71,10 +76,10 @@ def _pack() -> str:
     return "\n".join(["name: thirty", "perturbations:", *uses]) + "\n"
 
 
-def _armed(scenario: Scenario, rounds: int) -> float:
-    """CPU milliseconds that ten idle perturbations add to one step."""
-    idle = tuple(Armed(f"idle{number}", "latency", When(probability=0.0), Latency(seconds=1.0)) for number in range(10))
-    bare, armed = replace(scenario, perturbations=()), replace(scenario, perturbations=idle)
+def _armed(scenario: Scenario, when: When, rounds: int) -> float:
+    """CPU milliseconds that ten perturbations with a trigger add to one step."""
+    ten = tuple(Armed(f"armed{number}", "latency", when, Latency(seconds=0.1)) for number in range(10))
+    bare, armed = replace(scenario, perturbations=()), replace(scenario, perturbations=ten)
     spent = {one: min(asyncio.run(_cpu_of_a_step(one)) for _ in range(rounds)) for one in (bare, armed)}
     return (spent[armed] - spent[bare]) * 1000
 

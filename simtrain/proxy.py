@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from copy import copy, deepcopy
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from types import TracebackType
 from typing import Self, cast
 
@@ -16,7 +16,7 @@ from simtrain.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.perturbation import Call, Perturbation, Snapshots
 from simtrain.request import Answer, NotAnswered, Request, no_tool
 from simtrain.scenario import Answering, Armed, Episode
-from simtrain.seeding import Stream, derive
+from simtrain.seeding import Root, derive
 from simtrain.toolbox import Toolbox
 from simtrain.trajectory import Event, Step
 from simtrain.triggers import Trigger, chance_of
@@ -35,8 +35,9 @@ class Proxy:
     """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
 
     __slots__ = (
-        "_acting", "_answering", "_answers", "_armed", "_domain", "_episode", "_given", "_memories", "_owners", "_patience", "_routes",
-        "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "_user", "bent", "state", "steps", "world",
+        "_acting", "_answering", "_answers", "_armed", "_domain", "_episode", "_given", "_memories", "_native", "_owners",
+        "_patience", "_roots", "_routes", "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "_user",
+        "bent", "state", "steps", "world",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +60,7 @@ class Proxy:
         self._answers: list[Answer] = []
         self._stack: AsyncExitStack | None = None
         self._succeeded: set[str] = set()
+        self._roots = [Root(episode.seed, *self._identity(armed)) for armed in self._armed]
         self._triggers = [
             Trigger(armed.when, seed=episode.seed, identity=self._identity(armed), progress=episode.progress)
             for armed in self._armed
@@ -69,6 +71,7 @@ class Proxy:
             for place, (armed, trigger) in enumerate(zip(self._armed, self._triggers, strict=True))
             if armed.perturbation.follows != "never" or type(armed.perturbation).apply is not Perturbation.apply
         ]
+        self._native: dict[str, bool] = {}
         self._memories: list[dict[str, object]] = [{} for _ in self._armed]
         self._snapshots = [Snapshots() for _ in self._armed]
         self._patience = episode.scenario.spec.limits.call
@@ -86,7 +89,7 @@ class Proxy:
         for place, armed in enumerate(self._armed):
             self._given[place] = offered
             known = {tool.name for tool in offered}
-            shown = armed.perturbation.offer(offered, self._stream(armed, "offer"))
+            shown = armed.perturbation.offer(offered, self._roots[place].stream("offer"))
             self._owners.update({tool.name: place for tool in shown if tool.name not in known})
             if shown != offered:
                 self.bent = (*self.bent, armed.label)
@@ -96,15 +99,12 @@ class Proxy:
 
     def asks(self, prompt: str) -> str:
         """The task as the agent reads it."""
-        for armed in self._armed:
-            reworded = armed.perturbation.ask(prompt, self._stream(armed, "ask"))
+        for place, armed in enumerate(self._armed):
+            reworded = armed.perturbation.ask(prompt, self._roots[place].stream("ask"))
             if reworded != prompt and armed.label not in self.bent:
                 self.bent = (*self.bent, armed.label)
             prompt = reworded
         return prompt
-
-    def _stream(self, armed: Armed, *names: str | int) -> Stream:
-        return Stream(derive(self._episode.seed, *self._identity(armed), *names))
 
     def _identity(self, armed: Armed) -> tuple[str, ...]:
         return (self._episode.scenario.name, self._episode.id, armed.label)
@@ -307,7 +307,7 @@ class Proxy:
         """A call as the perturbation at a place in the list meets it."""
         return Call(
             request,
-            self._stream(self._armed[place], request.tool.name, matching),
+            self._roots[place].stream(request.tool.name, matching),
             self.state.clock,
             self._memories[place],
             self.state,
@@ -316,14 +316,17 @@ class Proxy:
             self._in_world(request.tool.name),
             self._toolbox.tools,
             self._given[place],
-            derive(self._episode.seed, "manners", self.world.name, request.tool.server),
+            _manners(self._episode.seed, self.world.name, request.tool.server),
         )
 
     def _in_world(self, tool: str) -> bool:
         """Whether the world itself is who answers the tool first."""
-        routed = self._routes.get(tool, ())
-        answered = bool(routed) and self._answering[routed[0]].world_model.stateless
-        return answered and any(other.name == tool for other in self.world.tools)
+        found = self._native.get(tool)
+        if found is None:
+            routed = self._routes.get(tool, ())
+            answered = bool(routed) and self._answering[routed[0]].world_model.stateless
+            found = self._native[tool] = answered and any(other.name == tool for other in self.world.tools)
+        return found
 
     def _preview(self, request: Request) -> Observation | None:
         """What the world itself would have answered, leaving no trace; None for a tool that it does not answer."""
@@ -331,6 +334,12 @@ class Proxy:
             return None
         with self.state.savepoint():
             return self.state.answer(request)
+
+
+@lru_cache(maxsize=4096)
+def _manners(seed: int, world: str, server: str) -> int:
+    """The seed of how a server words its errors."""
+    return derive(seed, "manners", world, server)
 
 
 def _refusal(text: str, way: str | int) -> Observation:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import blake2b
 from itertools import accumulate
 from random import Random
@@ -19,12 +20,37 @@ def derive(seed: int, *names: str | int) -> int:
     BLAKE2b over the parts, each with its type and length in front, so that no two name tuples run together.
     The same on every machine, process and Python version.
     """
-    digest = blake2b(str(seed).encode(), digest_size=8)
+    return Root(seed).derive(*names)
+
+
+class Root:
+    """A seed with names behind it already: what is derived here is what `derive` gives for all the names together, only sooner."""
+
+    __slots__ = ("_digest",)
+
+    def __init__(self, seed: int, *names: str | int) -> None:
+        self._digest = blake2b(str(seed).encode(), digest_size=8)
+        _name(self._digest, names)
+
+    def derive(self, *names: str | int) -> int:
+        """The seed of what further names stand for."""
+        digest = self._digest.copy()
+        _name(digest, names)
+        return int.from_bytes(digest.digest(), "big")
+
+    def draw(self, *names: str | int) -> float:
+        """One number in [0, 1) for what further names stand for."""
+        return self.derive(*names) * _SCALE
+
+    def stream(self, *names: str | int) -> Stream:
+        """The stream of what further names stand for; nothing is derived before the first draw."""
+        return Stream(partial(self.derive, *names))
+
+
+def _name(digest: blake2b, names: tuple[str | int, ...]) -> None:
     for name in names:
         part = str(name).encode()
-        digest.update(b"%c%d:" % (105 if isinstance(name, int) else 115, len(part)))
-        digest.update(part)
-    return int.from_bytes(digest.digest(), "big")
+        digest.update(b"%c%d:%b" % (105 if isinstance(name, int) else 115, len(part), part))
 
 
 def draw(seed: int, *names: str | int) -> float:
@@ -39,10 +65,16 @@ class Stream:
     may change between Python versions and the draws may not.
     """
 
-    __slots__ = ("_random",)
+    __slots__ = ("_random", "_seed")
 
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed).random
+    def __init__(self, seed: int | Callable[[], int]) -> None:
+        """A seed that is a function is asked for at the first draw."""
+        self._seed = seed
+        self._random: Callable[[], float] = self._first
+
+    def _first(self) -> float:
+        self._random = Random(self._seed() if callable(self._seed) else self._seed).random
+        return self._random()
 
     def random(self) -> float:
         """A number in [0, 1)."""

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from simtrain.perturbation import Ramp, When
 from simtrain.request import Request
-from simtrain.seeding import draw
+from simtrain.seeding import Root
 from simtrain.tool_globs import matches
 from simtrain.world import WorldState, one_value
 
@@ -24,15 +24,14 @@ class Trigger:
     and wall clock do not enter, so that two agents and two arms of a drill meet the same schedule.
     """
 
-    __slots__ = ("_burst_left", "_chance", "_fired", "_globs", "_identity", "_matching", "_per_tool", "_seed", "when")
+    __slots__ = ("_burst_left", "_chance", "_fired", "_globs", "_matching", "_per_tool", "_root", "when")
 
     def __init__(self, when: When, *, seed: int, identity: tuple[str, ...], progress: float = 1.0) -> None:
         """`progress` is that of the training, from 0 to 1, for probabilities that follow it."""
         self.when = when
         self._chance = chance_of(when, progress)
         self._globs = when.tools if isinstance(when.tools, str) else tuple(when.tools)
-        self._seed = seed
-        self._identity = identity
+        self._root = Root(seed, *identity)
         self._matching = 0
         self._fired = 0
         self._burst_left = 0
@@ -92,7 +91,7 @@ class Trigger:
         if self.over(succeeded):
             return False
         chance = self._chance
-        if chance is not None and draw(self._seed, *self._identity, name, index) >= chance:
+        if chance is not None and self._root.draw(name, index) >= chance:
             return False
         if when.state is not None and not (world and one_value(world.query(when.state))):
             return False

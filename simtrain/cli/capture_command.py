@@ -252,6 +252,7 @@ def _print(captured: Captured, findings: list[Finding], out: Path) -> None:
     if not servers:
         return
     table = plain_table("server", "eras", "tools", "resources", "templates", "prompts", "surfaces", "exchanges")
+    table.columns[1].no_wrap = True
     for column in table.columns[2:]:
         column.justify = "right"
     for name, server in servers.items():

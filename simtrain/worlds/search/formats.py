@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import floor, log10
 from typing import Final, TypeAlias, cast
 
 from simtrain.errors import InputError, nearest
@@ -137,8 +138,7 @@ def _scaled(number: float, places: int) -> str:
 def _about(number: float, figures: int) -> str:
     if number == 0:
         return "0"
-    whole = len(str(int(abs(number)))) if abs(number) >= 1 else 0
-    places = figures - whole
+    places = figures - 1 - floor(log10(abs(number)))
     rounded = round(number, places)
     return f"{rounded:,.{max(places, 0)}f}" if places > 0 else f"{int(rounded):,}"
 

@@ -189,6 +189,12 @@ def test_counts_of_unknown_types_are_refused(tmp_path: Path) -> None:
         source.build_file(Variant(rows=(("pages", 10**9),)), tmp_path / "x.sqlite")
 
 
+def test_a_size_that_no_count_leads_to_is_refused(tmp_path: Path) -> None:
+    source = SearchSource.load(parse_document(UNIVERSE, Path("small_universe.yaml")))
+    with pytest.raises(InputError, match=r"has \d+ pages at any size, and 5000 are wanted"):
+        source.build_file(Variant(rows=(("port", 6), ("ship", 24), ("pages", 5000))), tmp_path / "x.sqlite")
+
+
 @pytest.mark.parametrize("content", [b"", b"hello", b"SQLite format 3\x00" + bytes(4000)])
 def test_a_file_that_is_no_world_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "w.sqlite"

@@ -42,13 +42,15 @@ def command(
 
     source = search_source(world)
     variant = variant_of(pages=pages, seed=seed, rows=rows or [])
-    if out is not None and out.exists():
-        if not force:
-            raise InputError("the file is there already", remedy="--force replaces it", file=out)
-        out.unlink()
+    if out is not None and out.exists() and not force:
+        raise InputError("the file is there already", remedy="--force replaces it", file=out)
     begun = monotonic()
     with BuildProgress(quiet=as_json) as progress:
-        path = source.build_file(variant, out, progress)
+        # A file that is there stays until the new one is whole.
+        fresh = out.with_name(f"{out.name}.new") if out is not None and out.exists() else out
+        path = source.build_file(variant, fresh, progress)
+    if out is not None and fresh != out:
+        path = path.replace(out)
     connection = open_file(path)
     count = connection.execute("select count(*) from _pages").fetchone()[0]
     connection.close()

@@ -50,6 +50,11 @@ def _fitted(order: Order, pages: int, fixed: frozenset[str]) -> Order:
         if pages > _TRIAL_PAGES and count > 0.7 * _TRIAL_PAGES:
             break
         scale = _next(found, wanted)
+    if len(found) == _TRIES and len({count for _, count in found}) == 1 and found[0][1] < pages:
+        raise InputError(
+            f"the world has {found[0][1]} pages at any size, and {pages} are wanted",
+            remedy="let a count scale: without `fixed`, and not set by itself",
+        )
     if pages > _TRIAL_PAGES:
         return _scaled(order, _next(found, pages), fixed)
     scale, count = min(found, key=lambda one: (abs(one[1] - pages), one[0]))

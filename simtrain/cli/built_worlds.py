@@ -119,7 +119,7 @@ class BuildProgress:
                 refresh_per_second=8,
                 transient=True,
             )
-            self._task = self._bar.add_task(self._doing, total=self._total, rate="")
             self._bar.start()
-            return
-        self._bar.reset(self._task, description=self._doing, total=self._total, rate="")
+        else:
+            self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(self._doing, total=self._total, rate="")

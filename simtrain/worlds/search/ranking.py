@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Final, cast
 
-from simtrain.worlds.search.tokens import folded, tokens
+from simtrain.worlds.search.tokens import folded, tokens, words_of
 
 CANDIDATES: Final = 200
 FILLING: Final = 60
@@ -28,7 +29,10 @@ COMMON: Final = 2_000, 25_000, 1 / 20
 looked for."""
 
 MOST_WORDS: Final = 32
-TITLE_WEIGHT: Final = 2.0
+TITLE_WEIGHT: Final = 2
+KEPT: Final = 10_000
+"""Texts of pages that are kept in memory, a little more than a kilobyte each."""
+
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
@@ -68,6 +72,7 @@ class Ranking:
         self._run = run
         list(run(f"create virtual table {_VOCABULARY} using fts5vocab(main, _index, row)", ()))
         self.pages, self._average = _averages(cast(bytes, self._one("select block from _index_data where id = 1")))
+        self._kept: dict[int, _Text] = {}
         self._term = lru_cache(maxsize=20_000)(self._look_up)
 
     def top(self, query: str, *, count: int, offset: int = 0, site: int | None = None) -> list[Hit]:
@@ -108,7 +113,7 @@ class Ranking:
             return {}, None
         wanted = " OR ".join(term.quoted for term in rare)
         sql = (
-            f"select rowid, round(-bm25(_index, {TITLE_WEIGHT}, 1.0), {_DIGITS}) as score from _index where _index match ?"
+            f"select rowid, round(-bm25(_index, {TITLE_WEIGHT}.0, 1.0), {_DIGITS}) as score from _index where _index match ?"
             f"{'' if site is None else _ON_SITE} order by score desc, rowid limit {CANDIDATES}"
         )
         rows = self._run(sql, (wanted,) if site is None else (wanted, site))
@@ -156,63 +161,59 @@ class Ranking:
         weights = {term.word: term.idf * (_K1 + 1) for term in terms}
         others = {term.word: weights[term.word] for term in terms if term not in (stated or ())}
         scored: list[Hit] = []
-        for hope, page, text, long in self._hopes(candidates, others, wanted):
+        for hope, page, text in self._hopes(candidates, others, wanted):
             if len(scored) >= wanted and hope < scored[wanted - 1].score - _TOLERANCE:
                 break
-            insort(scored, Hit(page, self._score(weights, text, long)), key=_place)
+            insort(scored, Hit(page, text.score(weights)), key=_place)
         return scored
 
     def _hopes(
         self, candidates: dict[int, float], others: dict[str, float], wanted: int
-    ) -> list[tuple[float, int, _Text, float]]:
+    ) -> list[tuple[float, int, _Text]]:
         """The most that each candidate may score, the highest first, without those that cannot be among the wanted ones."""
         if not candidates:
             return []
         surely = sorted(candidates.values(), reverse=True)[:wanted][-1]
         least = surely - sum(others.values()) - _TOLERANCE
         pages = [page for page, score in candidates.items() if score >= least]
-        found: list[tuple[float, int, _Text, float]] = []
-        for page, sizes, title, body in self._run(_TEXTS.format(",".join("?" * len(pages))), pages):
-            long, text = self._long(cast(bytes, sizes)), _Text(cast(str, title), cast(str, body))
-            hope = candidates[cast(int, page)]
+        found: list[tuple[float, int, _Text]] = []
+        for page, text in self._texts(pages):
+            hope, plain, long = candidates[page], text.plain, text.long
             for word, weight in others.items():
-                often = text.most(word)
-                hope += weight * often / (often + long)
-            found.append((hope, cast(int, page), text, long))
+                # Letters within other words count too, so that this is never too few.
+                often = plain.count(word)
+                if often:
+                    hope += weight * often / (often + long)
+            found.append((hope, page, text))
         return sorted(found, key=lambda item: (-item[0], item[1]))
 
-    def _long(self, sizes: bytes) -> float:
-        """What the length of a page weighs, from the lengths of its columns in words."""
-        return _K1 * (1 - _B + _B * sum(_numbers(sizes)) / self._average)
+    def _texts(self, pages: list[int]) -> Iterator[tuple[int, _Text]]:
+        """The texts of pages; those that were wanted lately are still there."""
+        unknown = [page for page in pages if page not in self._kept]
+        for page, sizes, title, body in self._run(_TEXTS.format(",".join("?" * len(unknown))), unknown):
+            long = _K1 * (1 - _B + _B * sum(_numbers(cast(bytes, sizes))) / self._average)
+            self._kept[cast(int, page)] = _Text(folded(f"{title}\n" * TITLE_WEIGHT + cast(str, body)), long)
+        yield from [(page, self._kept[page]) for page in pages]
+        for page in list(islice(self._kept, max(0, len(self._kept) - KEPT))):
+            del self._kept[page]
 
-    def _score(self, weights: dict[str, float], text: _Text, long: float) -> float:
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A page's words, folded, those of its title as often as they weigh; `long` is what its length weighs."""
+
+    plain: str
+    long: float
+
+    def score(self, weights: dict[str, float]) -> float:
+        """The exact score for words of these weights."""
+        words = words_of(self.plain)
         score = 0.0
         for word, weight in weights.items():
-            often = text.often(word)
+            often = words.count(word)
             if often:
-                score += weight * often / (often + long)
+                score += weight * often / (often + self.long)
         return round(score, _DIGITS)
-
-
-class _Text:
-    """A page whose words are counted: cheaply and never too few, or exactly."""
-
-    __slots__ = ("_body", "_title", "_words")
-
-    def __init__(self, title: str, body: str) -> None:
-        self._title, self._body = folded(title), folded(body)
-        self._words: tuple[list[str], list[str]] | None = None
-
-    def most(self, word: str) -> float:
-        """How often a word stands here at most, the title weighed: letters within other words count too."""
-        return TITLE_WEIGHT * self._title.count(word) + self._body.count(word)
-
-    def often(self, word: str) -> float:
-        """How often a word stands here, the title weighed."""
-        if self._words is None:
-            self._words = tokens(self._title), tokens(self._body)
-        title, body = self._words
-        return body.count(word) + (TITLE_WEIGHT * title.count(word) if word in title else 0)
 
 
 _TEXTS = "select p.id, s.sz, p.title, p.body from _pages p join _index_docsize s on s.id = p.id where p.id in ({})"

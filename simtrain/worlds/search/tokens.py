@@ -7,15 +7,19 @@ import unicodedata
 from functools import lru_cache
 
 _ASCII = re.compile(r"[a-z0-9]+")
-_OTHER = re.compile(r"[^\W_]+")
+_OTHER = re.compile(r"\w+")
 _BEYOND = re.compile(r"[^\x00-\x7f]")
 _ONE_FORM = {"µ": "μ", "ſ": "s"}
 
 
 def tokens(text: str) -> list[str]:
     """The words of a text, folded, in order."""
-    plain = folded(text)
-    return (_ASCII if plain.isascii() else _OTHER).findall(plain)
+    return words_of(folded(text))
+
+
+def words_of(plain: str) -> list[str]:
+    """The words of a text that is folded, in order."""
+    return _ASCII.findall(plain) if plain.isascii() else _OTHER.findall(plain.replace("_", " "))
 
 
 def folded(text: str) -> str:

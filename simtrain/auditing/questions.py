@@ -20,7 +20,7 @@ from simtrain.widesearch.words import is_missing
 from simtrain.world import World
 
 GUESSED: Final = 0.05
-"""The mean item F1 up to which a world counts as not to be guessed."""
+"""The mean item F1, over the cells that questions do not tell, up to which a world counts as not to be guessed."""
 AT_ONCE: Final = 8
 
 _ASK = (
@@ -123,14 +123,16 @@ class QuestionAudit:
         return bool(rows) and rows[0]["value"] is None
 
     async def _guess(self, question: Question, gold: Sequence[JsonObject]) -> float:
-        """The item F1 of who knows the question alone: rows for the names in it, in each column the world's commonest value."""
+        """The item F1 of who knows the question alone, over the cells that it does not tell.
+
+        The guess has rows for the names in the question, in each column the world's commonest value.
+        """
         names = [column.name for column in question.columns]
         common = {name: self._commonest(question, name) for name in names}
         keys = names_in_prompt(question, gold) or [common[question.key[0]]]
         rows = [tuple(key if name == question.key[0] else common[name] for name in names) for key in keys]
         table = "\n".join("| " + " | ".join(row) + " |" for row in (tuple(names), ("---",) * len(names), *rows))
-        scores = await score_strict(rules_of_question(question), [tuple(row.values()) for row in gold], table)
-        return scores.items.f1
+        return await _hidden_f1(question, gold, table)
 
     def _commonest(self, question: Question, name: str) -> str:
         cell = None if question.evidence is None else question.evidence.cells.get(name)
@@ -185,21 +187,36 @@ def _values(row: JsonObject) -> tuple[str, ...]:
     return tuple(map(str, row.values()))
 
 
+async def _hidden_f1(question: Question, gold: Sequence[JsonObject], answer: str) -> float:
+    """The item F1 of an answer over the cells that the question itself does not tell."""
+    rows = [tuple(row.values()) for row in gold]
+    scores = await score_strict(rules_of_question(question), rows, answer, single=question.answer == "single")
+    names = {normal_name(column.name): column.name for column in question.columns}
+    told = {
+        (place, name)
+        for place, row in enumerate(gold)
+        for name in names
+        if _stands_in(str(row[names[name]]), question.query)
+    }
+    found = [(cell.credit, (cell.row, cell.column) in told) for cell in scores.cells]
+    right = sum(credit for credit, given in found if not given)
+    hidden = len(gold) * len(names) - len(told)
+    claimed = scores.given_rows * len(names) - sum(given for _, given in found)
+    return 2 * right / (hidden + claimed) if right else 0.0
+
+
 async def closed_book(
     client: ChatClient, world: World, questions: Sequence[Question], *, on_question: Callable[[], None] = lambda: None
 ) -> float:
-    """The mean item F1 of a model that is asked the questions and given no tools. Raises ModelFault."""
+    """The mean item F1 of a model without tools, over the cells that the questions do not tell. Raises ModelFault."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def ask(question: Question) -> float:
         messages: list[JsonObject] = [{"role": "system", "content": _ASK}, {"role": "user", "content": question.query}]
         async with gate:
             completion = await client.complete(messages, temperature=0.0)
-        gold = [tuple(row.values()) for row in question.gold(world.query)]
-        single = question.answer == "single"
-        scores = await score_strict(rules_of_question(question), gold, completion.text, single=single)
         on_question()
-        return scores.items.f1
+        return await _hidden_f1(question, question.gold(world.query), completion.text)
 
     asked = [question for question in questions if question.answer != "unanswerable"]
     values = await asyncio.gather(*(ask(question) for question in asked))

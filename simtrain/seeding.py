@@ -73,8 +73,15 @@ class Stream:
         self._random: Callable[[], float] = self._first
 
     def _first(self) -> float:
-        self._random = Random(self._seed() if callable(self._seed) else self._seed).random
+        self._random = Random(self._begun()).random
         return self._random()
+
+    def _begun(self) -> int:
+        return self._seed() if callable(self._seed) else self._seed
+
+    def once(self) -> float:
+        """A number in [0, 1) for who needs only one: always the same, and without the cost of a generator."""
+        return self._begun() * _SCALE
 
     def random(self) -> float:
         """A number in [0, 1)."""

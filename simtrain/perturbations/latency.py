@@ -28,5 +28,5 @@ class Latency(Perturbation):
         """Let time go by, then pass on the true reply."""
         mean = 120 * self.severity if self.seconds is None else self.seconds
         observation = await proceed(call.request)
-        call.clock.advance(mean * call.rng.number(1 - self.jitter, 1 + self.jitter))
+        call.clock.advance(mean * (1 + self.jitter * (2 * call.rng.once() - 1)))
         return observation

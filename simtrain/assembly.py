@@ -143,7 +143,7 @@ class _Assembler:
 
     def _built(self, source: WorldSource) -> World:
         try:
-            return source.build()
+            return source.build(next(self.spec.variants()))
         except InputError as error:
             if error.file is not None:
                 raise

@@ -101,11 +101,14 @@ class _Prover:
         return await rollout(episode, build_agent(agent), name=agent, world=world)
 
     def _nothing_leaks(self, episode: Episode, question: Question) -> None:
-        """No name that the answer consists of stands in the prompt, those that every row shares aside."""
+        """No name that the answer consists of stands in the prompt; those that every row shares, or that are asked about, aside."""
         rows = question.gold(self._world(episode).query)
         prompt = self.scenario.prompt.render(episode.case).casefold()
+        asked_about = {str(value) for value in question.parameters.values()}
         for column in question.columns:
             values = {str(row[column.name]) for row in rows}
+            if question.answer == "table" and values <= asked_about:
+                continue
             if column.names is not None and (len(values) > 1 or question.answer == "single"):
                 told = sorted(value for value in values if value.casefold() in prompt)
                 if len(told) == len(values):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
+from itertools import product
 from math import ceil
 from typing import Annotated, Any, Final, Literal, cast
 
@@ -180,6 +181,13 @@ class ScenarioSpec(_Spec):
     rubric: Annotated[Rubric, _as_mapping("graders", Rubric | list[GraderUse])]
     user: UserSpec | None = Field(default=None, description="A user whom the agent can ask, with the tool `ask`.")
     limits: Limits = Field(default_factory=Limits)
+
+    def variants(self) -> Iterator[Variant]:
+        """The variants of the world that the scenario plays: every seed with every set of row counts."""
+        seeds: list[int | None] = list(self.vary.seeds) if self.vary and self.vary.seeds else [None]
+        rows: list[dict[str, int]] = self.vary.rows if self.vary and self.vary.rows else [{}]
+        for seed, counts in product(seeds, rows):
+            yield Variant(seed, tuple(sorted(counts.items())))
 
     @model_validator(mode="before")
     @classmethod

@@ -217,7 +217,7 @@ TABLE = [
     # Cases and plans.
     in_scenario("cases that yield nothing", "order by id\n", "where price > 1000\n", "cases", "empty", at="cases:"),
     in_scenario("cases without the same parameters", "cases:\n  sql: select name, id as item, price as cost from items order by id", "cases: [{name: a, item: I01, cost: 1}, {name: b, item: I02}]", "cases[1]", "same parameters"),
-    in_scenario("cases both ways", "order by id\n", "order by id\n  rows: [{name: a}]\n", "cases", "either", at="cases:"),
+    in_scenario("cases both ways", "order by id\n", "order by id\n  rows: [{name: a}]\n", "cases", "one of", at="cases:"),
     in_scenario("a prompt that names nothing", "Sell {{ name }}", "Sell {{ nam }}", "prompt", "'nam'", "did you mean 'name'?"),
     in_scenario("a prompt that does not parse", "Sell {{ name }}", "Sell {{ name }", "prompt", "does not parse"),
     in_scenario("a prompt that sets", "Sell {{ name }}", "{% set a = 1 %}Sell {{ name }}", "prompt", "not available"),

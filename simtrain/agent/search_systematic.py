@@ -44,7 +44,11 @@ class _Work:
             if name.istitle() and " " in name and not (yield from self.knowing.exists(name)):
                 return declining(f"no page tells of {name}.")
         found: list[Thing] = []
-        for thing in (yield from self.knowing.listed(_plural(asked.things), _labels(asked))):
+        things = yield from self.knowing.listed(_plural(asked.things), _labels(asked))
+        if asked.names:
+            known = {thing.name: thing for thing in things}
+            things = [known.get(name, Thing(name, None)) for name in asked.names]
+        for thing in things:
             if (yield from self._fits(thing, asked)):
                 found.append(thing)
         if asked.form == "single":

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from itertools import product
 
 from simtrain.cases import cases_of
 from simtrain.domain import Domain
@@ -24,7 +23,7 @@ class Impersonation(Paradigm):
 
     def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
         """Cases first, then variants of the world, then attempts. Raises InputError for cases that cannot be had."""
-        variants = [(variant, cases_of(scenario, variant, seed)) for variant in variants_of(scenario)]
+        variants = [(variant, cases_of(scenario, variant, seed)) for variant in scenario.spec.variants()]
         for attempt in range(attempts):
             for number, (variant, cases) in enumerate(variants):
                 suffix = f"v{number}" if len(variants) > 1 else ""
@@ -57,12 +56,3 @@ def _offer(scenario: Scenario, variant: Variant) -> tuple[Toolbox, Mapping[str, 
     users = (ASKING,) if scenario.spec.user else ()
     toolbox = Toolbox((*tools, *users), style=lambda tool: world.errors_of(tool).arguments)
     return toolbox, routes, resolve("domains", scenario.spec.domain)()
-
-
-def variants_of(scenario: Scenario) -> Iterator[Variant]:
-    """The variants of the world that a scenario plays: every seed with every set of row counts."""
-    vary = scenario.spec.vary
-    seeds: list[int | None] = list(vary.seeds) if vary and vary.seeds else [None]
-    rows: list[dict[str, int]] = vary.rows if vary and vary.rows else [{}]
-    for seed, counts in product(seeds, rows):
-        yield Variant(seed, tuple(sorted(counts.items())))

@@ -19,10 +19,11 @@ _FORMS: Final[tuple[Form, ...]] = ("dispute", "single", "best", "groups", "top",
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _UNIT: Final = re.compile(r"\s*[(（]([^()（）]*)[)）]\s*$")
 _SLOT: Final = re.compile(r"\\\{(\w+)\\\}")
-_STARTS: Final = re.compile(r" and (?=whose |with |without |that |for which |marked |currently |in force )")
-_NOUN: Final = re.compile(
-    r"(.*?) (?=(?:whose |with |without |that |for which |marked |currently |in force ).*)", re.DOTALL
-)
+_OPENING: Final = "(?:whose |with |without |that |for which |marked |currently |in force |called |by the name of )"
+"""How a condition begins."""
+
+_STARTS: Final = re.compile(rf" and (?={_OPENING})")
+_NOUN: Final = re.compile(rf"(.*?) (?={_OPENING}.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,13 @@ class Asked:
     conditions: tuple[Condition, ...]
     columns: tuple[Wanted, ...]
     said: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The things themselves, where the question names them."""
+        between = wordings(self.language).listed
+        called = next((condition for condition in self.conditions if condition.kind == "called"), None)
+        return () if called is None else tuple(called.said["names"].split(between))
 
 
 def read_question(text: str) -> Asked | None:

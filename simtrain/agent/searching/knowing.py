@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from simtrain.agent.searching.pages import Likeness, Page, Told, family, stems
-from simtrain.agent.searching.reader import Reader, Reading
+from simtrain.agent.searching.reader import Hit, Reader, Reading
 
 MOST_LISTS: Final = 12
 """Pages of one list, or lists of one kind, that are read."""
@@ -37,6 +37,7 @@ class Knowing:
         self.reader = reader
         self.elsewhere = elsewhere
         self._found: dict[str, list[Page]] = {}
+        self._searched: dict[str, list[Hit]] = {}
 
     def listed(self, noun: str, labels: Sequence[str]) -> Reading[list[Thing]]:
         """All things of a kind, from lists whose title names the plural, else from lists of pages like one that has these labels."""
@@ -111,24 +112,54 @@ class Knowing:
         told = page.value(label, like) if page is not None else None
         if told is not None or listed is not None or not self.elsewhere:
             return told if told is not None else listed
-        others = yield from self._about(thing.name)
-        return next((value for other in others if (value := other.value(label, like)) is not None), None)
+        for other in (yield from self._about(thing.name)):
+            told = other.value(label, like)
+            if told is not None:
+                return told
+        for page in (yield from self._naming(thing.name)):
+            told = page.row(thing.name).get(stems(label))
+            if told is not None and told.text:
+                return told
+        return None
+
+    def _naming(self, name: str) -> Reading[list[Page]]:
+        """Pages that name something among others."""
+        pages: list[Page] = []
+        for hit in (yield from self._hits(name))[:_SAMPLED]:
+            page = yield from self.reader.open(hit.url)
+            if page is not None and page.mentions(name):
+                pages.append(page)
+        return pages
+
+    def _hits(self, name: str) -> Reading[list[Hit]]:
+        if name not in self._searched:
+            self._searched[name] = yield from self.reader.search(name)
+        return self._searched[name]
 
     def _about(self, name: str) -> Reading[list[Page]]:
         """Pages whose title names something, the newest first."""
         if name not in self._found:
             pages: list[Page] = []
-            hits = yield from self.reader.search(name)
-            for hit in [hit for hit in hits if name.casefold() in hit.title.casefold()][:2]:
-                page = yield from self.reader.open(hit.url)
+            hits = yield from self._hits(name)
+            titled = [hit.url for hit in hits if name.casefold() in hit.title.casefold()]
+            for url in titled[:2] or (yield from self._linked(name)):
+                page = yield from self.reader.open(url)
                 if page is not None:
                     pages.append(page)
             self._found[name] = sorted(pages, key=lambda page: page.date, reverse=True)
         return self._found[name]
 
+    def _linked(self, name: str) -> Reading[list[str]]:
+        """Where links of this name lead, on pages that name it among others."""
+        pages = yield from self._naming(name)
+        links = [
+            link.url for page in pages for link in page.links if link.url and link.text.casefold() == name.casefold()
+        ]
+        return list(dict.fromkeys(links))[:2]
+
     def exists(self, name: str) -> Reading[bool]:
         """Whether any page that a search finds speaks of something of that name."""
-        hits = yield from self.reader.search(name)
+        hits = yield from self._hits(name)
         if any(name.casefold() in f"{hit.title} {hit.snippet}".casefold() for hit in hits):
             return True
         for hit in hits[:2]:

@@ -75,6 +75,16 @@ class Page:
         found = self.fields.get(stems(label))
         return found if found is not None else self._in_prose(label, like)
 
+    def row(self, name: str) -> dict[str, Told]:
+        """What tables tell in the rows that begin with a name, by the stems of their headings."""
+        return {
+            stems(heading): cell
+            for table in self.tables
+            for row in table.rows
+            if row and row[0].text.casefold() == name.casefold()
+            for heading, cell in zip(table.headings[1:], row[1:], strict=True)
+        }
+
     def _in_prose(self, label: str, like: Likeness) -> Told | None:
         wanted = [word for word in stems(label).split() if word not in _DULL]
         for sentence in _SENTENCE.split(self.text):

@@ -113,8 +113,8 @@ class Ranking:
             return {}, None
         wanted = " OR ".join(term.quoted for term in rare)
         sql = (
-            f"select rowid, round(-bm25(_index, {TITLE_WEIGHT}.0, 1.0), {_DIGITS}) as score from _index where _index match ?"
-            f"{'' if site is None else _ON_SITE} order by score desc, rowid limit {CANDIDATES}"
+            f"select rowid, -bm25(_index, {TITLE_WEIGHT}.0, 1.0) as score from _index where _index match ?"
+            f"{'' if site is None else _ON_SITE} order by round(score, {_DIGITS}) desc, rowid limit {CANDIDATES}"
         )
         rows = self._run(sql, (wanted,) if site is None else (wanted, site))
         return {cast(int, page): cast(float, score) for page, score in rows}, rare
@@ -157,12 +157,12 @@ class Ranking:
     ) -> list[Hit]:
         """The candidates by their exact score, as many as are wanted and some more; those without hope are not read."""
         if stated is not None and len(stated) == len(terms):
-            return [Hit(page, score) for page, score in candidates.items()]
+            return [Hit(page, round(score, _DIGITS)) for page, score in candidates.items()]
         weights = {term.word: term.idf * (_K1 + 1) for term in terms}
         others = {term.word: weights[term.word] for term in terms if term not in (stated or ())}
         scored: list[Hit] = []
         for hope, page, text in self._hopes(candidates, others, wanted):
-            if len(scored) >= wanted and hope < scored[wanted - 1].score - _TOLERANCE:
+            if len(scored) >= wanted and (-hope, page) > _place(scored[wanted - 1]):
                 break
             insort(scored, Hit(page, text.score(weights)), key=_place)
         return scored
@@ -184,7 +184,7 @@ class Ranking:
                 often = plain.count(word)
                 if often:
                     hope += weight * often / (often + long)
-            found.append((hope, page, text))
+            found.append((round(hope, _DIGITS), page, text))
         return sorted(found, key=lambda item: (-item[0], item[1]))
 
     def _texts(self, pages: list[int]) -> Iterator[tuple[int, _Text]]:

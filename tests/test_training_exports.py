@@ -26,7 +26,7 @@ UNCHECKED = build_agent("resilient", {"checks": 0})
 """Parts from a careless agent at the fault, since it asks nothing out of caution."""
 LOST = "perturbations: [{use: timeout_before, when: {tools: orders.place, nth: 1}}]\n"
 DOWN = "perturbations: [{use: transient_error, with: {times: 2}, when: {tools: cakes.get, nth: [1, 2]}}]\n"
-CLOSED = "perturbations: [{use: outage, when: {tools: orders.list, nth: 1}}]\n"
+CLOSED = "perturbations: [{use: outage, with: {standby: false}, when: {tools: orders.list, nth: 1}}]\n"
 
 
 def rows_of(name: str, trajectories: list[Trajectory], **knobs: object) -> list[JsonObject]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from simtrain.agent.plan import Calling, Planned, PlanPolicy, Walk, Walking, declining
-from simtrain.agent.skills.across import Across
+from simtrain.agent.skills.across import Across, is_barred, is_closed
 from simtrain.agent.skills.believing import Believing
 from simtrain.agent.skills.needs import may_fail
 from simtrain.agent.skills.remedies import Remedies
@@ -27,9 +27,9 @@ class Resilient(PlanPolicy):
 
     retries: int = Field(default=4, ge=0, description="How often one call is repeated.")
     checks: int = Field(
-        default=8,
+        default=4,
         ge=0,
-        description="Calls of an episode that nothing but caution asks for: reads compared, writes looked up.",
+        description="Reads of an episode that are made twice out of caution, and as many looks after writes that were reported done.",
     )
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
@@ -65,7 +65,7 @@ class _Caller:
     def call(self, planned: Planned) -> Calling:
         """Make a call, and go on trying while there is a sensible way. The reply that counts is returned.
 
-        Raises InputError for a write that cannot be made and that the plan counts on.
+        Raises InputError for a write that the service will not carry out at all, where the plan counts on it.
         """
         known = planned.tool
         planned = translated(planned, self._names, self._session.tools)
@@ -77,6 +77,8 @@ class _Caller:
         else:
             heard = yield from self._believing.judge(heard)
         self.last_error = heard.reply.text if heard.is_error else None
-        if heard.is_error and self._session.writes(planned) and known not in self._may_fail:
-            raise InputError(heard.reply.text)
+        if heard.is_error and self._session.writes(planned):
+            error = heard.reply.text
+            if is_closed(error) or (known not in self._may_fail and is_barred(error)):
+                raise InputError(error)
         return heard.observation

@@ -28,6 +28,13 @@ _CLOSED = re.compile(
 )
 """How they say that to try again is in vain."""
 
+_BARRED = re.compile(
+    r"\b(?:401|403|507)\b|\bunauthori[sz]ed\b|\bforbidden\b|permission|not (?:allowed|permitted)|access (?:is )?denied|\blocked\b"
+    r"|storage|not installed",
+    re.IGNORECASE,
+)
+"""How they say that it is not the request that is wrong."""
+
 
 class Across:
     """Makes calls, with what helps against errors."""
@@ -81,7 +88,7 @@ class Across:
             if remedied is not None:
                 heard = remedied
                 continue
-            if _CLOSED.search(error):
+            if is_closed(error):
                 break
             if trouble is Trouble.refused:
                 if searched or not _ABSENT.search(error) or not (yield from self.search_again(planned)):
@@ -136,6 +143,17 @@ class Across:
         if tool is None or validator(tool.input_schema).is_valid(planned.arguments):
             return planned
         return Planned(planned.tool, mend(planned.arguments, tool.input_schema))
+
+
+def is_closed(error: str) -> bool:
+    """Whether an error says that to try again is in vain."""
+    return bool(_CLOSED.search(error))
+
+
+def is_barred(error: str) -> bool:
+    """Whether an error says that the service will not carry the call out at all, rather than that its rules speak against it."""
+    lasting = diagnose(error) in (Trouble.ambiguous, Trouble.transient)
+    return lasting or is_closed(error) or bool(_BARRED.search(error))
 
 
 def rest_of_batch(planned: Planned, error: str) -> Planned:

@@ -36,12 +36,20 @@ def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], 
     for tool in tools.values():
         arguments = None if tool.writes else arguments_for(tool, given)
         shared = len(set(property_names(tool.output_schema)) & told)
-        if arguments and shared:
-            own = sum(names_own(seen, arguments) for seen in rows)
-            likeness = 2 * shared + len(arguments.keys() & write.arguments.keys()) + OWN * own
-            found.append((likeness + (tool.server == write.tool.partition(".")[0]), Planned(tool.name, arguments)))
+        if arguments is None or not shared or not (arguments or _lists_such(tool, write)):
+            continue
+        own = sum(names_own(seen, arguments, write) for seen in rows)
+        likeness = 2 * shared + len(arguments.keys() & write.arguments.keys()) + OWN * own
+        found.append((likeness + (tool.server == write.tool.partition(".")[0]), Planned(tool.name, arguments)))
     found.sort(key=lambda item: (-item[0], item[1].tool))
-    return [read for _, read in found][:MOST]
+    before = [read for value in _texts(write) for read in memory.showing(value, but=write)[:1]]
+    return [*(read for _, read in found[:MOST]), *before][: MOST + 1]
+
+
+def _lists_such(tool: ToolSpec, write: Planned) -> bool:
+    """Whether a tool lists what a write is about, without being asked for anything in particular."""
+    words = tool_words(tool.name)
+    return words.intent == "list" and words.noun == tool_words(write.tool).noun
 
 
 def _related(write: Planned, rows: list[Seen], memory: Memory) -> JsonObject:
@@ -58,26 +66,23 @@ def _related(write: Planned, rows: list[Seen], memory: Memory) -> JsonObject:
     return {**given, **write.arguments}
 
 
-def names_own(claim: Seen, arguments: JsonObject) -> bool:
-    """Whether arguments name the record of a claim."""
-    own = identity(claim.row)
-    return own is not None and own[1] in arguments.values()
+def names_own(claim: Seen, arguments: JsonObject, write: Planned) -> bool:
+    """Whether arguments name a record that the write has made, by the claim."""
+    made = [value for name, value in claim.row.items() if name == "id" or name.endswith("_id")]
+    return any(value in arguments.values() and value not in write.arguments.values() for value in made)
 
 
 def shown(write: Planned, reply: JsonObject, read: Planned, seen: Heard, schema: JsonValue) -> Shown:
     """What a read says of a write: a record that bears its id and agrees, or is at odds with it, or none where it should be."""
-    claims = list(records_in(reply, tool_words(write.tool).noun))
+    claims = list(records_in(_flat(reply), tool_words(write.tool).noun))
     if seen.content is None:
         # A record that was just made is not known under its own id.
-        return (
-            Shown.missing
-            if seen.is_error and any(names_own(claim, read.arguments) for claim in claims)
-            else Shown.nothing
-        )
-    told = list(records_in(seen.content, tool_words(read.tool).noun))
+        unknown = seen.is_error and any(names_own(claim, read.arguments, write) for claim in claims)
+        return Shown.missing if unknown else Shown.nothing
+    told = list(records_in(_flat(seen.content), tool_words(read.tool).noun))
     for claim in claims:
-        for other in _same(claim, told):
-            shared = [name for name in claim.row.keys() & other.row.keys() if not _is_moment(claim.row[name])]
+        for other in told:
+            shared = _comparable(claim, other, write)
             if any(claim.row[name] != other.row[name] for name in shared):
                 return Shown.missing
             if len(shared) > 1:
@@ -103,9 +108,36 @@ def _texts(write: Planned) -> Iterator[str]:
     return (value for value in write.arguments.values() if isinstance(value, str))
 
 
-def _same(claim: Seen, told: list[Seen]) -> Iterator[Seen]:
-    own = identity(claim.row)
-    return (other for other in told if own is not None and own == identity(other.row))
+def _comparable(claim: Seen, other: Seen, write: Planned) -> list[str]:
+    """The fields in which a record must agree with a claim: all where both are the same one, only ids where the claim names it.
+
+    Moments are compared where the write has set them.
+    """
+    own, theirs = identity(claim.row), identity(other.row)
+    if theirs is None or claim.row.get(theirs[0]) != theirs[1]:
+        return []
+    given = list(write.arguments.values())
+    return [
+        name
+        for name in claim.row.keys() & other.row.keys()
+        if (own == theirs or name.endswith("_id")) and (not _is_moment(claim.row[name]) or claim.row[name] in given)
+    ]
+
+
+def _flat(value: JsonValue) -> JsonValue:
+    """The value with those objects inside records that have no id written as members of the record (`state.name`)."""
+    if isinstance(value, list):
+        return [_flat(item) for item in cast("list[JsonValue]", value)]
+    if not isinstance(value, dict):
+        return value
+    flat: JsonObject = {}
+    for name, item in cast(JsonObject, value).items():
+        inner = _flat(item)
+        if isinstance(inner, dict) and identity(cast(JsonObject, inner)) is None:
+            flat.update({f"{name}.{part}": held for part, held in cast(JsonObject, inner).items()})
+        else:
+            flat[name] = inner
+    return flat
 
 
 def _should_list(claim: Seen, content: JsonObject, write: Planned, schema: JsonValue) -> bool:

@@ -86,7 +86,7 @@ def completed(write: Planned, told: JsonObject, schema: JsonObject, memory: Memo
         if documented:
             fitting = [seen for seen in rows if seen.kind in (name, singular(name), tool_words(write.tool).noun)]
             row = max(fitting, key=lambda seen: len(seen.row.keys() & documented.keys()), default=None)
-            if row is not None and name not in content:
+            if row is not None and not isinstance(content.get(name), dict | list):
                 content[name] = [row.row] if member.get("type") == "array" else row.row
         elif name not in content:
             value = next((seen.row[name] for seen in rows if name in seen.row), None)

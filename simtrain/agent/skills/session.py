@@ -51,13 +51,16 @@ Maybe: TypeAlias = Generator[Planned, Observation, Heard | None]
 
 @dataclass(slots=True)
 class Session:
-    """One episode. `checks` bounds the calls that nothing but caution asks for, `doubts` those for which a reply gives cause."""
+    """One episode. `checks` bounds the reads that are compared out of caution, `looks` those that look after a write, `doubts` those
+    for which a reply gives cause.
+    """
 
     tools: Mapping[str, ToolSpec]
     needed: frozenset[str]
     memory: Memory
     verifier: Verifier
     checks: int
+    looks: int
     doubts: int
     texts: frozenset[str] = field(default_factory=frozenset[str])
 
@@ -97,9 +100,14 @@ class Session:
         return tool is not None and tool.writes
 
     def check(self) -> bool:
-        """Whether one more check may be made; it is then counted."""
+        """Whether one more read may be compared; it is then counted."""
         self.checks -= 1
         return self.checks >= 0
+
+    def look(self) -> bool:
+        """Whether one more look may be taken after a write; it is then counted."""
+        self.looks -= 1
+        return self.looks >= 0
 
     def doubt(self) -> bool:
         """Whether one more call may be made because of a doubt; it is then counted."""
@@ -112,7 +120,7 @@ def session_of(plan: Plan, briefing: Briefing, *, checks: int) -> Session:
     tools = {tool.name: tool for tool in briefing.tools}
     stated = dict(briefing.stated)
     texts = frozenset((*texts_in(stated), *_text_names(briefing.tools)))
-    return Session(tools, names_read(plan), Memory(stated), Verifier(tools), checks, DOUBTS * checks, texts)
+    return Session(tools, names_read(plan), Memory(stated), Verifier(tools), checks, checks, DOUBTS * checks, texts)
 
 
 def _text_names(tools: tuple[ToolSpec, ...]) -> Iterator[str]:

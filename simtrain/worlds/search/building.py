@@ -24,8 +24,9 @@ from simtrain.worlds.search.press import Press, Sheet, compile_all
 
 COMMIT_EVERY: Final = 20_000
 """After so many pages what is done is kept for good, should the build be killed."""
-_SETTINGS: Final = {"automerge": 0, "hashsize": 32_000_000}
+_SETTINGS: Final = {"automerge": 0, "crisismerge": 1000, "hashsize": 32_000_000}
 """Of the full-text index: everything is merged once, at the end."""
+_MERGE_STEP: Final = 2000
 _DISK: Final = ("database or disk is full", "disk I/O error", "unable to open", "attempt to write")
 """How SQLite begins to say that a disk is full or cannot be written."""
 _INDEX = "insert into _index (rowid, title, body) select id, title, body from _pages where id between ? and ?"
@@ -236,7 +237,7 @@ class _Builder:
         self.watching.phase("indexes")
         execute = self.connection.execute
         # What merging frees in the file, the indexes take.
-        execute("insert into _index (_index) values ('optimize')")
+        self._merge()
         execute("begin")
         for statement in INDEXES.strip().removesuffix(";").split(";\n"):
             try:
@@ -246,6 +247,17 @@ class _Builder:
         execute("delete from _meta where key = 'progress'")
         execute("insert into _meta values ('complete', 'yes')")
         execute("commit")
+
+    def _merge(self) -> None:
+        """Make one segment of the full-text index, in steps, so that no journal ever holds all of it."""
+        # A negative number begins a merge of all segments; below two changes there was nothing left to do
+        # (https://www.sqlite.org/fts5.html#the_merge_command).
+        step = -_MERGE_STEP
+        before = -2
+        while self.connection.total_changes - before >= 2:
+            before = self.connection.total_changes
+            self.connection.execute("insert into _index (_index, rank) values ('merge', ?)", (step,))
+            step = _MERGE_STEP
 
     def _same_address(self) -> InputError:
         sql = "select url, site from _pages group by url having count(*) > 1 order by url limit 1"

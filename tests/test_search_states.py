@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -193,3 +195,18 @@ def test_a_file_that_is_no_whole_world_is_refused(tmp_path: Path, damage: str) -
     with pytest.raises(InputError) as refused:
         SmallSource(path).build()
     assert str(path) in str(refused.value) and "simtrain world build" in str(refused.value)
+
+
+def test_a_thousand_open_episodes_are_small(tmp_path: Path) -> None:
+    world = small_world(tmp_path)
+    call(world.open(), "web_search", query="harbour")
+    gc.collect()
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    states = [world.open() for _ in range(1000)]
+    for state in states:
+        call(state, "web_search", query="harbour")
+        note(state, "seen", "x" * 1000)
+    used = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert used / len(states) < 20_000

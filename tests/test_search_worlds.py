@@ -127,6 +127,16 @@ REFUSALS = {
     "a list by what is no group": ("by: climate", "by: founded", ["lists are made by a category, a ref or a flag"]),
     "a condition that fails": ("share: 0.8", "where: crw > 3", ["sites.gossip.pages[0].where", "no such column"]),
     "a count that cannot be": ("count: 24", "count: 0", ["entities.ship.count"]),
+    "a title without a wording": (
+        'title: ["{{ ship }}", "What of {{ ship }}?"]',
+        "title: []",
+        ["sites.gossip.pages[0].title"],
+    ),
+    "a paragraph without a wording": (
+        "sheet: {fields: [launched|iso, refitted, plate, home.climate]}",
+        "[]",
+        ["sites.gossip.pages[0].body[1]"],
+    ),
     "a page date that is none": ("date: ship.launched+10d", "date: ship.crew", ["ship.crew is no date"]),
 }
 

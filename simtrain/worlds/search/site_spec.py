@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
@@ -13,7 +13,7 @@ from simtrain.worlds.search.view import Upkeep
 RESERVED_DOMAINS = ("example", "test", "invalid", "localhost")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]+")
 
-Texts: TypeAlias = str | list[str]
+Wordings: TypeAlias = Annotated[list[str], Field(min_length=1)]
 
 
 class Table(Spec):
@@ -41,7 +41,7 @@ class SheetPart(Spec):
     sheet: Sheet
 
 
-Part: TypeAlias = str | list[str] | TablePart | SheetPart
+Part: TypeAlias = str | Wordings | TablePart | SheetPart
 
 
 class PageSpec(Spec):
@@ -53,7 +53,7 @@ class PageSpec(Spec):
     as_: Name | None = Field(default=None, alias="as", description="The name by which links refer to these pages.")
     kind: str | None = None
     url: str = "/"
-    title: Texts
+    title: str | Wordings
     body: list[Part] = Field(min_length=1)
     share: Share = Field(default=1.0, description="The share of rows that the site has a page of.")
     where: str | None = Field(

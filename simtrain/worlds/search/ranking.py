@@ -86,7 +86,7 @@ class Ranking:
         first, stated = self._first_stage(terms, site)
         ranked = self._second_stage(terms, first, stated, wanted)
         if len(ranked) < wanted:
-            ranked += self._second_stage(terms, self._others(words, first, site, wanted), None, wanted)
+            ranked += self._second_stage(terms, self._others(terms, words, first, site, wanted), None, wanted)
         return ranked[offset:wanted]
 
     def _terms(self, query: str) -> list[_Term]:
@@ -136,14 +136,16 @@ class Ranking:
         least, most, share = bounds
         return min(max(least, int(self.pages * share)), most)
 
-    def _others(self, terms: list[_Term], found: dict[int, float], site: int | None, wanted: int) -> dict[int, float]:
-        """Further candidates: pages that hold all words, then all but the commonest, and so on; at last those that hold any."""
+    def _others(
+        self, terms: list[_Term], words: list[_Term], found: dict[int, float], site: int | None, wanted: int
+    ) -> dict[int, float]:
+        """Further candidates: pages that hold all terms, then all but the commonest, and so on; at last those that hold any word."""
         pages: dict[int, float] = {}
         enough = max(wanted, FILLING if found else CANDIDATES)
         together = [" AND ".join(term.quoted for term in terms[:length]) for length in range(len(terms), 0, -1)]
         sql = f"select rowid from _index where _index match ?{'' if site is None else _ON_SITE} limit {enough + len(found)}"
-        for words in (*together, *(term.quoted for term in terms[1:])):
-            for (page,) in self._run(sql, (words,) if site is None else (words, site)):
+        for asked in (*together, *(word.quoted for word in words[1:])):
+            for (page,) in self._run(sql, (asked,) if site is None else (asked, site)):
                 if page not in found:
                     pages[cast(int, page)] = 0.0
             if len(pages) >= enough:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,6 +15,10 @@ SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
 """The kinds of attribute that stand in a column beside names."""
 
 MOST_COLUMNS: Final = 6
+
+_NAMING: Final = re.compile(
+    r"\b(number|no|year|rank|rating|score|grade|index|level|age|edition|version|share|rate)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +126,13 @@ class Composer:
                 columns.append(Term(len(nodes) - 1, "name"))
         return replace(shape, nodes=tuple(nodes), columns=tuple(columns))
 
-    def numbers(self, table: Table, *, additive: bool = False) -> list[Attribute]:
-        """The numeric attributes that every row has; `additive` leaves out those with few values, which are rather marks."""
-        found = [item for item in table.attributes.values() if item.numeric and not self.schema.has_nulls(item)]
-        return [item for item in found if not additive or len(self.schema.values(item)) > 3]
+    def numbers(self, table: Table) -> list[Attribute]:
+        """The numeric attributes that every row has."""
+        return [item for item in table.attributes.values() if item.numeric and not self.schema.has_nulls(item)]
+
+    def additive(self, table: Table) -> list[Attribute]:
+        """Those whose total means something: amounts with a unit, and counts, but no numbers that only name or rank."""
+        return [item for item in self.numbers(table) if item.kind != "number" or not _NAMING.search(item.label)]
 
     def ordered(self, table: Table) -> list[Attribute]:
         """The attributes by which rows can be ranked."""

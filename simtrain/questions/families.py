@@ -146,7 +146,7 @@ def counted(composer: Composer, stream: Stream) -> Shape | None:
     if nodes is None:
         return None
     shape: Shape | None = Shape("counted", nodes, (Term(hops, "name"),), group=hops)
-    numbers = composer.numbers(subject, additive=True)
+    numbers = composer.additive(subject)
     combine: Combine = stream.choose(("count", "count", "sum", "mean")) if numbers else "count"
     term = Term(0, stream.choose(numbers).name) if combine != "count" else _counting(subject, nodes)
     measures = [Measure(combine, term)]

@@ -31,6 +31,9 @@ TRIES: Final = 40
 """Draws for each question that is wanted, after which a world is taken to have no more of them."""
 
 NARROWINGS: Final = 5
+MOST_CALLS: Final = 300
+"""Calls of the oracle beyond which a question is too much for one episode."""
+
 UNANSWERABLE: Final = 0.05
 """The share of questions that rest on a name that does not exist."""
 
@@ -114,6 +117,8 @@ class Maker:
         question = self._question(shape, compiled, columns, language, query, answer, number)
         self._check_names(question, gathered)
         solved = self.solver.find(gathered)
+        if len(solved.path.calls) > MOST_CALLS:
+            raise _Refused("too many calls")
         self._check_cells(question, solved)
         distractors = self._distractors(shape, compiled, len(gathered.rows))
         measured = self.solver.difficulty(question, solved, hops=shape.hops, distractors=distractors)

@@ -15,7 +15,7 @@ import pytest
 from simtrain.documents import parse_document
 from simtrain.errors import InputError
 from simtrain.world import Variant
-from simtrain.worlds.search.digest import digest
+from simtrain.worlds.search.digest import digest, table_digest, tables
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
 from tests.small_universe import UNIVERSE
@@ -154,7 +154,9 @@ from simtrain.worlds.search.source import SearchSource
 
 class Watching:
     done = 0
-    def phase(self, doing, total=None): ...
+    def phase(self, doing, total=None):
+        if doing == sys.argv[3]:
+            os.kill(os.getpid(), signal.SIGKILL)
     def advance(self, count):
         self.done += count
         if self.done > 21_000:
@@ -180,7 +182,7 @@ class Counting:
 def test_a_killed_build_leaves_no_world_and_goes_on_where_it_was(tmp_path: Path) -> None:
     file, out = tmp_path / "small_universe.yaml", tmp_path / "killed.sqlite"
     file.write_text(UNIVERSE.replace("seed: 3", "seed: 3\npages: 24000"))
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(file), str(out)], check=False, timeout=60)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(file), str(out), "-"], check=False, timeout=60)
     assert killed.returncode == -signal.SIGKILL
     assert not out.exists()
     with pytest.raises(InputError, match="cut off"):
@@ -190,6 +192,16 @@ def test_a_killed_build_leaves_no_world_and_goes_on_where_it_was(tmp_path: Path)
     assert counting.counts[0] >= 20_000
     assert rows_of(out) == rows_of(source.build_file(path=tmp_path / "whole.sqlite"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.sqlite", "small_universe.yaml", "whole.sqlite"]
+
+
+@pytest.mark.parametrize("phase", ["facts", "pages", "indexes"])
+def test_a_build_may_be_killed_in_any_part(tmp_path: Path, world: sqlite3.Connection, phase: str) -> None:
+    file, out = tmp_path / "small_universe.yaml", tmp_path / "killed.sqlite"
+    file.write_text(UNIVERSE)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(file), str(out), phase], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert not out.exists()
+    assert rows_of(source_of(path=file).build_file(path=out)) == [table_digest(world, table) for table in tables(world)]
 
 
 def test_a_torn_build_is_thrown_away_and_begun_anew(tmp_path: Path) -> None:
@@ -220,8 +232,6 @@ def test_a_folder_that_cannot_be_written_is_said_to_be(tmp_path: Path) -> None:
 
 
 def rows_of(path: Path) -> list[str]:
-    from simtrain.worlds.search.digest import table_digest, tables
-
     connection = open_file(path)
     found = [table_digest(connection, table) for table in tables(connection)]
     connection.close()

@@ -35,23 +35,25 @@ class Remedies:
 
     def against(self, error: str, planned: Planned, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
         """Calls that may remove the cause of an error, the likeliest first; each is counted as tried when it is taken."""
-        for _, tool in sorted(self._scored(error, planned), key=lambda item: -item[0]):
-            arguments = _arguments(tool, error, known)
+        for _, tool, named in sorted(self._scored(error, planned), key=lambda item: -item[0]):
+            # What an error only seems to call for gets no values but those that the error quotes.
+            arguments = _arguments(tool, error, known if named else {})
             if arguments is not None and self._tried[tool.name] < MOST:
                 self._tried[tool.name] += 1
                 yield Planned(tool.name, arguments)
 
-    def _scored(self, error: str, planned: Planned) -> Iterator[tuple[float, ToolSpec]]:
-        """The tools that the error calls for: it names them, or speaks of what they do in at least two words."""
+    def _scored(self, error: str, planned: Planned) -> Iterator[tuple[float, ToolSpec, bool]]:
+        """The tools that the error calls for, and whether it names them: else it speaks of what they do in several words."""
         said = _stems(message_in(error))
         server = planned.tool.partition(".")[0]
         for tool in self._spare:
             own = tool.name.rpartition(".")[2]
             named = own in error and len(own) > 3
-            shared = said & _stems(f"{own.replace('_', ' ')} {tool.description}")
-            doing = said & _stems(f"{own.replace('_', ' ')} {tool.description.split(' ', 1)[0]}")
-            if named or (len(shared) > 1 and doing and not _taken(tool) - _told(tool)):
-                yield 3.0 * named + len(shared) + len(doing) + 2.0 * (tool.server == server), tool
+            shared = said & _stems(f"{own} {tool.description}")
+            doing = said & _stems(f"{own} {tool.description.split(' ', 1)[0]}")
+            fits = len(shared) > 2 or (len(shared) > 1 and doing)
+            if named or (fits and not _taken(tool) - _told(tool)):
+                yield 3.0 * named + len(shared) + len(doing) + 2.0 * (tool.server == server), tool, named
 
 
 def _stems(text: str) -> set[str]:

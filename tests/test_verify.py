@@ -114,6 +114,18 @@ async def test_the_same_seed_makes_the_same_calls_whatever_runs_at_once(notes: P
     assert [outcome.call for outcome in one.outcomes] != [outcome.call for outcome in different.outcomes]
 
 
+async def test_one_sequence_is_played_as_it_was_among_all(tmp_path: Path) -> None:
+    broken = tmp_path / "notes.yaml"
+    broken.write_text(WORLD.replace("order by rowid", "order by rowid desc"))
+    all_of_them = await findings_of(broken)
+    number = all_of_them.divergences()[-1]["sequence"]
+    alone = await findings_of(broken, only=number)
+    assert [outcome.call for outcome in alone.outcomes] == [outcome.call for outcome in all_of_them.sequences[number]]
+    assert number > 0 and {divergence["sequence"] for divergence in alone.divergences()} == {number}
+    with pytest.raises(InputError, match="there is no sequence 6: 120 calls are 6 sequences"):
+        await findings_of(broken, only=6)
+
+
 async def test_a_call_during_which_the_second_changes_may_have_seen_either(notes: Path) -> None:
     own = stand_in(str(notes))
     findings = await play(

@@ -40,6 +40,9 @@ def command(
     against: Annotated[str, typer.Option("--against", help="Command that starts the real server, or its URL.")],
     calls: Annotated[int, typer.Option("--calls", min=1, help="Calls to play.")] = 2000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the calls.")] = 0,
+    sequence: Annotated[
+        int | None, typer.Option("--sequence", min=0, help="Play this sequence alone, as it was among all.")
+    ] = None,
     overall: Annotated[float, typer.Option("--overall", min=0, max=1, help="Least agreement over all calls.")] = 0.95,
     per_tool: Annotated[float, typer.Option("--per-tool", min=0, max=1, help="Least agreement of each tool.")] = 0.85,
     server: Annotated[str | None, typer.Option("--server", help="One of the stand-in's servers.")] = None,
@@ -68,8 +71,8 @@ def command(
         check_ending(out)
     own = stand_in(name, server=server)
     subject = subject_of(own.name, manifest=own.world.manifest, server=server)
-    options = Options(calls, seed, parallel, timeout, tuple(_pattern(text) for text in pair or ()))
-    with Counting("verifying", total=calls, quiet=as_json) as counting:
+    options = Options(calls, seed, parallel, timeout, tuple(_pattern(text) for text in pair or ()), sequence)
+    with Counting("verifying", total=calls if sequence is None else None, quiet=as_json) as counting:
         playing = verify(own, subject, against, options, on_call=counting.advance)
         findings = asyncio.run(playing)
     found = facts(findings, Thresholds(overall, per_tool))

@@ -62,12 +62,13 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Findings:
-    """All outcomes, a tuple for each sequence; `offered` are the tools of both sides."""
+    """All outcomes, a tuple for each sequence; `offered` are the tools of both sides. `first` is the number of the first sequence."""
 
     name: str
     seed: int
     offered: tuple[str, ...]
     sequences: tuple[tuple[Outcome, ...], ...]
+    first: int = 0
 
     @property
     def outcomes(self) -> Iterable[Outcome]:
@@ -108,7 +109,7 @@ class Findings:
     def divergences(self) -> list[JsonObject]:
         """Every call on which the sides differ, with the calls of its sequence that came before."""
         found: list[JsonObject] = []
-        for number, sequence in enumerate(self.sequences):
+        for number, sequence in enumerate(self.sequences, self.first):
             for index, outcome in enumerate(sequence):
                 if outcome.problem is not None:
                     before = [_call_facts(earlier) for earlier in sequence[:index]]

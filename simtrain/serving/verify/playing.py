@@ -97,9 +97,13 @@ async def play(
     bench: Callable[[int], Bench],
     on_call: Callable[[], None] = lambda: None,
 ) -> Findings:
-    """Play the plan over the tools in `schemas`; `bench` makes the real side of one of the parallel workers."""
+    """Play the plan over the tools in `schemas`; `bench` makes the real side of one of the parallel workers. Raises InputError."""
     generator = Generator(subject, schemas)
     plan = deal(list(schemas), subject, calls=options.calls, seed=options.seed)
+    if options.only is not None and not 0 <= options.only < len(plan):
+        raise InputError(
+            f"there is no sequence {options.only}: {options.calls} calls are {len(plan)} sequences, from 0 on"
+        )
     left = deque((number, tools) for number, tools in enumerate(plan) if options.only in (None, number))
     outcomes: dict[int, tuple[Outcome, ...]] = {}
     extra = {f"pair{number}": pattern for number, pattern in enumerate(options.pairs)}
@@ -127,7 +131,7 @@ async def play(
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
     played = tuple(outcomes[number] for number in sorted(outcomes))
-    return Findings(stand_in.name, options.seed, tuple(schemas), played)
+    return Findings(stand_in.name, options.seed, tuple(schemas), played, options.only or 0)
 
 
 class _Sequence:

@@ -14,6 +14,8 @@ from simtrain.seeding import Stream
 MOST_NAMED: Final = 4
 """Entities that a question names, where it asks what is told of them."""
 
+LONGEST_RANKING: Final = 15
+
 _WALKS: Final = 4
 """Tries to walk so far from one table."""
 
@@ -183,7 +185,7 @@ def topped(composer: Composer, stream: Stream) -> Shape | None:
         return None
     term = Term(0, stream.choose(orders).name)
     low, high = composer.bounds.rows
-    extreme = Extreme(term, stream.random() < 0.6, stream.integer(low, min(high, 15) if high > low else low))
+    extreme = Extreme(term, stream.random() < 0.6, stream.integer(low, max(low, min(high, LONGEST_RANKING))))
     shape: Shape | None = Shape("topped", nodes, (Term(0, "name"), term), extreme=extreme)
     if len(nodes) > 1 and stream.random() < 0.6:
         name = stream.choose(sorted(composer.schema.names[nodes[1].table].values()))
@@ -227,7 +229,10 @@ def differed(composer: Composer, stream: Stream) -> Shape | None:
         return None
     other = stream.choose(others)
     assert other.target is not None
-    first, second = stream.sample(sorted(composer.schema.names[other.target].values()), 2)
+    names = sorted(composer.schema.names[other.target].values())
+    if len(names) < 2:
+        return None
+    first, second = stream.sample(names, 2)
     current = table.lasting and stream.random() < 0.4
     mark = stream.random()
     if mark < 0.3:

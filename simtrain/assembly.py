@@ -218,6 +218,10 @@ class _Assembler:
                 raise self.document.error(
                     ("perturbations",), f"the perturbation {item.label!r} matches no tool of the world {world.name!r}"
                 )
+            try:
+                check_armed(item, world)
+            except InputError as error:
+                raise self.document.relocate(error, ("perturbations",)) from None
         return tuple(found)
 
     def _pack(self, use: PackUse, place: Place, packs: list[Document]) -> tuple[str, list[Armed]]:
@@ -253,6 +257,19 @@ class _Assembler:
                 raise self.document.error(
                     (key,), f"the label {label!r} stands twice", "give one of them another name with `as`"
                 )
+
+
+def check_armed(item: Armed, world: World) -> None:
+    """Refuse, with an InputError, a perturbation whose trigger or knobs cannot work in a world."""
+    try:
+        if item.when.state is not None:
+            world.query(item.when.state)
+        item.perturbation.check(world)
+    except InputError as error:
+        raise InputError(
+            f"the perturbation {item.label!r} cannot be used over the world {world.name!r}: {error.place or 'when.state'}: {error.problem}",
+            remedy=error.remedy,
+        ) from None
 
 
 def _qualified(gathered: Sequence[tuple[str | None, Armed]]) -> list[Armed]:

@@ -15,7 +15,7 @@ from simtrain.plugin import Plugin
 from simtrain.request import Answer, Request
 from simtrain.seeding import Stream
 from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
-from simtrain.world import WorldState
+from simtrain.world import World, WorldState
 
 Side: TypeAlias = Literal["request", "manifest", "call", "reply", "state"]
 Effect: TypeAlias = Literal["before", "after", "none"]
@@ -163,6 +163,10 @@ class Perturbation(Plugin):
     severity: Probability = Field(
         default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
     )
+
+    def check(self, world: World) -> None:
+        """Refuse, with an InputError, knobs that cannot work in a world, such as SQL that does not compile."""
+        return
 
     async def ready(self) -> None:
         """Check once, before any episode, that what the perturbation needs (a model) can be reached. Raises InputError."""

@@ -100,6 +100,13 @@ def failures_writer(path: Path) -> LineWriter:
     return LineWriter(path / FAILURES_FILE, shared=True)
 
 
+def last_failure(path: Path) -> Trajectory | None:
+    """The last rollout of a run folder that failed through no fault of the agent; None where none did. Raises InputError."""
+    file = path / FAILURES_FILE
+    lines = [line for _, line in whole_lines(file)] if file.is_file() else []
+    return from_line(lines[-1]) if lines else None
+
+
 def _missing_folders(path: Path) -> list[Path]:
     """The folders that making a path will make, innermost first."""
     return [folder for folder in (path, *path.parents) if not folder.exists()]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from bakery import scenario, write_files
 
+from simtrain import drill
 from simtrain.agent.choosing import build_agent
 from simtrain.assembly import arm_pack, load_scenario_file, paradigm_of
 from simtrain.catalog import shipped_root, shipped_scenarios
@@ -118,3 +119,33 @@ def test_packs_that_contradict_each_other_are_refused_and_one_pack_may_hold_both
 
 def test_a_pack_arms_nothing_by_itself(tmp_path: Path) -> None:
     assert scenario(tmp_path).perturbations == ()
+
+
+@pytest.mark.parametrize(
+    ("perturbation", "problem"),
+    [
+        ({"use": "latency", "when": {"state": "select from nowhere"}}, "when.state: "),
+        ({"use": "latency", "when": {"state": "delete from cakes"}}, "when.state: "),
+        ({"use": "risky_state", "with": {"sql": ["update cakes set stok = 0"]}}, "sql[0]: "),
+        ({"use": "risky_state", "with": {"sql": ["drop table cakes"]}}, "sql[0]: "),
+        ({"use": "risky_state", "with": {"sql": ["update cakes set stock = :colour"]}}, "sql[0]: "),
+        ({"use": "contrastive_state", "with": {"sql": ["update cakes set stock = 1", "nonsense"]}}, "sql[1]: "),
+    ],
+)
+def test_sql_that_cannot_work_is_refused_before_anything_is_played(
+    perturbation: dict[str, Any], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as refused:
+        load_scenario_file(write_files(tmp_path, more=f"perturbations: {json.dumps([perturbation])}\n"), "birthday")
+    assert f"{perturbation['use']!r} cannot be used over the world 'bakery': {problem}" in str(refused.value)
+    (tmp_path / "perturbations").mkdir()
+    (tmp_path / "perturbations" / "bad.yaml").write_text(json.dumps({"name": "bad", "perturbations": [perturbation]}))
+    with pytest.raises(InputError, match="cannot be used over the world 'bakery'"):
+        drill([load_scenario_file(write_files(tmp_path), "birthday")], packs=["bad"], out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_sql_whose_values_are_only_known_later_is_taken(tmp_path: Path) -> None:
+    risky = {"use": "risky_state", "with": {"sql": ["update cakes set stock = stock - :amount where id = :cake_id"]}}
+    assert scenario(tmp_path, more=f"perturbations: {json.dumps([risky])}\n").perturbations

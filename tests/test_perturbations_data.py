@@ -440,8 +440,8 @@ async def test_the_first_call_meets_the_contrasting_state(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("use", ["risky_state", "contrastive_state"])
 async def test_sql_of_the_author_that_fails_is_no_fault_of_the_agent(use: str, tmp_path: Path) -> None:
-    with pytest.raises(SimulatorFault, match=f"{use}: the SQL fails: no such table"):
-        await play(tmp_path, {"use": use, "with": {"sql": ["delete from nobody"]}}, LIST)
+    with pytest.raises(SimulatorFault, match=f"{use}: the SQL fails: .*constraint"):
+        await play(tmp_path, {"use": use, "with": {"sql": ["update cakes set stock = -1"]}}, LIST)
 
 
 async def test_signs_of_more_are_taken_away_and_other_numbers_stay() -> None:

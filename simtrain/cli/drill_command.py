@@ -12,6 +12,7 @@ import typer
 from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json
 
 if TYPE_CHECKING:
+    from simtrain.batch import RunResult
     from simtrain.drilling.gates import Gate
     from simtrain.drilling.plan import Plan
     from simtrain.drilling.report import Report
@@ -186,11 +187,20 @@ def _play(
         last = result.runs[-1]
         print(
             f"{last.path}: {last.played} played, {last.failed} failed through no fault of the agent"
-            f"{', stopped early' if last.interrupted else ''}; go on with --out {out} --resume",
+            f"{', stopped early' if last.interrupted else ''}; go on with --out {out} --resume{_why(last)}",
             file=sys.stderr,
         )
         sys.exit(1)
     return result.report, out
+
+
+def _why(run: RunResult) -> str:
+    """What the last of its failures says; each is in the run folder."""
+    from simtrain.cli.options import printable
+    from simtrain.store import last_failure
+
+    found = last_failure(run.path) if run.failed else None
+    return "" if found is None else f"\nThe last failure, in {found.arm or 'it'}: {printable(found.stop.detail or '')}"
 
 
 def _finish(

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from simtrain.arm import CLEAN, PRIMED, Arm
 from simtrain.arms import Bundle, armed, bundles, primed
+from simtrain.assembly import check_armed
 from simtrain.errors import InputError
 from simtrain.scenario import Armed, Scenario, conflict
 from simtrain.tool_globs import matches
@@ -57,6 +58,9 @@ def plan_drill(
         for severity in severities or (None,):
             found = bundles(scenario, tuple(packs), severity)
             offered = _offered(scenario)
+            for bundle in found:
+                for item in bundle.armed.values():
+                    check_armed(item, scenario.source.build())
             for name, items in _groups(found, kinds):
                 arm = Arm(
                     name if severity is None else f"{name}@{severity:g}",

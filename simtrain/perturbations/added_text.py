@@ -65,7 +65,7 @@ class AddedText(Perturbation):
         """What a model is told beside the reply."""
         return {"passages": count}
 
-    def check(self, text: str, call: Call) -> None:
+    def check_words(self, text: str, call: Call) -> None:
         """Raises ValueError for words of a model that are not what this perturbation is about.
 
         Words without figures: they cannot pass for a fact of the reply.
@@ -78,7 +78,7 @@ class AddedText(Perturbation):
 
         def read(value: JsonObject) -> str:
             text = a_text(value, longest=1200 * count)
-            self.check(text, call)
+            self.check_words(text, call)
             return text
 
         material = {"tool": call.request.tool.name, "reply": observation.text[:3000], **self.material(call, count)}

@@ -8,9 +8,10 @@ from typing import ClassVar
 from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.perturbations.risky_state import change
+from simtrain.perturbations.risky_state import change, refuse_bad_sql
 from simtrain.request import Answer
 from simtrain.types import Observation, Provenance
+from simtrain.world import World
 
 
 class ContrastiveState(Perturbation):
@@ -31,6 +32,10 @@ class ContrastiveState(Perturbation):
     follows: ClassVar[Follows] = "always"
 
     sql: list[str] = Field(min_length=1, description="Writing statements, carried out once, before the first call.")
+
+    def check(self, world: World) -> None:
+        """Refuse SQL that does not compile."""
+        refuse_bad_sql(world, self.sql, {})
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Make the world different, if this is the first call."""

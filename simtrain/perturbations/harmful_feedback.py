@@ -34,9 +34,9 @@ the sentences of `advice` word for word. It holds no figures."""
         """The advice to be given."""
         return {"advice": self._advice(call, count)}
 
-    def check(self, text: str, call: Call) -> None:
+    def check_words(self, text: str, call: Call) -> None:
         """Raises ValueError where no advice of the pool stands in the text."""
-        super().check(text, call)
+        super().check_words(text, call)
         if not any(advice in text for advice in advices()):
             raise ValueError("none of the advice is in it word for word")
 

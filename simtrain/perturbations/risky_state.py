@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from pydantic import Field
 
 from simtrain.errors import InputError, SimulatorFault
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
 from simtrain.request import Answer
-from simtrain.types import JsonValue, Observation, Provenance
-from simtrain.world import WorldState
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance
+from simtrain.world import World, WorldState
 
 
 class RiskyState(Perturbation):
@@ -35,6 +35,13 @@ class RiskyState(Perturbation):
         description="Writing statements, carried out once; `:name` is an argument of the call on which this fires.",
     )
 
+    def check(self, world: World) -> None:
+        """Refuse SQL that does not compile, or that names what is no argument of any tool."""
+        arguments = {
+            name: None for tool in world.tools for name in cast(JsonObject, tool.input_schema.get("properties", {}))
+        }
+        refuse_bad_sql(world, self.sql, arguments)
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Change the world, once, and pass the call on. Raises SimulatorFault for SQL that fails."""
         if call.world is None or call.memory:
@@ -42,6 +49,17 @@ class RiskyState(Perturbation):
         call.memory["rows"] = change(call.world, self.sql, call.request.arguments, by="risky_state")
         # A copy of the request: what it is answered now is not the clean reply.
         return replace(await proceed(replace(call.request)), provenance=Provenance("risky_state"))
+
+
+def refuse_bad_sql(world: World, statements: list[str], arguments: Mapping[str, JsonValue]) -> None:
+    """Raises an InputError for a writing statement that no values could make run."""
+    for index, sql in enumerate(statements):
+        try:
+            world.altered(sql, arguments)
+        except InputError as error:
+            # Which values break a constraint is only known when there are values.
+            if "constraint" not in error.problem:
+                raise error.at(place=f"sql[{index}]") from None
 
 
 def change(world: WorldState, statements: list[str], arguments: Mapping[str, JsonValue], *, by: str) -> int:

@@ -150,7 +150,10 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from simtrain.documents import read_document
+from simtrain.worlds.search import building
 from simtrain.worlds.search.source import SearchSource
+
+building.COMMIT_EVERY = 2_000
 
 class Watching:
     done = 0
@@ -159,7 +162,7 @@ class Watching:
             os.kill(os.getpid(), signal.SIGKILL)
     def advance(self, count):
         self.done += count
-        if self.done > 21_000:
+        if self.done > 3_000:
             os.kill(os.getpid(), signal.SIGKILL)
 
 SearchSource.load(read_document(Path(sys.argv[1]))).build_file(path=Path(sys.argv[2]), watching=Watching())
@@ -181,7 +184,7 @@ class Counting:
 
 def test_a_killed_build_leaves_no_world_and_goes_on_where_it_was(tmp_path: Path) -> None:
     file, out = tmp_path / "small_universe.yaml", tmp_path / "killed.sqlite"
-    file.write_text(UNIVERSE.replace("seed: 3", "seed: 3\npages: 24000"))
+    file.write_text(UNIVERSE.replace("seed: 3", "seed: 3\npages: 5000"))
     killed = subprocess.run([sys.executable, "-c", KILLED, str(file), str(out), "-"], check=False, timeout=60)
     assert killed.returncode == -signal.SIGKILL
     assert not out.exists()
@@ -189,7 +192,7 @@ def test_a_killed_build_leaves_no_world_and_goes_on_where_it_was(tmp_path: Path)
         open_file(tmp_path / "killed.sqlite.partial")
     source, counting = source_of(file.read_text(), file), Counting()
     source.build_file(path=out, watching=counting)
-    assert counting.counts[0] >= 20_000
+    assert 2_000 <= counting.counts[0] <= 3_000
     assert rows_of(out) == rows_of(source.build_file(path=tmp_path / "whole.sqlite"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.sqlite", "small_universe.yaml", "whole.sqlite"]
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import typer
 
-VERBS = ("draft", "build", "digest", "stats", "questions", "check", "browse", "export")
+VERBS = ("draft", "build", "digest", "stats", "questions", "check", "enrich", "browse", "export")
 
 HELP = """Make and tend worlds: draft one from a captured server, build search worlds.
 

@@ -21,6 +21,7 @@ from simtrain.worlds.search.facts import Facts
 from simtrain.worlds.search.file import FORMAT, INDEXES, TABLES
 from simtrain.worlds.search.layout import Layout
 from simtrain.worlds.search.press import Press, Sheet, compile_all
+from simtrain.worlds.search.rewording import reword_file
 
 COMMIT_EVERY: Final = 20_000
 """After so many pages what is done is kept for good, should the build be killed."""
@@ -63,6 +64,7 @@ class Order:
     counts: dict[str, int]
     avoid: tuple[str, ...]
     identity: str
+    reworded: Path | None = None
     kinds: tuple[int, ...] | None = None
     """The kinds of pages that there are, by number; None: all."""
 
@@ -244,6 +246,8 @@ class _Builder:
                 execute(statement)
             except sqlite3.IntegrityError:
                 raise self._same_address() from None
+        if self.order.reworded is not None:
+            reword_file(self.connection, self.order.reworded)
         execute("delete from _meta where key = 'progress'")
         execute("insert into _meta values ('complete', 'yes')")
         execute("commit")

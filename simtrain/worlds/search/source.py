@@ -68,6 +68,8 @@ class SearchSource:
     def identity(self, variant: Variant = AS_WRITTEN) -> str:
         """A digest of everything that a built file depends on: the file, words to avoid, seed, sizes, version."""
         parts = [FORMAT, VERSION, self.digest, str(self._seed(variant)), str(sorted(variant.rows)), *self._avoided]
+        if self._enriched is not None:
+            parts.append(blake2b(self._enriched.read_bytes(), digest_size=16).hexdigest())
         return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
     def path(self, variant: Variant = AS_WRITTEN) -> Path:
@@ -81,7 +83,14 @@ class SearchSource:
         path = path or self.path(variant)
         if not path.exists():
             counts = {name: entity.count for name, entity in self.spec.entities.items() if entity.count is not None}
-            order = Order(self.design, self._seed(variant), counts, tuple(self._avoided), self.identity(variant))
+            order = Order(
+                self.design,
+                self._seed(variant),
+                counts,
+                tuple(self._avoided),
+                self.identity(variant),
+                reworded=self._enriched,
+            )
             try:
                 build(ordered(order, dict(variant.rows)), path, watching)
             except InputError as error:
@@ -120,6 +129,16 @@ class SearchSource:
 
     def _seed(self, variant: Variant) -> int:
         return self.spec.seed if variant.seed is None else variant.seed
+
+    @cached_property
+    def _enriched(self) -> Path | None:
+        """The file of other words for pages, where there is one."""
+        if self.spec.enriched is None:
+            return None
+        beside = self.document.path.parent / self.spec.enriched
+        if not beside.is_file():
+            raise self.document.error(("enriched",), f"there is no file {beside}", "`simtrain world enrich` writes one")
+        return beside
 
     @cached_property
     def _avoided(self) -> list[str]:

@@ -289,6 +289,10 @@ class SearchSpec(Spec):
     avoid: str | None = Field(
         default=None, description="A text file beside this one: words and names that must not come up."
     )
+    enriched: str | None = Field(
+        default=None,
+        description="A file beside this one with other words for pages, as `simtrain world enrich` writes it.",
+    )
     units: dict[str, UnitSpec] = Field(default_factory=dict[str, UnitSpec])
     entities: dict[Name, EntitySpec] = Field(min_length=1)
     relations: dict[Name, RelationSpec] = Field(default_factory=dict[str, RelationSpec])

@@ -1,0 +1,75 @@
+"""`simtrain world enrich`: pages of a search world worded anew by a model, fact by fact as they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simtrain.enriching import Enriched
+
+HELP = """Let a model word the pages of a search world anew.
+
+What a page states, its links, lists and tables are set aside before the model
+sees it, and put back as they were. Words that lose, repeat or invent
+something are sent back once; then the page keeps its own. What is kept goes
+into OUT, one line a page. A world whose file says `enriched: OUT` is built
+with these words from then on, and needs no model. Pages that stand in OUT
+already are passed over, so that a run that was stopped goes on.
+
+\b
+Examples:
+  simtrain world enrich kestrel_reach --model MODEL \\
+      --out worlds/kestrel_reach.pages.jsonl
+  simtrain world enrich kestrel_reach --model MODEL --base-url URL \\
+      --site gazette --limit 50 --out gazette.jsonl --json
+"""
+
+
+def command(
+    world: Annotated[str, typer.Argument(help="A search world by name or YAML file.", metavar="WORLD")],
+    model: Annotated[str, typer.Option("--model", help="The chat model.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write, or to go on with.")],
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Its server; else OPENAI_BASE_URL.")] = None,
+    site: Annotated[str | None, typer.Option("--site", help="Only pages of this site.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many pages.")] = None,
+    concurrency: Annotated[int, typer.Option("--concurrency", "-c", min=1, help="Pages at once.")] = 8,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Build if need be, ask, write, report."""
+    import asyncio
+
+    from simtrain.cli.built_worlds import built_file, search_source
+    from simtrain.cli.options import print_json
+    from simtrain.cli.progress import Counting
+    from simtrain.enriching import enrich, pages_of
+    from simtrain.errors import InputError, nearest
+    from simtrain.llm import ChatClient
+    from simtrain.world import Variant
+
+    sites = search_source(world).spec.sites
+    if site is not None and site not in sites:
+        raise InputError(f"the world has no site {site!r}", remedy=nearest(site, sites), place="--site")
+    client = ChatClient(model, base_url=base_url)
+    file = built_file(world, variant=Variant(), quiet=as_json)
+
+    async def ask() -> Enriched:
+        try:
+            await client.ready()
+            with Counting("pages", total=pages_of(file, limit=limit, site=site), quiet=as_json) as counting:
+                return await enrich(
+                    file, out, client, limit=limit, site=site, concurrency=concurrency, on_page=counting.advance
+                )
+        finally:
+            await client.close()
+
+    done = asyncio.run(ask())
+    if as_json:
+        print_json({"out": str(out), "kept": done.kept, "refused": done.refused, "faults": done.faults})
+        return
+    typer.echo(f"{done.kept} pages worded anew, {done.refused} keep their own words: {out}")
+    for url, fault in list(done.faults.items())[:5]:
+        typer.echo(f"  {url}: {fault}")
+    typer.echo(f"Write `enriched: {out.name}` into a world file beside it.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -52,10 +52,10 @@ class Audited:
 
 @dataclass
 class QuestionAudit:
-    """Audits questions of one world; `reachable` are the ids of pages within reach."""
+    """Audits questions of one world; `reachable` holds the ids of pages within reach."""
 
     world: World
-    reachable: frozenset[int]
+    reachable: Container[int]
     _backwards: World | None = None
     _pages: dict[tuple[str, int, str | None], bool] = field(default_factory=dict[tuple[str, int, str | None], bool])
     _common: dict[str, str] = field(default_factory=dict[str, str])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from simtrain.types import JsonObject
 from simtrain.world import World
 from simtrain.worlds.search.checking.facts import Facts
 from simtrain.worlds.search.checking.pages import check_pages
-from simtrain.worlds.search.checking.reach import reach
+from simtrain.worlds.search.checking.reach import Reach
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.web import web_of
 
@@ -61,7 +61,7 @@ class Check:
         self.begin, self.advance = begin, advance
         self.connection = open_file(path)
         self.found: JsonObject = {}
-        self.pages: frozenset[int] = frozenset()
+        self.reach: Container[int] = ()
 
     def close(self) -> None:
         """Close the file."""
@@ -83,19 +83,15 @@ class Check:
         self._note("pages", map(str, read.problems), pages=read.pages, statements=read.statements, links=read.links)
         self.begin("looking for pages", None)
         web = web_of(self.path)
-        found = reach(
+        found = Reach(
             self.connection,
-            lambda query: (hit.page for hit in web.ranking.top(query, count=RESULTS)),
+            lambda query: [hit.page for hit in web.ranking.top(query, count=RESULTS)],
             depth=self.options.depth,
         )
-        self.pages = found.pages
+        self.reach = found
+        lost = [f"{url} is reached neither by links nor by a search" for url in found.lost]
         by_links = {str(distance): count for distance, count in found.links.items()}
-        self._note(
-            "reach",
-            [f"{url} is reached neither by links nor by a search" for url in found.lost],
-            links=by_links,
-            searched=found.searched,
-        )
+        self._note("reach", lost, links=by_links, searched=found.searched, tried=len(found.tried))
         self.begin("comparing names", None)
         names = check_names((name for _, name in Facts(self.connection).names()), real_names(self.options.names))
         taken = [f"{name!r} stands in the list of {source}" for name, source in names.taken.items()]
@@ -119,7 +115,7 @@ class Check:
     async def questions(self, world: World, questions: Sequence[Question]) -> None:
         """The questions of the world, and a model without books where one is named. Raises ModelFault."""
         self.begin("auditing questions", len(questions))
-        audited = await QuestionAudit(world, self.pages).audit(questions, on_question=self.advance)
+        audited = await QuestionAudit(world, self.reach).audit(questions, on_question=self.advance)
         told = [str(finding) for finding in audited.findings]
         self._note("questions", told, questions=audited.questions, cells=audited.cells, guess=round(audited.guess, 4))
         if self.options.client is None:

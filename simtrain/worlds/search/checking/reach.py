@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 BEGINNING: Final = 16
@@ -19,36 +18,50 @@ Search = Callable[[str], Iterable[int]]
 """The pages that a search shows first: query -> page ids."""
 
 
-@dataclass(frozen=True, slots=True)
+MOST_SEARCHED: Final = 2_000
+"""Pages of which it is tried whether a search finds them; of more that no link reaches, so many, evenly spread."""
+
+
 class Reach:
-    """`links` counts the pages by their distance from a front page; `searched` were found by a search only, or from there."""
-
-    links: dict[int, int]
-    searched: int
-    lost: tuple[str, ...]
-    pages: frozenset[int]
-
-
-def reach(connection: sqlite3.Connection, search: Search, *, depth: int) -> Reach:
     """What can be reached within `depth` links of a front page, or of a page that a search for its title or first words shows.
 
-    Turning to the next part of a list that goes over several pages is no further link.
+    Turning to the next part of a list that goes over several pages is no further link. `links` counts the pages by their distance from
+    a front page, `searched` those that only a search found, or links from there; `lost` are the URLs of those that nothing did.
     """
-    web = _Web(connection)
-    home = [row[0] for row in connection.execute("select id from _pages where kind = 'home' order by id")]
-    found = web.within(home, depth)
-    pages = set(found)
-    lost: list[tuple[int, str]] = []
-    rows = connection.execute("select id, url, title, substr(body, 1, 400) from _pages order by id").fetchall()
-    for page, url, title, begins in rows:
-        if page in pages:
-            continue
-        if page in search(title) or page in search(" ".join(_WORD.findall(_TARGET.sub("", begins))[:BEGINNING])):
-            pages |= web.within([page], depth).keys()
-        else:
-            lost.append((page, url))
-    left = tuple(url for page, url in lost if page not in pages)
-    return Reach(dict(sorted(Counter(found.values()).items())), len(pages) - len(found), left, frozenset(pages))
+
+    def __init__(self, connection: sqlite3.Connection, search: Search, *, depth: int) -> None:
+        self._connection, self._search, self._depth = connection, search, depth
+        self._web = _Web(connection)
+        home = [row[0] for row in connection.execute("select id from _pages where kind = 'home' order by id")]
+        near = self._web.within(home, depth)
+        self._pages = set(near)
+        self._tried: set[int] = set()
+        self.links = dict(sorted(Counter(near.values()).items()))
+        far = [row[0] for row in connection.execute("select id from _pages order by id") if row[0] not in near]
+        self.tried = far[:: max(1, -(-len(far) // MOST_SEARCHED))]
+        for page in self.tried:
+            self._look_for(page)
+        self.searched = len(self._pages) - len(near)
+        self.lost = tuple(self._url(page) for page in self.tried if page not in self._pages)
+
+    def __contains__(self, page: int) -> bool:
+        """Whether a page can be reached; a search is made where that is not known yet."""
+        self._look_for(page)
+        return page in self._pages
+
+    def _look_for(self, page: int) -> None:
+        if page in self._pages or page in self._tried:
+            return
+        self._tried.add(page)
+        title, begins = self._connection.execute(
+            "select title, substr(body, 1, 400) from _pages where id = ?", (page,)
+        ).fetchone()
+        first = " ".join(_WORD.findall(_TARGET.sub("", begins))[:BEGINNING])
+        if any(page in self._search(query) for query in (title, first)):
+            self._pages |= self._web.within([page], self._depth).keys()
+
+    def _url(self, page: int) -> str:
+        return self._connection.execute("select url from _pages where id = ?", (page,)).fetchone()[0]
 
 
 class _Web:

@@ -159,6 +159,7 @@ def test_an_altered_world_tells_the_altered_fact_on_every_page(tmp_path: Path) -
     assert "Isra Tolbane" in call(world.open(), "web_extractor", url=QUAY).text
     with pytest.raises(InputError, match="no such table"):
         world.altered("update boat set name = 'x'")
+    assert world.altered("insert into memory values ('a', '1')").open().query("select * from memory") == []
 
 
 def test_a_world_read_backwards_answers_agents_alike(tmp_path: Path) -> None:

@@ -22,6 +22,9 @@ from simtrain.worlds.service.database import Database, Mode, explain
 MOST_STEPS: Final = 200_000
 """Thousands of operations that one query may take: gold tables are computed over a million rows."""
 
+NOTES: Final = f"create temp table {TABLE} (key text primary key, value text not null)"
+"""The table in which queries find an episode's notes."""
+
 CACHE_KIB: Final = 16_384
 
 _PAGE = "select id, site, url, title, date, body from _pages where "
@@ -60,7 +63,7 @@ class Web:
         taken = connection.execute("select 1 from sqlite_master where name = ?", (TABLE,)).fetchone()
         self.holds_notes = taken is None
         if self.holds_notes:
-            connection.execute(f"create temp table {TABLE} (key text primary key, value text not null)")
+            connection.execute(NOTES)
         self._connection = connection
         self._database = Database(connection=connection, moment=start, steps=MOST_STEPS)
         self.run(f"pragma cache_size=-{CACHE_KIB}")

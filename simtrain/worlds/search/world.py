@@ -17,7 +17,7 @@ from simtrain.worlds.search.memory import TABLE
 from simtrain.worlds.search.state import SearchState
 from simtrain.worlds.search.toolsets.table import tools_of
 from simtrain.worlds.search.view import View
-from simtrain.worlds.search.web import Web, web_of
+from simtrain.worlds.search.web import NOTES, Web, web_of
 from simtrain.worlds.service.database import explain
 
 LARGEST_ALTERED: Final = 256_000_000
@@ -98,11 +98,18 @@ class SearchWorld(World):
         return {**{table: self.web.columns(table) for table in self.web.types()}, **notes}
 
     def altered(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> SearchWorld:
-        """A copy with one writing statement applied to its facts; the pages are rendered anew, so that they tell of it."""
+        """A copy with one writing statement applied to its facts; the pages are rendered anew, so that they tell of it.
+
+        Notes belong to episodes: a statement that writes some is carried out and leaves nothing behind.
+        """
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         try:
             connection.deserialize(self.web.content(most=LARGEST_ALTERED))
+            if self.web.holds_notes:
+                connection.execute(NOTES)
             connection.execute(sql, parameters or {})
+            if self.web.holds_notes:
+                connection.execute(f"drop table temp.{TABLE}")
             _render(connection, self.source, self.seed)
         except (sqlite3.Error, InputError) as error:
             connection.close()

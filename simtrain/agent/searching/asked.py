@@ -19,7 +19,7 @@ _FORMS: Final[tuple[Form, ...]] = ("dispute", "single", "best", "groups", "top",
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _UNIT: Final = re.compile(r"\s*[(（]([^()（）]*)[)）]\s*$")
 _SLOT: Final = re.compile(r"\\\{(\w+)\\\}")
-_OPENING: Final = "(?:whose |with |without |that |for which |marked |currently |in force |called |by the name of )"
+_OPENING: Final = "(?:whose |where |with |without |that |for which |marked |currently |in force |called |by the name of )"
 """How a condition begins."""
 
 _STARTS: Final = re.compile(rf" and (?={_OPENING})")

@@ -198,7 +198,8 @@ def _changes(fact: Needed) -> list[str]:
     values: list[tuple[str, JsonValue]] = [
         ("a number", f"{column} * 3 + 1000"),
         ("a date", "'2011-01-01'"),
-        ("a text", f"{column} || ' Zw'"),
+        # No space: a passage may end at the first one.
+        ("a text", f"{column} || 'zw'"),
     ]
     guards = {
         "a number": f"typeof({column}) != 'text'",

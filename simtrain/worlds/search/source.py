@@ -17,7 +17,7 @@ from simtrain.errors import InputError
 from simtrain.types import JsonObject, canonical
 from simtrain.version import VERSION
 from simtrain.world import Variant, World
-from simtrain.worlds.search.building import Order, Watching, build
+from simtrain.worlds.search.building import GENERATION, Order, Watching, build
 from simtrain.worlds.search.design import Design
 from simtrain.worlds.search.file import FORMAT
 from simtrain.worlds.search.press import Press, compile_all
@@ -67,7 +67,15 @@ class SearchSource:
 
     def identity(self, variant: Variant = AS_WRITTEN) -> str:
         """A digest of everything that a built file depends on: the file, words to avoid, seed, sizes, version."""
-        parts = [FORMAT, VERSION, self.digest, str(self._seed(variant)), str(sorted(variant.rows)), *self._avoided]
+        parts = [
+            FORMAT,
+            VERSION,
+            str(GENERATION),
+            self.digest,
+            str(self._seed(variant)),
+            str(sorted(variant.rows)),
+            *self._avoided,
+        ]
         if self._enriched is not None:
             parts.append(blake2b(self._enriched.read_bytes(), digest_size=16).hexdigest())
         return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()

@@ -143,6 +143,17 @@ def test_a_right_cell_is_cited_when_a_page_that_states_it_was_opened(world: Fini
         graded(world, played(RIGHT, case={**played(None).case, "evidence": None}), reward="citation")
 
 
+def test_a_fact_that_does_not_exist_needs_no_page(world: FinishedWorld) -> None:
+    case = {
+        **played(None).case,
+        "sql": QUESTION.sql.replace("harbourmaster as", "nullif(harbourmaster, 'Isra Tolbane') as"),
+    }
+    page = "https://ports.isles.example/ports/"
+    urls = [f"{page}{name}" for name in ("velmora-quay", "dranhollow", "pell-harbour")]
+    answer = played(RIGHT.replace("Isra Tolbane", "N/A"), case=case, opened=urls)
+    assert graded(world, answer, reward="citation").value == 1.0
+
+
 def test_who_abstains_from_a_question_without_an_answer_is_right(world: FinishedWorld) -> None:
     case = {**played(None).case, "answer": "unanswerable"}
     assert graded(world, played(None, case=case)).value == 1.0

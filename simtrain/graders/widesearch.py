@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from simtrain.errors import InputError
 from simtrain.grader import Grader, score
 from simtrain.model_knobs import ModelKnobs
-from simtrain.question import Column, Question, gold_csv, normal_name
+from simtrain.question import MISSING, Column, Question, gold_csv, normal_name
 from simtrain.questions.gathering import Gathered, gather
 from simtrain.trajectory import Reward, Trajectory
 from simtrain.types import JsonObject, JsonValue, encode
@@ -180,16 +180,22 @@ def _aliases(world: World, question: Question, gold: Sequence[JsonObject]) -> di
 
 
 def _citation(gathered: Gathered, scores: Scores, question: Question, stated: frozenset[Stated]) -> float:
-    """The share of gold cells that are right and whose facts were on opened pages; a cell of several facts counts in part."""
+    """The share of gold cells that are right and whose facts were on opened pages; a cell of several facts counts in part.
+
+    Cells of facts that do not exist are left out: no page states them.
+    """
     columns = {normal_name(column.name): place for place, column in enumerate(question.columns)}
+    rows = [list(row.values()) for row in gathered.rows]
+    due = sum(cell != MISSING for row in rows for cell in row)
     found = 0.0
     for cell in scores.cells:
-        needed = gathered.cells[cell.row][columns[cell.column]]
-        if cell.credit == 1 and needed:
+        place = columns[cell.column]
+        needed = gathered.cells[cell.row][place]
+        if cell.credit == 1 and needed and rows[cell.row][place] != MISSING:
             found += sum((f"{fact.type}.{fact.name}", fact.entity, fact.site) in stated for fact in needed) / len(
                 needed
             )
-    return found / (len(gathered.rows) * len(question.columns)) if gathered.rows else 0.0
+    return found / due if due else 0.0
 
 
 def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:

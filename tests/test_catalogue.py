@@ -218,3 +218,11 @@ async def answer(client: Client, tool: str, arguments: JsonObject) -> object:
         return await client.call_tool(tool.replace(".", "__"), arguments)
     except (MCPError, PydanticError, RuntimeError) as error:
         return type(error).__name__
+
+
+def test_what_needs_a_model_to_write_takes_one_and_has_a_form_without() -> None:
+    plugins = {name: cast(type[Perturbation], resolve("perturbations", name)) for name in ROWS}
+    written = {name for name, plugin in plugins.items() if plugin.layer == "M"}
+    assert written >= {name for name, row in ROWS.items() if row.layers == "M"}
+    for name in written | {"prompt_injection"}:
+        assert plugins[name].model_fields["writer"].default is None

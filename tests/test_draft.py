@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -89,10 +90,16 @@ probes:
 """
 
 
-@pytest.fixture(scope="module")
-def tracker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The manifest of the fixture tracker, captured once."""
-    return capture(TRACKER, tmp_path_factory.mktemp("tracker") / "tracker.json", name="tracker", probes=TRACKER_PROBES)
+@pytest.fixture(scope="session")
+def tracker(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The manifest of the fixture tracker, captured once for all workers of a run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "tracker"
+    folder.mkdir(exist_ok=True)
+    out = folder / "tracker.json"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return out if out.exists() else capture(TRACKER, out, name="tracker", probes=TRACKER_PROBES)
 
 
 def share_bound(report: dict[str, Any]) -> float:

@@ -139,7 +139,7 @@ def test_the_scenario_of_the_readme_is_proved(tmp_path: Path) -> None:
 
 
 def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
-    session, agent = blocks("python", page="README.md")
+    _, session, agent = blocks("python", page="README.md")
     printed = python("-c", session.text, folder=tmp_path).splitlines()
     assert printed[0].startswith("1.0 ") and "charge_id" in printed[1] and "runs/naive" in printed[2]
     (tmp_path / "my_agent.py").write_text(agent.text)
@@ -208,6 +208,18 @@ def test_the_curriculum_of_the_page_on_training_gets_harder(tmp_path: Path) -> N
     assert severities == sorted(severities) and (severities[0], severities[-1]) == (0, 1)
 
 
+def test_the_curriculum_of_levels_is_climbed_and_written_out(tmp_path: Path) -> None:
+    (curriculum,) = blocks("yaml", page="curricula.md")
+    write(tmp_path, curriculum)
+    (loop,), (stream, *_) = blocks("python", page="curricula.md"), blocks("python", page="README.md")
+    printed = python("-c", loop.text.replace('"ladder"', f'"{curriculum.file}"'), folder=tmp_path).splitlines()
+    assert len(printed) == 5 and printed[0].startswith("0 level 0 reward ")
+    python("-c", stream.text.replace('"ladder"', f'"{curriculum.file}"'), folder=tmp_path)
+    assert "scenarios/train/tables_kestrel_reach.yaml" in simtrain(
+        "curriculum", str(curriculum.file), "--out", "out", folder=tmp_path
+    ).replace("\n", "")
+
+
 @pytest.mark.parametrize(("agent", "reward"), [("gullible", 0), ("resilient", 1)])
 def test_the_security_drill_is_lost_by_one_agent_and_won_by_the_other(
     agent: str, reward: float, tmp_path: Path
@@ -223,6 +235,7 @@ def test_no_block_of_yaml_is_forgotten() -> None:
     assert {block.page.name for block in blocks("yaml")} <= {
         "README.md",
         "worlds.md",
+        "curricula.md",
         "scenarios.md",
         "perturbations.md",
         "plugins.md",

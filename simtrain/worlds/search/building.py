@@ -30,6 +30,7 @@ GENERATION: Final = 2
 _SETTINGS: Final = {"automerge": 0, "crisismerge": 1000, "hashsize": 32_000_000}
 """Of the full-text index: everything is merged once, at the end."""
 _MERGE_STEP: Final = 2000
+_SMALL: Final = 32_000_000
 _DISK: Final = ("database or disk is full", "disk I/O error", "unable to open", "attempt to write")
 """How SQLite begins to say that a disk is full or cannot be written."""
 _INDEX = "insert into _index (rowid, title, body) select id, title, body from _pages where id between ? and ?"
@@ -242,17 +243,25 @@ class _Builder:
         execute = self.connection.execute
         # What merging frees in the file, the indexes take.
         self._merge()
+        self._index()
+        if self.path.stat().st_size < _SMALL:
+            # Pages of the file that are half empty weigh most in small ones; in large ones this would take too long.
+            execute("vacuum")
         execute("begin")
-        for statement in INDEXES.strip().removesuffix(";").split(";\n"):
-            try:
-                execute(statement)
-            except sqlite3.IntegrityError:
-                raise self._same_address() from None
         if self.order.reworded is not None:
             reword_file(self.connection, self.order.reworded)
         execute("delete from _meta where key = 'progress'")
         execute("insert into _meta values ('complete', 'yes')")
         execute("commit")
+
+    def _index(self) -> None:
+        self.connection.execute("begin")
+        for statement in INDEXES.strip().removesuffix(";").split(";\n"):
+            try:
+                self.connection.execute(statement.replace(" index ", " index if not exists ", 1))
+            except sqlite3.IntegrityError:
+                raise self._same_address() from None
+        self.connection.execute("commit")
 
     def _merge(self) -> None:
         """Make one segment of the full-text index, in steps, so that no journal ever holds all of it."""

@@ -24,7 +24,7 @@ FILLING: Final = 60
 FEW: Final = 500, 5_000, 1 / 200
 """Words join the first stage, the rarest first, while the pages that they are on are few in all: at least, at most, share of all pages."""
 
-COMMON: Final = 2_000, 25_000, 1 / 20
+COMMON: Final = 2_000, 20_000, 1 / 50
 """From how many pages on a word is common: at least, at most, share of all pages. Where all words are, pages that hold all of them are
 looked for."""
 

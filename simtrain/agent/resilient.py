@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from simtrain.agent.plan import Calling, Planned, PlanPolicy, Walk, Walking, declining
-from simtrain.agent.skills.across import Across, is_barred, is_closed
+from simtrain.agent.skills.across import Across, is_barred, is_closed, is_down
 from simtrain.agent.skills.believing import Believing
 from simtrain.agent.skills.needs import may_fail
 from simtrain.agent.skills.remedies import Remedies
@@ -39,11 +39,12 @@ class Resilient(PlanPolicy):
 
 
 def _honest(walking: Walking, caller: _Caller) -> Walking:
-    """The walk; where it cannot go on after an error reply, the task is declined for that reason."""
+    """The walk; the task is declined where it cannot go on, and where nothing could be written because all of it was barred."""
     try:
-        return (yield from walking)
+        message = yield from walking
     except InputError as error:
         return declining(caller.last_error or str(error))
+    return message if caller.barred is None or message.abstain else declining(caller.barred)
 
 
 class _Caller:
@@ -60,7 +61,14 @@ class _Caller:
         self._believing = Believing(self._session, self._across)
         self._trusting = Trusting(self._session, self._across)
         self._may_fail = may_fail(plan)
+        self._written = 0
+        self._barred: str | None = None
         self.last_error: str | None = None
+
+    @property
+    def barred(self) -> str | None:
+        """The error by which the latest write was barred, where none has been carried out."""
+        return None if self._written else self._barred
 
     def call(self, planned: Planned) -> Calling:
         """Make a call, and go on trying while there is a sensible way. The reply that counts is returned.
@@ -77,8 +85,10 @@ class _Caller:
         else:
             heard = yield from self._believing.judge(heard)
         self.last_error = heard.reply.text if heard.is_error else None
-        if heard.is_error and self._session.writes(planned):
-            error = heard.reply.text
-            if is_closed(error) or (known not in self._may_fail and is_barred(error)):
-                raise InputError(error)
+        if self._session.writes(planned):
+            self._written += not heard.is_error
+            if heard.is_error and is_barred(heard.reply.text):
+                self._barred = heard.reply.text
+                if is_closed(heard.reply.text) or (known not in self._may_fail and is_down(heard.reply.text)):
+                    raise InputError(heard.reply.text)
         return heard.observation

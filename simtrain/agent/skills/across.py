@@ -150,10 +150,14 @@ def is_closed(error: str) -> bool:
     return bool(_CLOSED.search(error))
 
 
+def is_down(error: str) -> bool:
+    """Whether an error is one that passes, of a service that does not answer now."""
+    return diagnose(error) in (Trouble.ambiguous, Trouble.transient)
+
+
 def is_barred(error: str) -> bool:
     """Whether an error says that the service will not carry the call out at all, rather than that its rules speak against it."""
-    lasting = diagnose(error) in (Trouble.ambiguous, Trouble.transient)
-    return lasting or is_closed(error) or bool(_BARRED.search(error))
+    return is_down(error) or is_closed(error) or bool(_BARRED.search(error))
 
 
 def rest_of_batch(planned: Planned, error: str) -> Planned:

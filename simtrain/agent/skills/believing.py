@@ -19,8 +19,8 @@ REPEATED = 2
 """How often a read is made again where its reply gives cause for doubt."""
 SOURCES = 4
 """Other reads that are made in the place of one that is closed or silent."""
-UNFOUNDED = 2
-"""Doubts about a tool's replies that came to nothing, after which they are not shared any more."""
+UNFOUNDED = 1
+"""Doubts of a kind about a tool's replies that came to nothing, after which there are no more of them."""
 FILLED = 12
 """Records of one reply whose missing fields are looked up."""
 

@@ -48,7 +48,7 @@ class Remedies:
         server = planned.tool.partition(".")[0]
         for tool in self._spare:
             own = tool.name.rpartition(".")[2]
-            named = own in error and len(own) > 3
+            named = tool.name in error or ("_" in own and own in error)
             shared = said & _stems(f"{own} {tool.description}")
             doing = said & _stems(f"{own} {tool.description.split(' ', 1)[0]}")
             fits = len(shared) > 2 or (len(shared) > 1 and doing)

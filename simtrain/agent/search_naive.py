@@ -27,7 +27,7 @@ def _searched(briefing: Briefing) -> Walking:
         if asked is None
         else " ".join([asked.things, *(" ".join(c.said.values()) for c in asked.conditions)])
     )
-    hits = yield from Reader(briefing.tools, budget=1).search(words[:200])
+    hits = yield from Reader(briefing.tools, budget=1).search(words[:200].replace("|", " "))
     if asked is None or not asked.columns:
         return answering(hits[0].title if hits else MISSING)
     rows: list[list[str]] = []

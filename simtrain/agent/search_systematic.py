@@ -22,7 +22,7 @@ class SearchSystematic(Policy):
     """Reads the question, finds the lists of what it asks for, pages through them, opens every page, checks every condition, follows
     links for what lies further away, looks elsewhere for what a page does not tell, and writes N/A for what none does."""
 
-    budget: int = Field(default=400, ge=1, description="Searches and visits in one episode.")
+    budget: int = Field(default=300, ge=1, description="Searches and visits in one episode.")
 
     def player(self, briefing: Briefing) -> Player:
         """A fresh player for one episode."""
@@ -146,4 +146,5 @@ def _labels(asked: Asked) -> list[str]:
 
 
 def _plural(noun: str) -> str:
-    return noun if noun.endswith("s") else f"{noun}s"
+    first = noun.partition("|")[0]
+    return first if first.endswith("s") else f"{first}s"

@@ -47,6 +47,7 @@ class ColumnWords(_Part):
 class Wordings(_Part):
     """The words of one language."""
 
+    language: Language
     asks: dict[str, Styles]
     things: str
     day: str
@@ -69,7 +70,7 @@ class Wordings(_Part):
 def wordings(language: Language) -> Wordings:
     """The shipped words of a language."""
     document = read_document(_FOLDER / f"{language}.yaml")
-    data = dict(document.data)
+    data = {**document.data, "language": language}
     data["and_"] = data.pop("and")
     return document.parse(Wordings, data)
 

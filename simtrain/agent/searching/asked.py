@@ -19,7 +19,9 @@ _FORMS: Final[tuple[Form, ...]] = ("dispute", "single", "best", "groups", "top",
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _UNIT: Final = re.compile(r"\s*[(（]([^()（）]*)[)）]\s*$")
 _SLOT: Final = re.compile(r"\\\{(\w+)\\\}")
-_OPENING: Final = "(?:whose |where |with |without |that |for which |marked |currently |in force |called |by the name of )"
+_OPENING: Final = (
+    "(?:whose |where |with |without |that |for which |marked |currently |in force |called |by the name of )"
+)
 """How a condition begins."""
 
 _STARTS: Final = re.compile(rf" and (?={_OPENING})")
@@ -170,17 +172,17 @@ def _path(term: str, words: Wordings) -> tuple[str, ...]:
 
 
 def _english(word: str, words: Wordings) -> str:
-    """A word as pages have it."""
+    """A word as pages may have it; where there are several such words, all of them, with bars between."""
     plain = word.strip().removesuffix(" date").removesuffix("（日期）")
-    return _dictionary(words).get(plain, plain)
+    return "|".join(_dictionary(words.language).get(plain, [plain]))
 
 
-def _dictionary(words: Wordings) -> dict[str, str]:
-    """Words of the question's language -> words of the pages; of several the longest, which is the plural."""
-    found: dict[str, str] = {}
-    for page, said in words.terms.items():
-        if len(page) > len(found.get(said, "")):
-            found[said] = page
+@cache
+def _dictionary(language: Language) -> dict[str, list[str]]:
+    """Words of a language -> the words of pages that it stands for, the longest first, which is mostly a plural."""
+    found: dict[str, list[str]] = {}
+    for page, said in sorted(wordings(language).terms.items(), key=lambda item: (-len(item[0]), item[0])):
+        found.setdefault(said, []).append(page)
     return found
 
 

@@ -75,13 +75,13 @@ class Knowing:
 
     def _kind(self, noun: str, labels: Sequence[str]) -> Reading[tuple[str, Page] | None]:
         """What the URLs of pages of a kind have in common, and one of them: of those found, that on which most labels stand."""
-        hits = yield from self.reader.search(" ".join([noun.removesuffix("s"), *labels]))
+        hits = yield from self.reader.search(" ".join([noun.removesuffix("s"), *labels]).replace("|", " "))
         best: tuple[int, str, Page] | None = None
         for hit in hits[:_SAMPLED]:
             page = yield from self.reader.open(hit.url)
             if page is None:
                 continue
-            told = sum(page.value(label, likeness(label)) is not None for label in labels)
+            told = sum(_said(page, label.split("|"), likeness(label)) is not None for label in labels)
             if told and (best is None or told > best[0]):
                 best = (told, family(hit.url), page)
         return best[1:] if best else None
@@ -107,17 +107,19 @@ class Knowing:
         return told
 
     def _told(self, thing: Thing, label: str, like: Likeness) -> Reading[Told | None]:
-        listed = thing.listed.get(stems(label))
+        labels = label.split("|")
+        listed = next((thing.listed[stems(one)] for one in labels if stems(one) in thing.listed), None)
         page = yield from self.page(thing)
-        told = page.value(label, like) if page is not None else None
+        told = _said(page, labels, like)
         if told is not None or listed is not None or not self.elsewhere:
             return told if told is not None else listed
         for other in (yield from self._about(thing.name)):
-            told = other.value(label, like)
+            told = _said(other, labels, like)
             if told is not None:
                 return told
         for page in (yield from self._naming(thing.name)):
-            told = page.row(thing.name).get(stems(label))
+            row = page.row(thing.name)
+            told = next((row[stems(one)] for one in labels if stems(one) in row), None)
             if told is not None and told.text:
                 return told
         return None
@@ -167,6 +169,13 @@ class Knowing:
             if page is not None and page.mentions(name):
                 return True
         return False
+
+
+def _said(page: Page | None, labels: Sequence[str], like: Likeness) -> Told | None:
+    """What a page says under the first of these labels under which it says anything."""
+    if page is None:
+        return None
+    return next((told for one in labels if (told := page.value(one, like)) is not None), None)
 
 
 def likeness(label: str) -> Likeness:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json
+from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
 
 if TYPE_CHECKING:
     from simtrain.batch import RunResult
@@ -50,10 +51,8 @@ def command(
     agents: Annotated[
         list[str] | None, typer.Option("--agent", "-a", help="As in simtrain run; two are compared. [resilient]")
     ] = None,
-    knobs: Annotated[
-        list[str] | None, typer.Option("--with", "-w", help="A knob of the agent, name=value; may be repeated.")
-    ] = None,
-    attempts: Annotated[int, typer.Option("--attempts", "-k", min=1, help="How often each case is played.")] = 1,
+    knobs: Knobs = None,
+    attempts: Attempts = 1,
     severity: Annotated[
         str | None, typer.Option("--severity", help="0 to 1, several with commas; else what the packs say.")
     ] = None,
@@ -61,17 +60,13 @@ def command(
         int | None, typer.Option("--cases", "-n", min=1, help="Cases of each family, drawn by the seed; else all.")
     ] = None,
     arms: Annotated[str, typer.Option("--arms", help="Which beside the clean one.")] = "alone,pack,together",
-    seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of samples, faults and policies.")] = 0,
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", "-c", min=1, help="Episodes open at once in each process.")
-    ] = 32,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes.")] = 1,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Run folder; a new one under runs/ without it.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the drill in --out, or begin it.")] = False,
-    via: Annotated[str | None, typer.Option("--via", help="Play through a transport: mcp, or mcp_in_process.")] = None,
-    allow_live: Annotated[bool, typer.Option("--allow-live", help="Let scenarios start real servers.")] = False,
+    seed: Seed = 0,
+    concurrency: Concurrency = 32,
+    workers: Workers = 1,
+    out: Out = None,
+    resume: Resume = False,
+    via: Via = None,
+    allow_live: AllowLive = False,
     max_cost: Annotated[
         float | None, typer.Option("--max-cost", min=0, help="US dollars after which no episode is begun.")
     ] = None,

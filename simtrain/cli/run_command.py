@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json
+from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
 
 if TYPE_CHECKING:
     from simtrain.batch import RunResult
@@ -35,40 +36,29 @@ def command(
     ],
     agent: Annotated[
         str,
-        typer.Option("--agent", "-a", help="oracle, naive, resilient, chat:MODEL, mcp:COMMAND or package.module:attribute."),
+        typer.Option(
+            "--agent", "-a", help="oracle, naive, resilient, chat:MODEL, mcp:COMMAND or package.module:attribute."
+        ),
     ] = "resilient",
-    knobs: Annotated[
-        list[str] | None, typer.Option("--with", "-w", help="A knob of the agent, name=value; may be repeated.")
-    ] = None,
+    knobs: Knobs = None,
     episodes: Annotated[
         int | None,
         typer.Option(
             "--episodes", "-n", min=1, help="Episodes in total over all that is named; every case once without it."
         ),
     ] = None,
-    attempts: Annotated[int, typer.Option("--attempts", "-k", min=1, help="How often each case is played.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of samples, faults and policies.")] = 0,
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", "-c", min=1, help="Episodes open at once in each process.")
-    ] = 32,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes.")] = 1,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Run folder; a new one under runs/ without it.")
-    ] = None,
-    allow_live: Annotated[
-        bool, typer.Option("--allow-live", help="Let scenarios start real servers, as the world model live does.")
-    ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out, or begin it: play only what is missing.")
-    ] = False,
+    attempts: Attempts = 1,
+    seed: Seed = 0,
+    concurrency: Concurrency = 32,
+    workers: Workers = 1,
+    out: Out = None,
+    allow_live: AllowLive = False,
+    resume: Resume = False,
     sync_every: Annotated[
         int,
         typer.Option("--sync-every", min=0, help="Sync to disk after so many trajectories; 0 leaves it to the system."),
     ] = 0,
-    via: Annotated[
-        str | None,
-        typer.Option("--via", help="Let the agent play through a transport: mcp, or mcp_in_process."),
-    ] = None,
+    via: Via = None,
     real_time: Annotated[bool, typer.Option("--real-time", help="Wait for the delays of perturbations.")] = False,
     curriculum: Annotated[
         Path | None,

@@ -32,7 +32,7 @@ class SearchSystematic(Policy):
 class _Work:
     def __init__(self, briefing: Briefing, budget: int) -> None:
         self.asked = read_question(briefing.prompt)
-        self.knowing = Knowing(Reader(briefing.tools, budget=budget))
+        self.knowing = Knowing(Reader(briefing.tools, budget=budget), elsewhere=False)
 
     def done(self) -> Walking:
         """The calls, then the answer."""
@@ -51,6 +51,8 @@ class _Work:
         for thing in things:
             if (yield from self._fits(thing, asked)):
                 found.append(thing)
+        # Of those that fit, what their own pages do not tell is worth looking for.
+        self.knowing.elsewhere = True
         if asked.form == "single":
             return answering(found[0].name if found else MISSING)
         if asked.form in ("groups", "best"):

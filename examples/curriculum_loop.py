@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from itertools import islice
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 from simtrain import climb, rollout
-from simtrain.seeding import Stream
 
 CURRICULUM = """\
 name: example
@@ -29,12 +29,12 @@ adaptive: {low: 0.4, high: 0.7, window: 20}
 
 async def learn(curriculum: Path, *, tasks: int) -> None:
     """Play so many tasks, and say of each fifty how those of the level reached went."""
-    stream, skill = Stream(1), 0.4
+    chance, skill = Random(1), 0.4
     course = climb(curriculum, ledger=curriculum.with_name("ledger.jsonl"))
     met: list[float] = []
     hardest = (0, 0.0)
     for task in islice(course, tasks):
-        mastered = stream.random() < skill - 0.2 * task.level
+        mastered = chance.random() < skill - 0.2 * task.level
         trajectory = await rollout(task.episode, "oracle" if mastered else "search_naive")
         reward = trajectory.reward or 0.0
         course.reward(task, reward)

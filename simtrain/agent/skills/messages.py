@@ -18,7 +18,7 @@ def message_in(text: str) -> str:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return max(_texts(value), key=len, default=text)
+    return max(texts_in(value), key=len, default=text)
 
 
 def quoted_in(text: str) -> list[str]:
@@ -26,12 +26,13 @@ def quoted_in(text: str) -> list[str]:
     return list(dict.fromkeys(_QUOTED.findall(message_in(text))))
 
 
-def _texts(value: JsonValue) -> Iterator[str]:
+def texts_in(value: JsonValue) -> Iterator[str]:
+    """Every text in a value, however deep."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for item in cast(JsonObject, value).values():
-            yield from _texts(item)
+            yield from texts_in(item)
     elif isinstance(value, list):
         for item in cast("list[JsonValue]", value):
-            yield from _texts(item)
+            yield from texts_in(item)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import cast
 
+from simtrain.agent.skills.messages import texts_in
 from simtrain.reference import Plan
-from simtrain.types import JsonObject, JsonValue
 
 _NAMED = re.compile(r"""\.\s*([A-Za-z_]\w*)|['"]([A-Za-z_][\w.]*)['"]""")
 
@@ -15,7 +13,7 @@ _NAMED = re.compile(r"""\.\s*([A-Za-z_]\w*)|['"]([A-Za-z_][\w.]*)['"]""")
 def names_read(plan: Plan) -> frozenset[str]:
     """Every name that stands behind a dot or between quotation marks in the expressions of a plan, and every `pages` key."""
     found: set[str] = {step.pages for step in plan.calls() if step.pages}
-    for text in _texts(plan.model_dump(exclude_none=True, serialize_as_any=True)):
+    for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
         for dotted, quoted in _NAMED.findall(text):
             found.update((dotted or quoted).split("."))
     return frozenset(found)
@@ -23,7 +21,7 @@ def names_read(plan: Plan) -> frozenset[str]:
 
 def may_fail(plan: Plan) -> frozenset[str]:
     """The tools whose refusal the plan provides for: it looks whether the reply is an error."""
-    texts = list(_texts(plan.model_dump(exclude_none=True, serialize_as_any=True)))
+    texts = list(texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)))
     found: set[str] = set()
     for step in plan.calls():
         name = step.bind or step.into
@@ -31,14 +29,3 @@ def may_fail(plan: Plan) -> frozenset[str]:
         if name and any(looked.search(text) for text in texts):
             found.add(step.call)
     return frozenset(found)
-
-
-def _texts(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in cast(JsonObject, value).values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
-            yield from _texts(item)

@@ -208,6 +208,22 @@ def test_the_curriculum_of_the_page_on_training_gets_harder(tmp_path: Path) -> N
     assert severities == sorted(severities) and (severities[0], severities[-1]) == (0, 1)
 
 
+def test_the_worked_example_of_fiction_works_from_its_first_line_to_its_last(tmp_path: Path) -> None:
+    write(tmp_path, *blocks("yaml", page="fiction.md"))
+    for block in blocks("sh", page="fiction.md"):
+        for command in block.text.strip().splitlines():
+            simtrain(*command.split()[1:], folder=tmp_path)
+    rewards = [
+        json.loads(line)["reward"]
+        for file in (tmp_path / "runs" / "oracle").glob("trajectories-*.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+    assert rewards == [1.0] * 24
+    assert (tmp_path / "curriculum" / "prompts" / "train.jsonl").stat().st_size
+    (loop,) = blocks("python", page="fiction.md")
+    assert python("-c", loop.text, folder=tmp_path).startswith("level 2 after ")
+
+
 def test_the_curriculum_of_levels_is_climbed_and_written_out(tmp_path: Path) -> None:
     (curriculum,) = blocks("yaml", page="curricula.md")
     write(tmp_path, curriculum)
@@ -236,6 +252,7 @@ def test_no_block_of_yaml_is_forgotten() -> None:
         "README.md",
         "worlds.md",
         "curricula.md",
+        "fiction.md",
         "scenarios.md",
         "perturbations.md",
         "plugins.md",

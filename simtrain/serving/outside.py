@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
@@ -79,7 +80,7 @@ class McpAgent(Outsider):
             yield _Guests(stage, stage.counter, self.timeout).play
 
 
-class _Hosts:
+class _Hosts(ABC):
     """Opens episodes on a stage and has somebody outside play them."""
 
     def __init__(self, stage: Stage, timeout: float) -> None:
@@ -102,9 +103,9 @@ class _Hosts:
                 await episodes.close(held)
         return held.closed.result()
 
+    @abstractmethod
     async def _wait_for(self, held: HeldEpisode) -> None:
         """Until the agent has said its last word, or may say none any more."""
-        raise NotImplementedError
 
     def _late(self) -> Stop:
         return Stop("wall_time", detail=f"more than {self._timeout:g} seconds")

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import cast
 
 from simtrain.agent.plan import NEXT_CURSOR
-from simtrain.agent.skills.memory import texts_in
+from simtrain.agent.skills.messages import texts_in
 from simtrain.agent.skills.naming import meaning
 from simtrain.types import JsonObject, JsonValue, Observation
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from simtrain.agent.plan import NEXT_CURSOR, Planned
+from simtrain.agent.skills.messages import texts_in
 from simtrain.tool_words import singular, tool_words
 from simtrain.types import JsonObject, JsonValue, ToolSpec
 
@@ -91,18 +92,6 @@ def identity(row: Mapping[str, JsonValue]) -> tuple[str, JsonValue] | None:
     """The field by which a record is known, and its value: `id`, or the first that ends so."""
     name = "id" if "id" in row else next((name for name in row if name.endswith("_id")), None)
     return None if name is None or row[name] is None else (name, row[name])
-
-
-def texts_in(value: JsonValue) -> Iterator[str]:
-    """All texts in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in cast(JsonObject, value).values():
-            yield from texts_in(item)
-    elif isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
-            yield from texts_in(item)
 
 
 def arguments_for(tool: ToolSpec, *sources: Mapping[str, JsonValue]) -> JsonObject | None:

@@ -8,7 +8,8 @@ from typing import TypeAlias, cast
 
 from simtrain.agent.plan import Planned
 from simtrain.agent.skills.elsewhere import completed
-from simtrain.agent.skills.memory import Memory, texts_in
+from simtrain.agent.skills.memory import Memory
+from simtrain.agent.skills.messages import texts_in
 from simtrain.agent.skills.needs import names_read
 from simtrain.agent.skills.reading import content_of, named, plain
 from simtrain.agent.verifying import Verifier

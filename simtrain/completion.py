@@ -9,8 +9,9 @@ from typing import cast
 
 import orjson
 
-from simtrain.types import JsonValue, Usage, encode
+from simtrain.types import JsonObject, JsonValue, Usage, encode
 
+_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 _THINKING = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.DOTALL)
 
 
@@ -186,3 +187,15 @@ def _usage(value: JsonValue, price: Price | None) -> Usage | None:
 
 def _count(value: JsonValue) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def json_object(text: str) -> JsonObject:
+    """The one JSON object that a model wrote, fenced or bare. Strict. Raises ValueError, saying what is wrong."""
+    fenced = _FENCE.match(text.strip())
+    try:
+        value: JsonValue = orjson.loads(fenced[1] if fenced else text)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")
+    return cast(JsonObject, value)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simtrain.arm import Arm
 from simtrain.arms import armed, bundles
-from simtrain.documents import describe, read_document
+from simtrain.documents import parse_line, read_document
 from simtrain.errors import InputError
 from simtrain.lines import LineWriter, whole_lines
 from simtrain.perturbation import Probability, Ramp
@@ -145,11 +145,7 @@ def read_ledger(path: Path) -> tuple[CurriculumSpec, tuple[Entry, ...]]:
 
 def _line(model: type[ModelT], line: tuple[int, bytes], path: Path) -> ModelT:
     number, text = line
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        problem, remedy = describe(error.errors(include_url=False)[0], model)
-        raise InputError(f"not a line of a ledger: {problem}", remedy=remedy, file=path, line=number) from None
+    return parse_line(model, text, file=path, line=number, what="not a line of a ledger")
 
 
 class Course:

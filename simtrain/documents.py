@@ -118,6 +118,15 @@ def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
             return f"{message[:1].lower()}{message[1:]}{shown}", None
 
 
+def parse_line(model: type[ModelT], text: bytes, *, file: Path, line: int, what: str) -> ModelT:
+    """A line of a JSONL file as `model`. Raises InputError, which begins with `what`, for the first thing that is wrong."""
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        problem, remedy = describe(error.errors(include_url=False)[0], model)
+        raise InputError(f"{what}: {problem}", remedy=remedy, file=file, line=line) from None
+
+
 def _keys_at(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
     """The keys known at a location inside a model, as far as its annotations can be followed."""
     current: set[type[BaseModel]] = {model}

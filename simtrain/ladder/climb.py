@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from simtrain.documents import describe
+from simtrain.documents import parse_line
 from simtrain.errors import InputError
 from simtrain.ladder.rungs import Rung, no_questions
 from simtrain.ladder.spec import LadderSpec, Split
@@ -233,8 +233,4 @@ def _dealt(task: Task) -> Dealt:
 
 
 def _parse(model: type[LineT], text: bytes, path: Path, number: int) -> LineT:
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        problem, remedy = describe(error.errors(include_url=False)[0], model)
-        raise InputError(f"not a line of a ledger: {problem}", remedy=remedy, file=path, line=number) from None
+    return parse_line(model, text, file=path, line=number, what="not a line of a ledger")

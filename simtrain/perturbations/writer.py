@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
-import orjson
 from pydantic import Field
 
+from simtrain.completion import json_object
 from simtrain.errors import SimulatorFault
 from simtrain.llm import ModelError
 from simtrain.model_knobs import ModelKnobs
@@ -22,7 +21,6 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 
 _SYSTEM = """\
 {task}
@@ -75,7 +73,7 @@ class Writer(ModelKnobs):
                 break
             usage, attempts = usage + (completion.usage or Usage()), attempts + completion.attempts
             try:
-                return Written(read(_object(completion.text)), Provenance(source, self.model, usage, attempts))
+                return Written(read(json_object(completion.text)), Provenance(source, self.model, usage, attempts))
             except ValueError as error:
                 problem = str(error)
             said = [{"role": "assistant", "content": completion.text}] if completion.text else []
@@ -112,14 +110,3 @@ def a_text(value: JsonObject, *, longest: int = 2000) -> str:
     if not text.strip() or len(text) > longest:
         raise ValueError(f"the text has {len(text)} characters; it needs 1 to {longest}")
     return text.strip()
-
-
-def _object(text: str) -> JsonObject:
-    fenced = _FENCE.match(text.strip())
-    try:
-        value: JsonValue = orjson.loads(fenced[1] if fenced else text)
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON ({error})") from None
-    if not isinstance(value, dict):
-        raise ValueError("it is no JSON object")
-    return cast(JsonObject, value)

@@ -7,9 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
-
-from simtrain.documents import describe
+from simtrain.documents import parse_line
 from simtrain.errors import InputError, nearest
 from simtrain.lines import whole_lines
 from simtrain.question import Question, QuestionSet
@@ -62,11 +60,7 @@ def read_questions(path: Path, *, world: str) -> Iterator[Question]:
     if not path.is_file():
         raise InputError(f"there is no file {path}", remedy="`simtrain world questions` writes one")
     for number, line in whole_lines(path):
-        try:
-            question = Question.model_validate_json(line)
-        except ValidationError as error:
-            problem, remedy = describe(error.errors(include_url=False)[0], Question)
-            raise InputError(f"no question: {problem}", remedy=remedy, file=path, line=number) from None
+        question = parse_line(Question, line, file=path, line=number, what="no question")
         if question.world != world:
             raise InputError(f"a question of another world, {question.world!r}", file=path, line=number)
         yield question

@@ -11,9 +11,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from simtrain.documents import describe
+from simtrain.documents import parse_line
 from simtrain.errors import InputError
 from simtrain.lines import whole_lines
 
@@ -123,11 +123,7 @@ def read_reworded(path: Path) -> Iterator[tuple[int, Reworded]]:
     if not path.is_file():
         raise InputError("there is no such file", remedy="`simtrain world enrich` writes one", file=path)
     for number, line in whole_lines(path):
-        try:
-            yield number, Reworded.model_validate_json(line)
-        except ValidationError as error:
-            problem, remedy = describe(error.errors(include_url=False)[0], Reworded)
-            raise InputError(f"no other words for a page: {problem}", remedy=remedy, file=path, line=number) from None
+        yield number, parse_line(Reworded, line, file=path, line=number, what="no other words for a page")
 
 
 def cut_page(connection: sqlite3.Connection, page: int, body: str) -> Cut:

@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full lint format types imports bench wheel clean
+.PHONY: help demo test test-full lint format types imports bench words wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -35,6 +35,9 @@ imports: .venv/.dev ## import rules
 
 bench: .venv/.dev ## speed and memory
 	for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" || exit 1; done
+
+words: .venv/.dev ## make the filter of real words anew, from the lists of the libraries installed
+	$(BIN)/python -m simtrain.auditing.collecting
 
 wheel: .venv/.core ## build dist/*.whl
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -14,10 +14,9 @@ from typing import Any, cast
 from zoneinfo import available_timezones
 
 from simtrain.errors import InputError
+from simtrain.worlds.search.real_words import MIN_LETTERS, folded
 
 _WORD = re.compile(r"[^\W\d_]+")
-_SHORT = 3
-"""Letters up to which a word is no name of anything: such syllables stand in every list."""
 _LISTS = re.compile(
     r"first_names|last_names|cit(?:y|ies)|countr(?:y|ies)|town|compan|streets?(?:_names)?$|words?(?:_list)?$|states?$"
 )
@@ -38,37 +37,45 @@ class NameCheck:
 
 
 def real_names(user: Path | None = None) -> dict[str, frozenset[str]]:
-    """The lists that are at hand, by name, folded: towns of the time zones, Faker's of all its languages where it is installed, the user's.
+    """The lists that are at hand, by name, folded: towns of the time zones; where they are installed, Faker's names of all its languages
+    and zxcvbn's English words and surnames; the user's.
 
     Raises InputError for a user's list that cannot be read.
     """
-    found = {
-        "time zones": frozenset(name.rpartition("/")[2].replace("_", " ").casefold() for name in available_timezones())
-    }
+    found = {"time zones": _folded(name.rpartition("/")[2].replace("_", " ") for name in available_timezones())}
     if find_spec("faker") is not None:
-        found["faker"] = frozenset(_from_faker())
+        found["faker"] = _folded(_from_faker())
+    if find_spec("zxcvbn") is not None:
+        found["zxcvbn"] = _folded(_from_zxcvbn())
     if user is not None:
         try:
             lines = user.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             problem = error.strerror if isinstance(error, OSError) and error.strerror else "not UTF-8 text"
             raise InputError(problem.lower(), file=user) from None
-        found[user.name] = frozenset(line.strip().casefold() for line in lines if line.strip())
+        found[user.name] = _folded(line.strip() for line in lines if line.strip())
     return found
 
 
-def check_names(names: Iterable[str], lists: Mapping[str, frozenset[str]]) -> NameCheck:
-    """Compare whole names, and their invented words (those that few names share), with the lists."""
+def check_names(
+    names: Iterable[str], lists: Mapping[str, frozenset[str]], *, prose: frozenset[str] = frozenset()
+) -> NameCheck:
+    """Compare whole names, and their invented words, with the lists.
+
+    Invented are the words that are not in the author's `prose`; where there is none, those that few names share.
+    """
+    own = frozenset(map(folded, prose))
     all_names = list(dict.fromkeys(names))
     shared = Counter(word for name in all_names for word in set(_WORD.findall(name)))
     # A word of many names is the kind of thing that they name: Station, Holdings.
-    kinds = {word for word, count in shared.items() if count > max(3, 0.02 * len(all_names))}
+    many = max(3, 0.02 * len(all_names))
+    kinds = {word for word, count in shared.items() if (folded(word) in own if own else count > many)}
     words = {
         word: source for word in sorted(shared) if word not in kinds and (source := _source(word, lists)) is not None
     }
     taken: dict[str, str] = {}
     for name in all_names:
-        invented = [word for word in _WORD.findall(name) if word not in kinds and len(word) > _SHORT]
+        invented = [word for word in _WORD.findall(name) if word not in kinds and len(word) >= MIN_LETTERS]
         source = _source(name, lists)
         if source is None and invented and all(word in words for word in invented):
             source = words[invented[0]]
@@ -77,8 +84,21 @@ def check_names(names: Iterable[str], lists: Mapping[str, frozenset[str]]) -> Na
     return NameCheck({source: len(found) for source, found in lists.items()}, len(all_names), taken, words)
 
 
+def _folded(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(folded, texts))
+
+
 def _source(text: str, lists: Mapping[str, frozenset[str]]) -> str | None:
-    return next((source for source, found in lists.items() if text.casefold() in found), None)
+    key = folded(text)
+    return next((source for source, found in lists.items() if key in found), None)
+
+
+def _from_zxcvbn() -> Iterator[str]:
+    """Words by how often they are met in English, and names; not the passwords beside them."""
+    lists = cast("dict[str, list[str]]", import_module("zxcvbn.frequency_lists").FREQUENCY_LISTS)
+    for name in sorted(lists):
+        if name != "passwords":
+            yield from lists[name]
 
 
 def _from_faker() -> Iterator[str]:
@@ -104,7 +124,7 @@ def _modules(name: str, folder: Path) -> Iterator[ModuleType]:
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         if "{" not in value:
-            yield value.casefold()
+            yield value
     elif isinstance(value, list | tuple | dict | set | frozenset):
         for item in cast(Iterable[Any], value):
             yield from _texts(item)

@@ -14,8 +14,9 @@ from simtrain.documents import Place
 from simtrain.errors import InputError, nearest
 from simtrain.seeding import derive
 from simtrain.worlds.search import attributes
+from simtrain.worlds.search.aliases import draw_aliases
 from simtrain.worlds.search.attributes import Bounds, Column, Value
-from simtrain.worlds.search.names import Form, Words, short_name
+from simtrain.worlds.search.names import Form, Words
 from simtrain.worlds.search.schema import Attribute, Schema, Type
 from simtrain.worlds.search.spec import AttributeSpec
 from simtrain.worlds.search.spec_parts import days
@@ -36,7 +37,6 @@ class Facts:
         self.today = date.fromisoformat(stamp(instant(schema.spec.clock.start))[:10]).toordinal()
         self.sizes: dict[str, int] = {}
         self.columns: dict[Node, Column] = {}
-        self.aliases: list[tuple[str, int, str, str]] = []
         self._counts = counts
         self._forms: dict[str, Form] = {}
         self._taken: set[str] = set()
@@ -48,8 +48,8 @@ class Facts:
         for kind, name in order:
             if name:
                 self._fill(schema.types[kind].attributes[name])
-        for kind in schema.types.values():
-            self._name_otherwise(kind)
+        names = {kind: cast(list[str], self.columns[kind, "name"]) for kind in self._forms}
+        self.aliases = draw_aliases(schema, names, self._forms, self._words, seed=seed, taken=self._taken)
 
     def _draw(self, *names: str):
         return Random(derive(self.seed, "facts", *names)).random
@@ -203,23 +203,6 @@ class Facts:
         if not isinstance(bound, str):
             return bound
         return [0.0 if value is None else float(value) for value in self._path(kind, bound)]
-
-    def _name_otherwise(self, kind: Type) -> None:
-        shares = self.schema.spec.entities[kind.name].aliases if kind.kind == "entity" else None
-        if shares is None or not (shares.former or shares.short):
-            return
-        names = cast(list[str], self.columns[kind.name, "name"])
-        draw = self._draw(kind.name, "aliases")
-        renamed = [row for row in range(1, len(names) + 1) if draw() < shares.former]
-        seed = derive(self.seed, "former", kind.name)
-        former = self._forms[kind.name].make(len(renamed), self._words, seed=seed, taken=self._taken)
-        self.aliases += [(kind.name, row, name, "former") for row, name in zip(renamed, former, strict=True)]
-        for row, name in enumerate(names, 1):
-            # Drawn for every row, so that what is taken here does not shift what comes after.
-            wanted, short = draw() < shares.short, short_name(name)
-            if wanted and short not in self._taken:
-                self._taken.add(short)
-                self.aliases.append((kind.name, row, short, "short"))
 
 
 def split_bound(bound: str) -> tuple[str, int]:

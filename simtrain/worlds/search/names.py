@@ -4,43 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
-from html import entities
-from importlib.resources import files
 from math import prod
 from random import Random
 
 from simtrain.errors import InputError, nearest
 from simtrain.seeding import derive
+from simtrain.worlds.search.real_words import MIN_LETTERS, RealWords, keys_of
 from simtrain.worlds.search.spec import Flavour
-from simtrain.worlds.service.names import POOLS
 
 MAX_POOL = 3000
 MIN_POOL = 48
 _TRIES = 60
 _CLOSED_INSIDE = 0.25
 _SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-_WORD = re.compile(r"[^\W\d_]+")
-
-
-@cache
-def known_words() -> frozenset[str]:
-    """The real names and words that come with this package and with the libraries that it always has, in small letters.
-
-    Nothing that may or may not be installed counts: the same file would give another world elsewhere.
-    """
-    zones = files("tzdata").joinpath("zones").read_text("utf-8")
-    entries = [zones, " ".join(entities.name2codepoint), *(entry for pool in POOLS.values() for entry in pool)]
-    return frozenset(word.lower() for entry in entries for word in _WORD.findall(entry))
+_GLUED = re.compile(r"[^\W_]\{|\}[^\W_]|\}\{")
+"""A slot beside a letter, a digit or another slot: what is said there is longer than an invented word."""
 
 
 class Words:
-    """The words of all flavours of a world. Any two differ by at least two letters, and none is in the list to avoid."""
+    """The words of all flavours of a world. Any two differ by at least two letters; none is a real one or in the list to avoid."""
 
     def __init__(self, flavours: dict[str, Flavour], *, seed: int, avoid: Iterable[str]) -> None:
         self._flavours = flavours
         self._seed = seed
-        self._avoid = known_words() | frozenset(avoid)
+        self._avoid = frozenset(avoid)
         self._near: set[str] = set()
         self._pools: dict[str, list[str]] = {}
 
@@ -54,11 +41,11 @@ class Words:
         for _ in range(wanted * _TRIES):
             count = low + int(random() * (high - low + 1))
             word = _say(spec, count, random)
-            if len(word) < 4 or word in self._avoid:
+            if word in self._avoid or len(word) < MIN_LETTERS:
                 continue
             # Words within one edit of each other share the word itself or what is left when one letter is taken out.
             near = {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
-            if not self._near.isdisjoint(near):
+            if not self._near.isdisjoint(near) or is_real(word):
                 continue
             self._near |= near
             pool.append(word.capitalize())
@@ -69,6 +56,12 @@ class Words:
     def pool(self, flavour: str) -> list[str]:
         """The words of a flavour."""
         return self._pools[flavour]
+
+
+def is_real(text: str) -> bool:
+    """Whether real words stand in a text, or it is too short to be none."""
+    keys, real = keys_of(text), RealWords.shipped()
+    return not keys or any(key in real for key in keys)
 
 
 def _say(spec: Flavour, syllables: int, draw: Callable[[], float]) -> str:
@@ -96,6 +89,8 @@ class Form:
         if len(self.slots) < 2:
             raise InputError("a name has at least two invented words", remedy="write it like '{reach} {reach} Station'")
         self._literals = _SLOT.split(self.text)[::2]
+        self._glued = _GLUED.search(self.text) is not None
+        self._plain = {token for token in self.text.split(" ") if "{" not in token}
 
     def make(self, count: int, words: Words, *, seed: int, taken: set[str]) -> list[str]:
         """So many different names, none of which is in `taken`, to which they are added. Raises InputError when there are not enough."""
@@ -115,16 +110,25 @@ class Form:
             if next(tries, None) is None:
                 raise few
             parts = [first]
+            words_said: set[str] = set()
             for pool, literal in zip(pools, [*between, last], strict=True):
-                parts += (pool[int(random() * len(pool))], literal)
+                word = pool[int(random() * len(pool))]
+                words_said.add(word)
+                parts += (word, literal)
             name = "".join(parts)
-            if name not in taken:
-                taken.add(name)
-                found.append(name)
+            if len(words_said) < len(pools) or name in taken or (self._glued and self._is_real(name)):
+                continue
+            taken.add(name)
+            found.append(name)
         return found
 
+    def _is_real(self, name: str) -> bool:
+        return any(is_real(token) for token in name.split(" ") if token not in self._plain)
 
-def short_name(name: str) -> str:
-    """The name as people shorten it: its last word left out, or of two words the first."""
-    words = name.split(" ")
-    return " ".join(words[:-1]) if len(words) > 2 else words[0]
+    def shorten(self, name: str) -> str | None:
+        """The name as people shorten it: its last word left out, or of two words the first; None where nothing invented would be left."""
+        tokens = name.split(" ")
+        tokens = tokens[:-1] if len(tokens) > 2 else tokens[:1]
+        while tokens and tokens[-1] in self._plain and not tokens[-1][:1].isupper():
+            tokens.pop()
+        return None if all(token in self._plain for token in tokens) else " ".join(tokens)

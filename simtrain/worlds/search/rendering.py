@@ -36,6 +36,7 @@ from simtrain.worlds.search.tree import (
     SiteFact,
     Test,
     Text,
+    walk,
 )
 
 
@@ -55,6 +56,14 @@ class Code(Source):
         self._rows: dict[str, str] = dict.fromkeys(page.scope.names, "x")
         self._loops: list[tuple[str, str]] = []
         self._silent = False
+        # Where a page tells a row's other name, it calls the row by its own.
+        self._renamed = {
+            node.path.words
+            for part in page.parts
+            for wording in part
+            for node in walk(wording)
+            if isinstance(node, Fact) and node.alias is not None
+        }
         self.source = self._write()
 
     def compile(self, environment: Mapping[str, object]) -> Render:
@@ -206,11 +215,11 @@ class Code(Source):
             self._line(f"{kept} = {raw}")
             self._line(f"{text} = {node.fallback!r} if {missing} else {self._written(attribute, node.filters, value)}")
         elif attribute.kind == "ref":
-            self._line(
-                f"{text} = {self._written(attribute, node.filters, self._mention(self._name_of(attribute), raw))}"
-            )
+            name = self._mention(self._name_of(attribute), raw, f"{node.path.words}.{attribute.name}")
+            self._line(f"{text} = {self._written(attribute, node.filters, name)}")
         elif attribute.kind == "name":
-            self._line(f"{text} = {self._written(attribute, node.filters, self._mention(attribute, row, node.alias))}")
+            name = self._mention(attribute, row, node.path.words, node.alias)
+            self._line(f"{text} = {self._written(attribute, node.filters, name)}")
         else:
             self._line(f"{text} = {self._written(attribute, node.filters, raw)}")
         if node.article:
@@ -230,14 +239,14 @@ class Code(Source):
     def _name_of(self, ref: Attribute) -> Attribute:
         return self._schema.types[cast(str, ref.target)].attributes["name"]
 
-    def _mention(self, name: Attribute, row: str, alias: str | None = None) -> str:
-        """The expression of a row's name, or of another name it has."""
+    def _mention(self, name: Attribute, row: str, path: str, alias: str | None = None) -> str:
+        """The expression of a row's name, or of another name it has; `path` is how the template comes to the row."""
         if alias is not None:
             return f"{self._aliases(name.type, alias)}[{row}]"
         plain = f"{self._column(name)}[{row}]"
         shares = self._schema.spec.entities[name.type].aliases
         share = self._page.site.spec.aliases
-        if self._silent or not share or not (shares.former or shares.short):
+        if self._silent or not share or path in self._renamed or not (shares.former or shares.short):
             return plain
         return f"({self._aliases(name.type, '')}.get({row}, {plain}) if random() < {share!r} else {plain})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -168,3 +169,12 @@ class Branch:
 
 Test: TypeAlias = Has | Compared | Same | Edge | HasRows | Not | Both
 Node: TypeAlias = Text | Fact | PageFact | SiteFact | GroupFact | PageLink | Paging | Loop | Branch
+
+
+def walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    """All nodes, what stands in loops and branches included."""
+    for node in nodes:
+        yield node
+        if isinstance(node, Loop | Branch):
+            yield from walk(node.body)
+            yield from walk(node.otherwise)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 
 from simtrain.worlds.search.design import Design
-from simtrain.worlds.search.tree import Branch, Loop, Node, PageLink, Text
+from simtrain.worlds.search.tree import PageLink, Text, walk
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -18,8 +17,9 @@ def vocabulary(design: Design) -> set[str]:
         found |= _words(site.spec.title)
         for page in site.pages:
             for nodes in [*page.titles, *(wording for part in page.parts for wording in part)]:
-                for text in _texts(nodes):
-                    found |= _words(text)
+                for node in walk(nodes):
+                    if isinstance(node, Text | PageLink):
+                        found |= _words(node.text)
     for kind in design.schema.types.values():
         found |= _words(f"{kind.label} {kind.plural}")
         for one in kind.attributes.values():
@@ -31,12 +31,3 @@ def vocabulary(design: Design) -> set[str]:
 
 def _words(text: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(text)}
-
-
-def _texts(nodes: Sequence[Node]) -> Iterable[str]:
-    for node in nodes:
-        if isinstance(node, Text | PageLink):
-            yield node.text
-        elif isinstance(node, Loop | Branch):
-            yield from _texts(node.body)
-            yield from _texts(node.otherwise)

@@ -180,8 +180,16 @@ def test_names_in_a_list_are_taken_and_single_words_are_told(tmp_path: Path) -> 
     mine.write_text("Velkora\nQuill Island\n\n")
     lists = {name: found for name, found in real_names(mine).items() if name != "faker"}
     assert lists["mine.txt"] == {"velkora", "quill island"}
-    found = check_names(["Velkora Brannoch Station", "Quill Island", "London", "Velkora", "Tessaly Ridge"], lists)
-    assert found.taken == {"Quill Island": "mine.txt", "London": "time zones", "Velkora": "mine.txt"}
+    stations = [f"{name} Station" for name in ("Velkora Brannoch", "Drosthaer Quill", "Tameth Osk", "Tameth Ilvor", "Velkora")]
+    places = ["Quill Island", "London", "Velkora", "Tessaly Ridge"]
+    names = [*(("station", name) for name in stations), *(("place", name) for name in places)]
+    found = check_names(names, lists)
+    assert found.taken == {
+        "Velkora Station": "mine.txt",
+        "Quill Island": "mine.txt",
+        "London": "time zones",
+        "Velkora": "mine.txt",
+    }
     assert found.words == {"London": "time zones", "Velkora": "mine.txt"}
     with pytest.raises(InputError, match=r"none.txt: no such file"):
         real_names(tmp_path / "none.txt")
@@ -191,8 +199,8 @@ def test_the_lists_of_faker_are_read_where_it_is_installed() -> None:
     pytest.importorskip("faker")
     lists = real_names()
     assert len(lists["faker"]) > 50_000
-    found = check_names(["Elizabeth Miller", "Veithaxlorn Brasteph"], lists)
-    assert found.taken == {"Elizabeth Miller": "faker"}
+    found = check_names([("person", name) for name in ("Elizabéth Miller", "Veithaxlorn Brasteph")], lists)
+    assert found.taken == {"Elizabéth Miller": "faker"}
 
 
 def test_the_prose_of_two_worlds_is_compared_without_names_and_numbers() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -57,31 +57,38 @@ def real_names(user: Path | None = None) -> dict[str, frozenset[str]]:
     return found
 
 
-def check_names(
-    names: Iterable[str], lists: Mapping[str, frozenset[str]], *, prose: frozenset[str] = frozenset()
-) -> NameCheck:
-    """Compare whole names, and their invented words, with the lists.
+def check_names(names: Iterable[tuple[str, str]], lists: Mapping[str, frozenset[str]]) -> NameCheck:
+    """Compare whole names, and their invented words, with the lists. A name comes with its type.
 
-    Invented are the words that are not in the author's `prose`; where there is none, those that few names share.
+    A word that half of the names of a type have is no invented one but says what they name: Station, Holdings.
     """
-    own = frozenset(map(folded, prose))
-    all_names = list(dict.fromkeys(names))
-    shared = Counter(word for name in all_names for word in set(_WORD.findall(name)))
-    # A word of many names is the kind of thing that they name: Station, Holdings.
-    many = max(3, 0.02 * len(all_names))
-    kinds = {word for word, count in shared.items() if (folded(word) in own if own else count > many)}
-    words = {
-        word: source for word in sorted(shared) if word not in kinds and (source := _source(word, lists)) is not None
-    }
+    by_type: dict[str, list[str]] = {}
+    for kind, name in dict.fromkeys(names):
+        by_type.setdefault(kind, []).append(name)
+    real: dict[str, str] = {}
     taken: dict[str, str] = {}
-    for name in all_names:
-        invented = [word for word in _WORD.findall(name) if word not in kinds and len(word) >= MIN_LETTERS]
-        source = _source(name, lists)
-        if source is None and invented and all(word in words for word in invented):
-            source = words[invented[0]]
-        if source is not None:
-            taken[name] = source
-    return NameCheck({source: len(found) for source, found in lists.items()}, len(all_names), taken, words)
+    for own in by_type.values():
+        kinds = _kinds(own)
+        for name in own:
+            invented = [word for word in _WORD.findall(name) if word not in kinds]
+            found = {word: source for word in invented if (source := _source(word, lists)) is not None}
+            real |= found
+            long = [word for word in invented if len(word) >= MIN_LETTERS]
+            source = _source(name, lists)
+            if source is None and long and all(word in found for word in long):
+                source = found[long[0]]
+            if source is not None:
+                taken[name] = source
+    sizes = {source: len(found) for source, found in lists.items()}
+    return NameCheck(sizes, sum(map(len, by_type.values())), taken, dict(sorted(real.items())))
+
+
+def _kinds(names: Sequence[str]) -> set[str]:
+    """The words of at least half of the names; of one or two names nothing can be told."""
+    if len(names) < 3:
+        return set()
+    shared = Counter(word for name in names for word in set(_WORD.findall(name)))
+    return {word for word, count in shared.items() if 2 * count >= len(names)}
 
 
 def _folded(texts: Iterable[str]) -> frozenset[str]:

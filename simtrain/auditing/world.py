@@ -93,8 +93,7 @@ class Check:
         by_links = {str(distance): count for distance, count in found.links.items()}
         self._note("reach", lost, links=by_links, searched=found.searched, tried=len(found.tried))
         self.begin("comparing names", None)
-        all_names = (name for _, name in Facts(self.connection).names())
-        names = check_names(all_names, real_names(self.options.names), prose=self.options.prose)
+        names = check_names(Facts(self.connection).names(), real_names(self.options.names))
         taken = [f"{name!r} stands in the list of {source}" for name, source in names.taken.items()]
         self._note("names", taken, names=names.names, lists=names.lists, words=len(names.words))
         self._compare()

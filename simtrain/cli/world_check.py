@@ -19,8 +19,8 @@ HELP = """Prove that a search world is consistent, solvable, not to be guessed.
 Constraints hold; every page says what the facts (or recorded claims) say, by
 a scan that knows nothing of templates; every page is reached by links or a
 search; questions have one gold table each, whose cells stand on such pages
-and not in the question; names are in no list of real ones (time zones, Faker
-where installed, --names); the prose is not that of another world. Of a built
+and not in the question; names are in no list of real ones (time zones; Faker
+and zxcvbn where installed; --names); the prose is no other world's. Of a built
 file without its YAML, what the file alone shows. Exit code 1 for a problem.
 
 \b

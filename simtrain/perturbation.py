@@ -13,7 +13,7 @@ from simtrain.clock import Clock
 from simtrain.errors import SimulatorFault
 from simtrain.plugin import Plugin
 from simtrain.request import Answer, Request
-from simtrain.seeding import Stream
+from simtrain.seeding import Root, Stream
 from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
 from simtrain.world import World, WorldState
 
@@ -124,7 +124,8 @@ class Call:
     `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
     itself answers the tool; it does not answer those that a perturbation offers, nor what a recording or a model answers before
     it. `tools` are those that the agent is shown, `given` those that `offer` was given. `manners` is the seed of how the tool's
-    server words its errors (simtrain.surfaces).
+    server words its errors (simtrain.surfaces). `root` is for draws that belong to a thing rather than to a call, whenever it is met:
+    it depends on seed, episode and label alone.
     """
 
     request: Request
@@ -138,6 +139,7 @@ class Call:
     tools: tuple[ToolSpec, ...] = ()
     given: tuple[ToolSpec, ...] = ()
     manners: int = 0
+    root: Root = field(default_factory=lambda: Root(0))
 
 
 class Perturbation(Plugin):

@@ -77,6 +77,8 @@ PLUGINS: dict[str, dict[str, str]] = {
         "withheld_intermediate": "simtrain.perturbations.withheld_intermediate:WithheldIntermediate",
         "risky_state": "simtrain.perturbations.risky_state:RiskyState",
         "contrastive_state": "simtrain.perturbations.contrastive_state:ContrastiveState",
+        "redirect": "simtrain.perturbations.redirect:Redirect",
+        "paywall": "simtrain.perturbations.paywall:Paywall",
     },
     "paradigms": {
         "impersonation": "simtrain.paradigms.impersonation:Impersonation",

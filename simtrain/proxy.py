@@ -317,6 +317,7 @@ class Proxy:
             self._toolbox.tools,
             self._given[place],
             _manners(self._episode.seed, self.world.name, request.tool.server),
+            self._roots[place],
         )
 
     def _in_world(self, tool: str) -> bool:

@@ -23,6 +23,7 @@ Kind: TypeAlias = Literal[
     "unauthorized",
     "forbidden",
     "not_found",
+    "moved",
     "conflict",
     "storage_full",
     "validation",
@@ -77,6 +78,10 @@ _WORDINGS: dict[Kind, _Wording] = {
     "not_found": _Wording(
         404, "Not Found", "not_found", "Not found.",
         "No such file or directory", "We could not find that",
+    ),
+    "moved": _Wording(
+        301, "Moved Permanently", "moved_permanently", "The page has moved.",
+        "Object is remote", "This page has moved",
     ),
     "conflict": _Wording(
         409, "Conflict", "conflict", "The resource was changed by somebody else.",

@@ -1,13 +1,14 @@
-"""The catalogue of perturbations as a table: one row a name, with what makes it fire in the tiny world that all rows are played in."""
+"""The catalogue of perturbations as a table: one row a name, with what makes it fire in the tiny world that its row is played in."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from bakery import SCENARIO, WORLD
+from small_universe import UNIVERSE
 
 from simtrain.policy import Briefing, Loop, StepFunction
 from simtrain.types import JsonObject, Message
@@ -25,16 +26,51 @@ SHOP = (
 )
 """The bakery, with a tool that takes a list, and at least one order for every cake."""
 
-CALLS: tuple[tuple[str, JsonObject], ...] = (
-    ("cakes.list", {}),
-    ("cakes.get", {"name": "Compact Lamp cake 9"}),
-    ("orders.list", {"cake_id": "K009"}),
-    ("orders.place", {"cake_id": "K009", "amount": 1}),
-    ("orders.list", {"cake_id": "K009"}),
-    ("orders.place_many", {"cakes": ["K001", "K002", "K003", "K004"]}),
-    ("cakes.list", {}),
-    ("cakes.get", {"name": "Compact Lamp cake 9"}),
-)
+Frame: TypeAlias = Literal["shop", "web"]
+"""Where a row is played: a service, or a web that is searched and read, for what happens to pages only."""
+
+SEARCHING = """\
+name: birthday
+domain: search
+world: {world}
+prompt: "How many ships are listed on {{{{ host }}}}?"
+cases: {{sql: "select domain as host from _sites", sample: 12}}
+reference:
+  steps:
+    - {{call: web_extractor, with: {{url: "https://office.sea.example/ships"}}, as: page}}
+  answer: "{{{{ page.title }}}}"
+rubric:
+  - {{use: answer, with: {{sql: "select title from _pages where url = 'https://office.sea.example/ships'", as: text}}}}
+{more}"""
+
+WORLDS: dict[Frame, tuple[str, str, str]] = {
+    "shop": ("bakery.yaml", SHOP, SCENARIO),
+    "web": ("universe.yaml", UNIVERSE, SEARCHING),
+}
+"""Of each frame the file of its world, the world, and the scenario."""
+
+CALLS: dict[Frame, tuple[tuple[str, JsonObject], ...]] = {
+    "shop": (
+        ("cakes.list", {}),
+        ("cakes.get", {"name": "Compact Lamp cake 9"}),
+        ("orders.list", {"cake_id": "K009"}),
+        ("orders.place", {"cake_id": "K009", "amount": 1}),
+        ("orders.list", {"cake_id": "K009"}),
+        ("orders.place_many", {"cakes": ["K001", "K002", "K003", "K004"]}),
+        ("cakes.list", {}),
+        ("cakes.get", {"name": "Compact Lamp cake 9"}),
+    ),
+    "web": (
+        ("web_search", {"query": "All ships"}),
+        ("web_extractor", {"url": "https://office.sea.example/ships"}),
+        ("web_extractor", {"url": "https://office.sea.example/climate/mild"}),
+        ("web_extractor", {"url": "https://office.sea.example/ships", "goal": "plate"}),
+        ("dict_memory", {"operation": "add", "key": "ships", "value": "https://office.sea.example/ships"}),
+        ("web_extractor", {"url": "https://office.sea.example"}),
+        ("web_search", {"query": "https://office.sea.example/ships"}),
+        ("web_extractor", {"url": "https://office.sea.example/ships"}),
+    ),
+}
 """What the walker calls, whatever it is told."""
 
 WORLDLY = "needs the state of a world, and behind a relay there is a real server"
@@ -53,13 +89,14 @@ GOAL: JsonObject = {
 class Row:
     """One name: its number in the catalogue (0 for what ships beyond it), its layers there, what it is used with here.
 
-    `refused` is why a relay does not take it; empty where it does.
+    `refused` is why a relay does not take it; empty where it does. `frame` is where it is played.
     """
 
     number: int
     layers: str
     use: JsonObject = field(default_factory=dict[str, Any])
     refused: str = ""
+    frame: Frame = "shop"
 
     def written(self, name: str, **when: Any) -> JsonObject:
         """The perturbation as a scenario writes it; with another trigger where one is given."""
@@ -125,6 +162,8 @@ ROWS: dict[str, Row] = {
     "argument_drift": Row(0, "P", {"with": {"rename": {"cake_id": "product"}}}),
     "dropped_tool": Row(0, "P", {"with": {"tools": ["orders.list"]}}),
     "malformed_result": Row(0, "P", {"protocol": True}),
+    "redirect": Row(0, "P", {"with": {"share": 1}}, frame="web"),
+    "paywall": Row(0, "P", {"with": {"share": 1}}, frame="web"),
 }  # fmt: skip
 
 
@@ -133,15 +172,24 @@ class Walker(Loop):
 
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
         """Walk to the end."""
-        for tool, arguments in CALLS:
+        for tool, arguments in CALLS["web" if "ships" in briefing.prompt else "shop"]:
             await step(tool, arguments)
         return Message("done", answer="done")
 
 
-def write_row(folder: Path, label: str, perturbations: list[JsonObject], *, cases: int = 2) -> Path:
-    """A scenario of that name with the perturbations, over the shop beside it; its file."""
-    (folder / "bakery.yaml").write_text(SHOP)
-    text = SCENARIO.format(world="bakery.yaml", more=f"perturbations: {json.dumps(perturbations)}\n")
+def write_row(
+    folder: Path,
+    label: str,
+    perturbations: list[JsonObject],
+    *,
+    cases: int = 2,
+    frame: Frame = "shop",
+    worlds: str = "",
+) -> Path:
+    """A scenario of that name with the perturbations, over the world of its frame beside it (or in `worlds`); its file."""
+    world, text, scenario = WORLDS[frame]
+    (folder / worlds / world).write_text(text)
+    written = scenario.format(world=f"{worlds}{world}", more=f"perturbations: {json.dumps(perturbations)}\n")
     file = folder / f"{label}.yaml"
-    file.write_text(text.replace("name: birthday", f"name: {label}").replace("sample: 12", f"sample: {cases}"))
+    file.write_text(written.replace("name: birthday", f"name: {label}").replace("sample: 12", f"sample: {cases}"))
     return file

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from catalogue import CALLS, ROWS, Walker, write_row
+from catalogue import CALLS, ROWS, Frame, Walker, write_row
 from mcp import Client, MCPError
 from pydantic import ValidationError as PydanticError
 from serving_bakery import serving
@@ -38,7 +38,7 @@ def timeless(trajectory: Trajectory) -> bytes:
 
 async def walked(folder: Path, name: str, **when: object) -> Trajectory:
     """What the walker meets with one perturbation."""
-    file = write_row(folder, "walk", [ROWS[name].written(name, **when)])
+    file = write_row(folder, "walk", [ROWS[name].written(name, **when)], frame=ROWS[name].frame)
     return await rollout(load_scenario(file), as_agent(Walker))
 
 
@@ -73,7 +73,7 @@ async def test_it_fires_and_says_so(name: str, tmp_path: Path) -> None:
 
 @EVERY
 async def test_one_that_cannot_fire_leaves_the_same_bytes(name: str, tmp_path: Path) -> None:
-    clean = await rollout(load_scenario(write_row(tmp_path, "walk", [])), as_agent(Walker))
+    clean = await rollout(load_scenario(write_row(tmp_path, "walk", [], frame=ROWS[name].frame)), as_agent(Walker))
     armed = await walked(tmp_path, name, probability=0)
     assert armed.perturbations == (name,)
     alike = {timeless(replace(one, scenario_digest="", perturbations=())) for one in (clean, armed)}
@@ -86,10 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("rows")
     (found / "rows").mkdir()
     for name, row in ROWS.items():
-        write_row(found / "rows", name, [row.written(name)], cases=1)
-    (found / "rows" / "bakery.yaml").rename(found / "bakery.yaml")
-    for file in (found / "rows").glob("*.yaml"):
-        file.write_text(file.read_text().replace("world: bakery.yaml", "world: ../bakery.yaml"))
+        write_row(found / "rows", name, [row.written(name)], cases=1, frame=row.frame, worlds="../")
     return found
 
 
@@ -194,8 +191,9 @@ def test_a_relay_refuses_what_it_cannot_do_in_one_line_that_says_why(name: str, 
     assert str(refused.value) == f"{file}: {why}"
 
 
-async def test_a_relay_takes_all_others_and_they_bend_what_passes(tmp_path: Path) -> None:
-    async with serving([load_scenario(write_row(tmp_path, "walk", []))]) as served:
+@pytest.mark.parametrize("frame", ["shop", "web"])
+async def test_a_relay_takes_all_others_and_they_bend_what_passes(frame: Frame, tmp_path: Path) -> None:
+    async with serving([load_scenario(write_row(tmp_path, "walk", [], frame=frame))]) as served:
 
         async def seen(*perturbations: Armed) -> tuple[list[object], dict[str, int]]:
             """What a client reads through a relay in front of a fresh episode, and what fired."""
@@ -203,13 +201,14 @@ async def test_a_relay_takes_all_others_and_they_bend_what_passes(tmp_path: Path
             bending = Bending(perturbations, rules=Rules(allow_duplicates=True))
             async with HttpRelay(target, bending=bending, journal=Journal(None)) as relay, Client(relay.url) as client:
                 tools = (await client.list_tools()).tools
-                read: list[object] = [tools, *[await answer(client, *call) for call in CALLS]]
+                read: list[object] = [tools, *[await answer(client, *call) for call in CALLS[frame]]]
             return read, bending.fired
 
         plain, _ = await seen()
         for name in sorted(ROWS.keys() - set(REFUSED)):
-            read, fired = await seen(*load_perturbations([str(packed(tmp_path, name))]))
-            assert read != plain or (name in UNSEEN and fired[name]), name
+            if ROWS[name].frame == frame:
+                read, fired = await seen(*load_perturbations([str(packed(tmp_path, name))]))
+                assert read != plain or (name in UNSEEN and fired[name]), name
 
 
 async def answer(client: Client, tool: str, arguments: JsonObject) -> object:

@@ -15,7 +15,7 @@ from simtrain.errors import InputError
 from simtrain.perturbation import Call, Perturbation
 from simtrain.request import Answer, Request, no_tool
 from simtrain.scenario import Armed
-from simtrain.seeding import Stream, derive
+from simtrain.seeding import Root, derive
 from simtrain.serving.relay.crossing import Crossing, Outcome, Repeat
 from simtrain.serving.relay.requests import BENDABLE, arguments_of, name_of, reply_observed, response, with_request
 from simtrain.serving.relay.shown import Audience, Shown, client_of
@@ -245,9 +245,10 @@ class Bending:
         given = shown.given.get(place, ())
 
         async def bent(request: Request) -> Observation:
-            rng = Stream(derive(self._seed, "relay", label, request.tool.name, matching))
+            root = Root(self._seed, "relay", label)
+            rng = root.stream(request.tool.name, matching)
             manners = derive(self._seed, "manners", "relay")
-            call = Call(request, rng, clock, memory, None, tools=tools, given=given, manners=manners)
+            call = Call(request, rng, clock, memory, None, tools=tools, given=given, manners=manners, root=root)
             return await bend(call, inner)
 
         return bent

@@ -83,18 +83,24 @@ def _joined(url: str, link: str) -> str:
         return link
 
 
-def before_paywall(markdown: str) -> str:
-    """The beginning of a page, whole lines of it, and the note that there is more for subscribers."""
+def free_lines(markdown: str, share: float = FREE_WORDS) -> list[str]:
+    """The beginning of a page: the first of its lines that says something, and whole lines up to a share of its words."""
     lines = markdown.split("\n")
-    most = FREE_WORDS * sum(len(line.split()) for line in lines)
+    most = share * sum(len(line.split()) for line in lines)
     kept: list[str] = []
     words = 0
     for line in lines:
-        words += len(line.split())
-        if words > most and kept:
+        count = len(line.split())
+        if words and words + count > most:
             break
+        words += count
         kept.append(line)
-    return "\n".join((*kept, "", PAYWALL)).strip()
+    return kept
+
+
+def before_paywall(markdown: str) -> str:
+    """The beginning of a page and the note that there is more for subscribers."""
+    return "\n".join((*free_lines(markdown), "", PAYWALL)).strip()
 
 
 def scraps(title: str) -> str:

@@ -1,0 +1,76 @@
+"""Which pages a call opens: the addresses among its arguments, and the tools that take some."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import urlsplit
+
+from simtrain.reply_edits import Path, leaves
+from simtrain.request import Request
+from simtrain.schemas import property_names
+from simtrain.tool_words import singular
+from simtrain.types import JsonObject, ToolSpec
+from simtrain.worlds.search.extracting import normal_url
+
+_ADDRESS = frozenset({"url", "uri", "link", "href"})
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address as a call gives it: where in the arguments it stands, as it is written, and as it is resolved (`key`)."""
+
+    place: Path
+    url: str
+    key: str
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the argument is this address alone, not a list of several."""
+        return len(self.place) == 1
+
+
+def opened_by(request: Request) -> list[Address]:
+    """The addresses that a call opens, in order; none for a tool that writes. An id counts where it is a whole URL."""
+    if request.tool.writes:
+        return []
+    found: list[Address] = []
+    for place, value in leaves(request.arguments):
+        if isinstance(value, str) and (key := key_of(value)) and _names_address(str(place[0]), value):
+            found.append(Address(place, value, key))
+    return found
+
+
+def key_of(url: str) -> str:
+    """An address in one spelling, without its scheme; empty for what is none."""
+    found = normal_url(url)
+    return "" if found is None else f"{found[0]}{found[1]}{'?' if found[2] else ''}{found[2]}"
+
+
+def opens_pages(tool: ToolSpec) -> bool:
+    """Whether a tool opens pages by their address, or by an id where its replies have one."""
+    if tool.writes:
+        return False
+    names = cast(JsonObject, tool.input_schema.get("properties") or {})
+    if any(_last_word(name) in _ADDRESS for name in names):
+        return True
+    return "id" in names and "url" in property_names(tool.output_schema)
+
+
+def home_of(url: str) -> str:
+    """The address of the home page of a site."""
+    parts = urlsplit(url if "://" in url else f"https://{url}")
+    return f"{parts.scheme}://{parts.netloc}/"
+
+
+def _names_address(argument: str, value: str) -> bool:
+    word = _last_word(argument)
+    return word in _ADDRESS or (word == "id" and "://" in value)
+
+
+def _last_word(name: str) -> str:
+    """The last word of a name, in the singular: `pageUrls` and `url` alike."""
+    words = _WORDS.findall(name)
+    return singular(words[-1].lower()) if words else ""

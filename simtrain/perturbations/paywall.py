@@ -1,0 +1,190 @@
+"""The rest of a page is for subscribers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from pydantic import Field, model_validator
+
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Recovery, Side
+from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by, opens_pages
+from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
+from simtrain.raw_replies import reworded
+from simtrain.reply_edits import Path, at, content_of, leaves, put, retold
+from simtrain.request import Answer
+from simtrain.seeding import Stream
+from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.worlds.search.extracting import PAYWALL, free_lines
+
+CACHED = "cached"
+_SAID = "Shows the copy that the search engine keeps."
+_WALLED, _READ = "walled", "read"
+"""What is remembered: address -> whether it is behind the wall; site -> when its meter began, and the pages that were read whole."""
+
+_PAGE = 0.5
+"""Texts of a reply that are at least this long beside the longest one are the page as well, written otherwise."""
+
+
+class Paywall(Perturbation):
+    """Of a page behind a paywall only the beginning arrives, and a notice that the rest is for subscribers.
+
+    Source: what publishers do, hard or metered (schema.org: isAccessibleForFree). An agent should notice that the page is not whole,
+    and read the copy that a search engine keeps, wait where the meter says so, or find the same on other sites; else say that it is
+    not to be had. Whether a page is behind the wall is decided when it is first opened, and stays so. With `free` the wall is metered:
+    so many pages of each site are read whole, and stay open, until the meter begins anew. Pages that were opened before, errors, and
+    calls that open no page pass.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "cross-check", "wait", "abstain")
+    follows: ClassVar[Follows] = "always"
+
+    share: Probability | None = Field(
+        default=None,
+        description="Share of the pages behind the wall, drawn by the address, of those first opened when this fires; unset, the severity.",
+    )
+    shown: Probability | None = Field(
+        default=None,
+        description="Share of a page that is to be read, at least its first line; unset, 0.7 and less the higher the severity.",
+    )
+    free: int = Field(
+        default=0, ge=0, description="Pages of each site behind the wall that are read whole all the same."
+    )
+    resets: float | None = Field(
+        default=None,
+        gt=0,
+        description="Virtual seconds after which a site's meter begins anew; unset, never. Needs `free`.",
+    )
+    cached: bool | None = Field(
+        default=None,
+        description="Offer every tool that opens pages a second time, for the copies that the search engine keeps; unset, as long as the"
+        " severity is below 1.",
+    )
+
+    @model_validator(mode="after")
+    def _meters(self) -> Paywall:
+        if self.resets is not None and not self.free:
+            raise ValueError("`resets` needs `free`: a meter that lets nothing through cannot begin anew")
+        return self
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, and those that show copies."""
+        if not (self.severity < 1 if self.cached is None else self.cached):
+            return tools
+        taken = {tool.name for tool in tools}
+        opening = tuple(tool for tool in tools if opens_pages(tool))
+        copies = with_stand_ins(opening, CACHED, _SAID)[len(opening) :]
+        return (*tools, *(copy for copy in copies if copy.name not in taken))
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Decide of every page that is opened for the first time, and show no more than the beginning of those behind the wall."""
+        return await self._shown(call, proceed, share=self.severity if self.share is None else self.share)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Show no more than the beginning of pages behind the wall; what is opened for the first time is not."""
+        return await self._shown(call, proceed, share=0.0)
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """Show the copy, past the wall."""
+        return await stand_in(call, proceed, CACHED)
+
+    async def _shown(self, call: Call, proceed: Answer, *, share: float) -> Observation:
+        opened = [] if PASSING in call.memory else opened_by(call.request)
+        observation = await proceed(call.request)
+        if not opened or observation.is_error:
+            return observation
+        walled = call.memory.setdefault(_WALLED, {})
+        for address in opened:
+            walled.setdefault(address.key, call.root.draw(_WALLED, address.key) < share)
+        closed = [address for address in opened if walled[address.key] and not self._is_free(call, address)]
+        return self._cut(call, observation, closed) if closed else observation
+
+    def _is_free(self, call: Call, address: Address) -> bool:
+        """Whether the meter of the site lets a page through, which it then remembers."""
+        if not self.free:
+            return False
+        meters, site = call.memory.setdefault(_READ, {}), home_of(address.key)
+        begun = meters.setdefault(site, [call.clock.moment, []])[0]
+        if self.resets is not None and call.clock.moment - begun >= self.resets:
+            meters[site] = [call.clock.moment, []]
+        read = cast("list[str]", meters[site][1])
+        if address.key not in read and len(read) < self.free:
+            read.append(address.key)
+        return address.key in read
+
+    def _cut(self, call: Call, observation: Observation, closed: Sequence[Address]) -> Observation:
+        """The reply with no more of those pages than their beginning, and the notice."""
+        content, whole = content_of(observation), _whole(call)
+        notice = self._notice(call, closed)
+        if content is None:
+            text = self._beginning(observation.text, None if whole is None else whole.text, notice)
+            return replace(reworded(observation, text, None), provenance=Provenance("paywall"))
+        known = None if whole is None else content_of(whole)
+        cut = content
+        for place in _texts_of(content, closed):
+            text = str(at(content, place))
+            cut = put(cut, place, self._beginning(text, _text_at(known, place), notice))
+        told = retold(observation, cut, tool=call.request.tool, world=call.world, source="paywall")
+        if told is not None or not isinstance(cut, dict):
+            return told or observation
+        text = self._beginning(observation.text, None if whole is None else whole.text, notice)
+        return replace(reworded(observation, text, cast(JsonObject, cut)), provenance=Provenance("paywall"))
+
+    def _beginning(self, text: str, whole: str | None, notice: str) -> str:
+        """Those lines of a text that stand at the beginning of the whole page, and the notice; a page that ends in one is cut already."""
+        if text.rstrip().endswith(PAYWALL):
+            return text
+        share = 0.7 * (1 - self.severity) if self.shown is None else self.shown
+        free = free_lines(text if whole is None else whole, share)
+        kept = free if whole is None else [line for line in text.split("\n") if line.strip() and line in free]
+        return "\n\n".join(("\n".join(kept).strip(), notice)).strip()
+
+    def _notice(self, call: Call, closed: Sequence[Address]) -> str:
+        if not self.free:
+            return PAYWALL
+        begun = float(call.memory[_READ][home_of(closed[0].key)][0])
+        left = None if self.resets is None else max(1, round(begun + self.resets - call.clock.moment))
+        later = "" if left is None else f", or come back in {left} seconds"
+        pages = "the free page" if self.free == 1 else f"the {self.free} free pages"
+        return f"*You have read {pages} of this site. Subscribe to read on{later}.*"
+
+
+def _whole(call: Call) -> Observation | None:
+    """What the call would tell of the page from its beginning, where it asks for a part of it, or for what speaks of a goal."""
+    needed = cast("list[str]", call.request.tool.input_schema.get("required") or [])
+    given = call.request.arguments
+    plain: JsonObject = {name: value for name, value in given.items() if name in needed or isinstance(value, bool)}
+    if call.world is None or not call.in_world or plain == given:
+        return None
+    with call.world.savepoint():
+        whole = call.world.answer(replace(call.request, arguments=plain))
+    return None if whole.is_error else whole
+
+
+def _texts_of(content: JsonValue, closed: Sequence[Address]) -> list[Path]:
+    """Where the texts of those pages stand in a reply: the longest of each, and others about as long."""
+    keys = {address.key for address in closed}
+    roots: list[Path] = [()]
+    if not any(address.is_single for address in closed):
+        items = {path[:-1]: value for path, value in leaves(content) if path and path[-1] in ("url", "id")}
+        roots = [path for path, value in items.items() if isinstance(value, str) and key_of(value) in keys]
+    found: list[Path] = []
+    for root in roots:
+        texts = {(*root, *path): value for path, value in leaves(at(content, root)) if isinstance(value, str)}
+        most = max((len(text) for text in texts.values()), default=0)
+        found += [path for path, text in texts.items() if len(text) >= _PAGE * most and not key_of(text)]
+    return found
+
+
+def _text_at(content: JsonValue, place: Path) -> str | None:
+    """The text at a place; None where there is none."""
+    try:
+        found = at(content, place)
+    except (KeyError, IndexError, TypeError):
+        return None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,167 @@
+"""A page has moved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, Literal, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Recovery, Side
+from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by
+from simtrain.reply_edits import content_of, put, retold
+from simtrain.request import Answer
+from simtrain.surfaces import refusal
+from simtrain.types import JsonObject, JsonValue, Observation
+
+MOST_HOPS = 4
+_AREAS = ("en", "pages", "content", "site", "main", "web", "v2", "public")
+"""Where pages lie after a site was rebuilt: under one of these, or under several."""
+
+_WAYS, _PLACES = "ways", "places"
+"""What is remembered: address -> where it leads, one after the other; later address -> the page's own, and how many were passed."""
+
+_ADDRESSES = re.compile(r"https?://[^\s)\]>\"'|]*[^\s)\]>\"'|.,;:]")
+
+
+class Redirect(Perturbation):
+    """A page has moved: its address answers 301 and names the next one. The tool does not follow by itself.
+
+    Source: RFC 9110, 15.4. An agent should follow to where it is told, several times where one redirect leads to the next, and look
+    whether that is the page which it asked for: where the old address leads to the home page or to another page, it should look for
+    what it needs on other pages. Whether a page has moved is decided when it is first opened, and stays so. Pages that were opened
+    before, addresses that lead nowhere anyway, and calls that open no page pass.
+    """
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    permanent: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call", "switch", "abstain")
+    follows: ClassVar[Follows] = "always"
+
+    share: Probability | None = Field(
+        default=None,
+        description="Share of the pages that have moved, drawn by the address, of those first opened when this fires; unset, the severity.",
+    )
+    hops: int | None = Field(
+        default=None, ge=1, le=MOST_HOPS, description="Redirects one after the other; unset, 1 to 3 by severity."
+    )
+    leads: Literal["page", "home", "other"] = Field(
+        default="page",
+        description="Where they lead in the end: `page`, the one that was asked for; `home`, the home page of its site; `other`, a"
+        " page that it links to.",
+    )
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Decide of every page that is opened for the first time, and send on who opens one that has moved."""
+        return await self._sent_on(call, proceed, share=self.severity if self.share is None else self.share)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Send on who opens a page that has moved; what is opened for the first time stays where it is."""
+        return await self._sent_on(call, proceed, share=0.0)
+
+    async def _sent_on(self, call: Call, proceed: Answer, *, share: float) -> Observation:
+        opened = opened_by(call.request)
+        request = call.request
+        for address in opened:
+            origin = _origin(call, address)
+            if origin != address.url:
+                arguments = put(request.arguments, address.place, origin)
+                request = replace(request, arguments=cast(JsonObject, arguments))
+        there = await proceed(request)
+        if there.is_error:
+            return there
+        for address in opened:
+            if not _is_known(call, address.key):
+                moved = call.root.draw("moved", address.key) < share
+                ways = call.memory.setdefault(_WAYS, {})
+                ways[address.key] = self._way(call, address, there) if moved else []
+        onward = {address.url: url for address in opened if (url := _next(call, address))}
+        if not onward:
+            return there
+        told = None if any(address.is_single for address in opened) else _without(call, there, onward)
+        if told is not None:
+            return told
+        detail = "It is now at" if len(onward) == 1 else "They are now at"
+        return refusal(call, "moved", by="redirect", detail=f"{detail} {', '.join(onward.values())}")
+
+    def _way(self, call: Call, address: Address, there: Observation) -> list[str]:
+        """The addresses to which one leads, one after the other; none for a home page that would lead to itself."""
+        rng = call.root.stream("way", address.key)
+        way = [_under(area, address.url) for area in rng.sample(_AREAS, self._hops())]
+        if self.leads != "page":
+            others = [url for url in _linked(there) if home_of(url) == home_of(address.url)]
+            others = [url for url in others if key_of(url) != address.key]
+            end = rng.choose(others) if self.leads == "other" and others else home_of(address.url)
+            if key_of(end) == address.key:
+                return []
+            call.memory[_WAYS].setdefault(key_of(end), [])
+            way = [*way[:-1], end]
+        places = call.memory.setdefault(_PLACES, {})
+        for passed, url in enumerate(way if self.leads == "page" else way[:-1], 1):
+            places[key_of(url)] = [address.url, passed]
+        return way
+
+    def _hops(self) -> int:
+        return 1 + round(2 * self.severity) if self.hops is None else self.hops
+
+
+def _is_known(call: Call, key: str) -> bool:
+    return key in call.memory.get(_WAYS, {}) or key in call.memory.get(_PLACES, {})
+
+
+def _origin(call: Call, address: Address) -> str:
+    """Where a page really lies, of which this is an address."""
+    place = cast("list[str] | None", call.memory.get(_PLACES, {}).get(address.key))
+    return address.url if place is None else place[0]
+
+
+def _next(call: Call, address: Address) -> str | None:
+    """Where an address leads; None for one where the page is."""
+    place = cast("tuple[str, int] | None", call.memory.get(_PLACES, {}).get(address.key))
+    origin, passed = place or (address.url, 0)
+    ways = cast("dict[str, list[str]]", call.memory[_WAYS])
+    way = ways.get(key_of(origin), [])
+    return way[passed] if passed < len(way) else None
+
+
+def _under(area: str, url: str) -> str:
+    """The address of the same page in another area of its site."""
+    parts = urlsplit(url if "://" in url else f"https://{url}")
+    return urlunsplit((parts.scheme, parts.netloc, f"/{area}{parts.path}", parts.query, ""))
+
+
+def _linked(there: Observation) -> list[str]:
+    """The addresses that stand in a reply, each once."""
+    return list(dict.fromkeys(_ADDRESSES.findall(there.text)))
+
+
+def _without(call: Call, there: Observation, onward: Mapping[str, str]) -> Observation | None:
+    """The reply of a tool that opens several pages, those that moved among its failures; None where it tells no failures."""
+    content = content_of(there)
+    if not isinstance(content, dict):
+        return None
+    told = cast(JsonObject, content)
+    failures = next((name for name in told if "fail" in name.lower() and isinstance(told[name], list)), None)
+    if failures is None:
+        return None
+    keys = {key_of(url) for url in onward}
+    kept: JsonObject = {
+        name: [item for item in cast("list[JsonValue]", value) if _shown_in(item) not in keys]
+        if isinstance(value, list)
+        else value
+        for name, value in told.items()
+    }
+    said = [{"url": url, "error": f"301 Moved Permanently: it is now at {to}"} for url, to in onward.items()]
+    kept[failures] = [*cast("list[JsonValue]", kept[failures]), *said]
+    return retold(there, kept, tool=call.request.tool, world=call.world, source="redirect")
+
+
+def _shown_in(item: JsonValue) -> str:
+    """The address of the page that an item of a reply shows."""
+    url = cast(JsonObject, item).get("url") if isinstance(item, dict) else None
+    return key_of(url) if isinstance(url, str) else ""

@@ -52,13 +52,17 @@ def words_of(flavour: Flavour, *, avoid: Sequence[str] = ()) -> list[str]:
     return words.pool("one")
 
 
+@pytest.fixture(scope="module")
+def lists() -> dict[str, frozenset[str]]:
+    return real_names()
+
+
 @pytest.mark.parametrize("library", ["faker", "zxcvbn"])
-def test_the_filter_lacks_no_word_of_a_library(library: str) -> None:
+def test_the_filter_lacks_no_word_of_a_library(library: str, lists: dict[str, frozenset[str]]) -> None:
     pytest.importorskip(library)
     shipped = RealWords.shipped()
-    found = real_names()[library]
-    assert len(found) > 50_000
-    assert [entry for entry in found if not all(key in shipped for key in keys_of(entry))] == []
+    assert len(lists[library]) > 50_000
+    assert [entry for entry in lists[library] if not all(key in shipped for key in keys_of(entry))] == []
 
 
 def test_the_filter_lets_nearly_every_other_word_pass() -> None:
@@ -68,9 +72,8 @@ def test_the_filter_lets_nearly_every_other_word_pass() -> None:
     assert sum(word in shipped for word in tried) < 0.02 * len(tried)
 
 
-def test_a_language_of_real_syllables_gives_no_real_word() -> None:
+def test_a_language_of_real_syllables_gives_no_real_word(lists: dict[str, frozenset[str]]) -> None:
     pytest.importorskip("faker")
-    lists = real_names()
     pool = words_of(ENGLISH)
     assert len(pool) > 20
     assert [word for word in pool for found in lists.values() if folded(word) in found] == []
@@ -90,9 +93,11 @@ def test_what_stands_beside_a_slot_makes_no_real_word() -> None:
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_shipped_worlds_of_other_seeds_and_sizes_have_no_name_that_is_taken(world: str) -> None:
+def test_shipped_worlds_of_other_seeds_and_sizes_have_no_name_that_is_taken(
+    world: str, lists: dict[str, frozenset[str]]
+) -> None:
     pytest.importorskip("faker")
-    source, lists = search_source(world), real_names()
+    source = search_source(world)
     for seed, pages in ((source.seed, None), (4711, 40), (4712, 5000)):
         found = check_names(Facts(facts_of(source, seed=seed, pages=pages)).names(), lists)
         assert (found.names > 5, found.taken) == (True, {})

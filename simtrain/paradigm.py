@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from simtrain.environment import Environment
 from simtrain.plugin import Plugin
 from simtrain.reference import Plan
 from simtrain.scenario import Episode, Scenario
+from simtrain.types import Action
 from simtrain.world import World
 
 
@@ -29,3 +30,7 @@ class Paradigm(Plugin):
     def reference(self, episode: Episode) -> Plan | None:
         """The plan by which an episode's task is done: the scenario's own, unless `plans`. Raises InputError."""
         return episode.scenario.spec.reference
+
+    def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
+        """Another plan for the same task, which does without the calls that are lost; None where there is none."""
+        return None

@@ -11,6 +11,7 @@ from typing import TypeAlias, cast
 
 import orjson
 
+from simtrain.assembly import paradigm_of
 from simtrain.errors import InputError
 from simtrain.lines import LineWriter, whole_lines
 from simtrain.scenario import Episode
@@ -81,5 +82,7 @@ def provable(episode: Episode) -> bool:
     """Whether a way through can be searched for at all."""
     spec = episode.scenario.spec
     return (
-        spec.reference is not None and not spec.impossible and all(use.use == "embedded" for use in spec.world_models)
+        (spec.reference is not None or paradigm_of(episode.scenario).plans)
+        and not spec.impossible
+        and all(use.use == "embedded" for use in spec.world_models)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from simtrain.environment import Environment
@@ -9,9 +10,11 @@ from simtrain.errors import InputError
 from simtrain.paradigms.impersonation import Impersonation
 from simtrain.proxy import Proxy
 from simtrain.question import Question
+from simtrain.questions.browser import texts
 from simtrain.questions.solving import plan_in
 from simtrain.reference import Plan
 from simtrain.scenario import Episode
+from simtrain.types import Action
 from simtrain.world import World
 from simtrain.worlds.search.state import SearchState
 
@@ -40,3 +43,14 @@ class Fiction(Impersonation):
             return plan_in(episode.scenario.source.build(episode.variant), question)
         except InputError as error:
             raise episode.scenario.document.relocate(error, ("cases", "questions")) from None
+
+    def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
+        """A plan that reads the same on other pages, found by other searches; None where no page in reach states it."""
+        if episode.scenario.spec.reference is not None:
+            return None
+        world, question = episode.scenario.source.build(episode.variant), Question.model_validate(episode.case)
+        named = frozenset(text for call in lost for _, text in texts(call.arguments))
+        try:
+            return plan_in(world, question, without=named)
+        except InputError:
+            return None

@@ -11,6 +11,7 @@ from simtrain.errors import InputError
 from simtrain.questions.browser import Browser, Call, Visit
 from simtrain.questions.schema import Schema
 from simtrain.questions.stating import Needed, Statement
+from simtrain.types import encode
 from simtrain.worlds.search.extracting import RELATIVE, absolute
 
 _CONTEXT: Final = (12, 18, 24, 48, 96, 200, 500)
@@ -98,14 +99,16 @@ class Body:
 class Finder:
     """Finds paths in one world; what it has searched and opened it remembers."""
 
-    def __init__(self, schema: Schema, browser: Browser) -> None:
+    def __init__(self, schema: Schema, browser: Browser, *, without: frozenset[str] = frozenset()) -> None:
+        """`without` holds the URLs of pages that are not to be opened, and queries that are not to be asked."""
         self.schema = schema
         self.browser = browser
+        self._without = without
         self._pages: dict[int, Page] = {}
         self._queries: dict[int, str | None] = {}
         self._bodies: dict[int, Body] = {}
-        self._lost: set[int] = set()
-        """Pages that no search finds."""
+        self._lost = self._left_out()
+        """Pages that no search finds, or that are to be left out."""
 
     def path(self, statements: Mapping[Needed, list[Statement]]) -> Path:
         """A short path to all of these facts. Raises Unreachable."""
@@ -204,6 +207,11 @@ class Finder:
             self._bodies[page] = Body.of(str(rows[0]["body"]), self.page(page).url, told)
         return self._bodies[page]
 
+    def _left_out(self) -> set[int]:
+        urls = encode(sorted(self._without))
+        sql = "select id from _pages where url in (select value from json_each(:urls))"
+        return {int(row["id"]) for row in self.schema.world.query(sql, {"urls": urls})} if self._without else set()
+
     def _opened(self, page: int) -> Visit | None:
         return self.browser.visit(self.page(page).url)
 
@@ -211,7 +219,7 @@ class Finder:
         """A query among whose results the page is; None where none of those tried is one."""
         if page not in self._queries:
             found = self.page(page)
-            tried = _queries(found)
+            tried = [query for query in _queries(found) if query not in self._without]
             self._queries[page] = next((query for query in tried if found.url in self.browser.search(query)), None)
         return self._queries[page]
 

@@ -50,20 +50,24 @@ class Solver:
 
     def find(self, gathered: Gathered) -> Solved:
         """The path to what was gathered. Raises Unreachable."""
+        return Solved(gathered, self._path(gathered, self.finder))
+
+    def _path(self, gathered: Gathered, finder: Finder) -> Path:
         facts = gathered.facts
         if len(facts) > MOST_FACTS:
             raise Unreachable(f"{len(facts)} facts are too many to be gathered by one agent")
-        return Solved(gathered, self.finder.path(self._statements(facts)))
+        return finder.path(self._statements(facts))
 
     def _statements(self, facts: list[Needed]) -> dict[Needed, list[Statement]]:
         return self.stating.statements(self.stating.values(facts))
 
-    def plan(self, question: Question) -> Plan:
-        """What the oracle does. Raises InputError where the question cannot be solved."""
+    def plan(self, question: Question, *, without: frozenset[str] = frozenset()) -> Plan:
+        """What the oracle does, `without` some pages (their URLs) and searches. Raises InputError where the question cannot be solved."""
         if question.answer == "unanswerable":
             return abstaining(self.browser.search_call(_told(question)), _told(question))
-        solved = self.solve(question)
-        return plan_of(question, solved.gathered, solved.path)
+        gathered = gather(question, self.world)
+        finder = Finder(self.schema, self.browser, without=without) if without else self.finder
+        return plan_of(question, gathered, self._path(gathered, finder))
 
     def difficulty(self, question: Question, solved: Solved, *, hops: int, distractors: int) -> Difficulty:
         """What was measured on the path."""
@@ -106,10 +110,13 @@ def solver_of(world: World) -> Solver:
 
 
 @lru_cache(maxsize=1024)
-def _plan(world: World, line: str) -> Plan:
-    return solver_of(world).plan(Question.model_validate_json(line))
+def _plan(world: World, line: str, without: frozenset[str]) -> Plan:
+    return solver_of(world).plan(Question.model_validate_json(line), without=without)
 
 
-def plan_in(world: World, question: Question) -> Plan:
-    """The oracle's plan for a question in a world, found once. Raises InputError where the question cannot be solved there."""
-    return _plan(world, question.model_dump_json())
+def plan_in(world: World, question: Question, *, without: frozenset[str] = frozenset()) -> Plan:
+    """The oracle's plan for a question in a world, found once; `without` some pages (their URLs) and searches.
+
+    Raises InputError where the question cannot be solved there.
+    """
+    return _plan(world, question.model_dump_json(), without)

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from simtrain.agent.plan import Planned
 from simtrain.agent.recovery import mend
 from simtrain.agent.skills.fixing import fixed
+from simtrain.agent.skills.moved import MOST, followed
 from simtrain.agent.skills.remedies import Remedies
 from simtrain.errors import SimulatorFault
 from simtrain.request import Request
@@ -78,8 +79,8 @@ class _Attempt:
     async def result(self) -> Line:
         """The line after all that helps; with doubts where the call is not got across."""
         measures: tuple[Callable[[], Awaitable[None]], ...] = (
-            self._made, self._paged, self._refreshed, self._repeated, self._mended, self._stood_in, self._undone, self._read,
-            self._waited,
+            self._made, self._paged, self._followed, self._refreshed, self._repeated, self._mended, self._stood_in, self._undone,
+            self._read, self._waited,
         )  # fmt: skip
         if self.planned.tool in self.playing.switched:
             measures = (self._stood_in, *measures)
@@ -135,6 +136,15 @@ class _Attempt:
         self.told = self.line.last
         if not self.landed and not self.told.is_error and not await self._can_be_noticed():
             self.unseen = True
+
+    async def _followed(self) -> None:
+        """Go where an error says that a page has moved."""
+        onward: Planned | None = self.planned
+        for _ in range(MOST):
+            onward = followed(onward, self.told.text) if self.told.is_error else None
+            if onward is None or self.landed_write:
+                return
+            await self._repeat(self.line, onward)
 
     async def _repeated(self) -> None:
         for _ in range(REPETITIONS):

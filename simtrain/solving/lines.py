@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
 from simtrain.agent.plan import Planned
 from simtrain.proxy import Proxy
+from simtrain.reference import Plan
 from simtrain.solving.evidence import Evidence
 from simtrain.solving.truth import outcome
-from simtrain.types import Action, Observation
+from simtrain.types import Action, Observation, canonical
 
 
 class OutOfBounds(Exception):
@@ -22,13 +24,21 @@ class LineIsLong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of play. `believed` are the replies that the plan was given, `doubts` why some of them may not be right."""
+    """One line of play. `believed` are the replies that the plan was given, `doubts` why some of them may not be right.
+
+    `settled` are the calls that were got across, with the replies to believe, `lost` those that were not. On a detour the plan is
+    another one, which is given the replies `known` by then, and asks for no such call once more.
+    """
 
     environment: Proxy
     calls: tuple[Planned, ...] = ()
     believed: tuple[Observation, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
     doubts: frozenset[str] = frozenset()
+    settled: Mapping[bytes, Observation] = field(default_factory=dict[bytes, Observation])
+    lost: tuple[Planned, ...] = ()
+    plan: Plan | None = None
+    known: Mapping[bytes, Observation] = field(default_factory=dict[bytes, Observation])
 
     @property
     def last(self) -> Observation:
@@ -43,6 +53,23 @@ class Line:
     def believing(self, observation: Observation, *doubts: str) -> Line:
         """The line with one more reply given to the plan."""
         return replace(self, believed=(*self.believed, observation), doubts=self.doubts | set(doubts))
+
+    def settling(self, planned: Planned) -> Line:
+        """The line, with its latest reply as the one to that call."""
+        return replace(self, settled={**self.settled, key_of(planned): self.believed[-1]})
+
+    def turning(self, plan: Plan, doubts: frozenset[str]) -> Line:
+        """The line on another plan, with the doubts that it had before the call for which it turns."""
+        return replace(self, plan=plan, known=self.settled, believed=(), doubts=doubts)
+
+    def losing(self, planned: Planned) -> Line:
+        """The line without hope for a call."""
+        return replace(self, lost=(*self.lost, planned))
+
+
+def key_of(planned: Planned) -> bytes:
+    """The same bytes for the same call."""
+    return canonical([planned.tool, planned.arguments])
 
 
 @dataclass(slots=True)

@@ -11,14 +11,15 @@ from simtrain.agent.plan import Planned, Walk
 from simtrain.assembly import paradigm_of
 from simtrain.errors import InputError, SimulatorFault
 from simtrain.proxy import Proxy
+from simtrain.reference import Plan
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode
 from simtrain.solving.crossing import REFUSED, UNSEEN, WITHHELD, Crossing
-from simtrain.solving.lines import Line, LineIsLong, OutOfBounds, Playing
+from simtrain.solving.lines import Line, LineIsLong, OutOfBounds, Playing, key_of
 from simtrain.solving.trace import Trace, retrace
 from simtrain.summary import SUCCESS
 from simtrain.trajectory import Trajectory
-from simtrain.types import Message, Observation, encode
+from simtrain.types import Action, Message, Observation, encode
 
 Label: TypeAlias = Literal["proved", "unsolvable", "unproved", "unnoticeable"]
 
@@ -46,7 +47,7 @@ class Solution:
 
 async def solve(episode: Episode, *, most_calls: int = MOST_CALLS) -> Solution:
     """Search for a way to full reward. Raises InputError for an episode that has no plan or cannot be forked."""
-    plan = episode.scenario.spec.reference
+    plan = paradigm_of(episode.scenario).reference(episode)
     if plan is None:
         raise InputError(f"{episode.scenario.name} has no `reference` plan to search along")
     if any(use.use != "embedded" for use in episode.scenario.spec.world_models):
@@ -57,14 +58,15 @@ async def solve(episode: Episode, *, most_calls: int = MOST_CALLS) -> Solution:
     fired = _fired(episode, straight)
     if _succeeds(straight):
         return Solution("proved", _trace(straight), fired)
-    return await _Search(episode, fired, most_calls).solution()
+    return await _Search(episode, plan, fired, most_calls).solution()
 
 
 class _Search:
-    def __init__(self, episode: Episode, fired: tuple[str, ...], most_calls: int) -> None:
+    def __init__(self, episode: Episode, plan: Plan, fired: tuple[str, ...], most_calls: int) -> None:
         limits = episode.limits
         quiet = frozenset(armed.label for armed in episode.scenario.perturbations if not armed.perturbation.visible)
         self.episode = episode
+        self.plan = plan
         self.fired = fired
         self.playing = Playing(most_calls, min(limits.calls, limits.turns - 1), quiet)
         self.obstacles: set[str] = set()
@@ -116,23 +118,36 @@ class _Search:
         async with aclosing(Crossing(self.episode, self.playing, line, move).ways()) as ways:
             try:
                 async for way in ways:
-                    found = await self._go(way)
+                    found = await self._go_on(line, move, way)
                     if found is not None:
                         return found
             except LineIsLong:
                 self.obstacles |= line.doubts or {_LONG}
         return None
 
+    async def _go_on(self, line: Line, move: Planned, way: Line) -> Trace | None:
+        """The proof that goes on after a call; where it was not got across, by a detour first."""
+        if way.doubts == line.doubts:
+            return await self._go(way.settling(move))
+        if move not in way.lost:
+            way = way.losing(move)
+            lost = [Action("", call.tool, call.arguments) for call in way.lost]
+            detour = paradigm_of(self.episode.scenario).detour(self.episode, lost)
+            found = None if detour is None else await self._go(way.turning(detour, line.doubts))
+            if found is not None:
+                return found
+        return await self._go(way)
+
     def _next(self, line: Line) -> Planned | Message | None:
         """What the plan does next, given the replies; None where it cannot go on."""
         scenario = self.episode.scenario
         stated = {name: value for name, value in self.episode.case.items() if name in scenario.stated}
-        assert scenario.spec.reference is not None
-        walking = Walk(scenario.spec.reference, stated).run()
+        walking = Walk(line.plan or self.plan, stated).run()
+        believed = iter(line.believed)
         try:
             move = next(walking)
-            for observation in line.believed:
-                move = walking.send(observation)
+            while (told := line.known.get(key_of(move)) or next(believed, None)) is not None:
+                move = walking.send(told)
             encode(move.arguments)
             return move
         except StopIteration as finished:

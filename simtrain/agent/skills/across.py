@@ -10,6 +10,7 @@ from simtrain.agent.plan import Planned
 from simtrain.agent.recovery import Trouble, diagnose, mend, says_done
 from simtrain.agent.skills.fixing import fixed
 from simtrain.agent.skills.messages import message_in
+from simtrain.agent.skills.moved import MOST, followed
 from simtrain.agent.skills.remedies import Remedies
 from simtrain.agent.skills.session import Heard, Hearing, Maybe, Session
 from simtrain.agent.skills.stand_ins import stand_ins
@@ -77,7 +78,7 @@ class Across:
         """One call, with its repetitions. Whether a write has landed is looked up before it is repeated."""
         session = self._session
         planned = self._valid(planned)
-        heard = yield from session.ask(planned)
+        heard = yield from self._followed((yield from session.ask(planned)))
         uncertain = searched = False
         for _ in range(self._retries):
             if not heard.is_error:
@@ -104,12 +105,21 @@ class Across:
                     return landed
             else:
                 planned = rest_of_batch(planned, error)
-            heard = yield from session.ask(planned)
+            heard = yield from self._followed((yield from session.ask(planned)))
         if heard.is_error and uncertain and says_done(heard.reply.text):
             # The repetition is refused because the first attempt had landed.
             return (yield from session.landed(planned, known=True)) or heard
         if not heard.is_error:
             session.verifier.note(planned, heard.observation)
+        return heard
+
+    def _followed(self, heard: Heard) -> Hearing:
+        """The reply, or that of the address to which it sends on."""
+        for _ in range(MOST):
+            onward = followed(heard.planned, heard.reply.text) if heard.is_error else None
+            if onward is None:
+                break
+            heard = yield from self._session.ask(onward)
         return heard
 
     def _remedied(self, planned: Planned, error: str) -> Maybe:

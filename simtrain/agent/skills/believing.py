@@ -11,6 +11,7 @@ from simtrain.agent.skills.agreeing import agreed, same_subject
 from simtrain.agent.skills.doubts import Doubt, doubt_about, lacking, says_nothing
 from simtrain.agent.skills.elsewhere import asking_for, known_of, rebuilt, sources
 from simtrain.agent.skills.session import Heard, Hearing, Maybe, Session
+from simtrain.agent.skills.stand_ins import stand_ins
 from simtrain.schemas import property_names
 from simtrain.tool_words import tool_words
 from simtrain.types import JsonObject, JsonValue, Observation
@@ -38,6 +39,8 @@ class Believing:
         doubt = self._doubt(heard)
         if doubt is None:
             return self._agreed((yield from self._compared(heard)))
+        if doubt is Doubt.walled and (copy := (yield from self._copied(heard))) is not None:
+            return copy
         replies = [heard]
         while doubt is not None and len(replies) <= REPEATED and self._session.doubt():
             again = yield from self._session.ask(heard.planned)
@@ -54,6 +57,16 @@ class Believing:
         if filled.content == believed.content:
             self._unfounded[heard.planned.tool, doubt] += 1
         return filled
+
+    def _copied(self, heard: Heard) -> Maybe:
+        """The page as another tool shows it that is described like the one which does not; None where none shows more."""
+        for other in stand_ins(heard.planned, self._session.tools, named=()):
+            if not self._session.doubt():
+                break
+            copy = yield from self._session.ask(other)
+            if not copy.is_error and self._doubt(copy) is None:
+                return copy
+        return None
 
     def _doubt(self, heard: Heard) -> Doubt | None:
         """The doubt about a reply, unless it has turned out unfounded with this tool before."""

@@ -1,4 +1,4 @@
-"""What about a reply gives cause to ask again: it cannot be read, was cut, is empty, lacks fields, or is about something else."""
+"""What about a reply gives cause to ask again: it cannot be read, was cut, walled off, is empty, lacks fields, is off the point."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from simtrain.agent.skills.naming import meaning
 from simtrain.types import JsonObject, JsonValue, Observation
 
 _CUT = re.compile(r"(?:\[?\(?truncated\)?\]?|\.{3}|…|\[cut\]|\[\.\.\.\])\s*$", re.IGNORECASE)
+_WALL = re.compile(
+    r"\b(?:subscribe|log in|sign in|register) to (?:read|continue|view)|\bfree preview\b|\bpaywall|\bfor subscribers\b",
+    re.IGNORECASE,
+)
 _PAGE = re.compile(r"\s*(?:<!doctype html|<html\b)", re.IGNORECASE)
 _SEARCHING = meaning("query")
 
@@ -22,6 +26,7 @@ class Doubt(StrEnum):
 
     unreadable = "unreadable"
     cut = "cut"
+    walled = "walled"
     empty = "empty"
     lacking = "lacking"
     foreign = "foreign"
@@ -34,6 +39,8 @@ def doubt_about(
 
     `expected` is the output schema of the tool, `needed` the fields that matter.
     """
+    if any(_WALL.search(last) for last in _endings(observation, content)):
+        return Doubt.walled
     if content is None:
         if _PAGE.match(observation.text) or "\ufffd" in observation.text or expected is not None:
             return Doubt.unreadable
@@ -45,6 +52,12 @@ def doubt_about(
     if is_foreign(content, arguments) or is_off_topic(content, arguments):
         return Doubt.foreign
     return Doubt.lacking if any(lacking(content, expected, needed)) else None
+
+
+def _endings(observation: Observation, content: JsonObject | None) -> Iterator[str]:
+    """The last lines of the text, and of the texts in the content."""
+    for text in (observation.text, *texts_in(content)):
+        yield text.rstrip().rpartition("\n")[2]
 
 
 def says_nothing(content: JsonObject) -> bool:
@@ -76,11 +89,20 @@ def is_foreign(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
 def _misses(content: JsonObject, name: str, value: str) -> bool:
     told = [item.lower() for item in _under(name, content) if isinstance(item, str)]
     if told:
-        return not any(value.lower() in item for item in told)
+        return not any(value.lower() in item or _same_page(value.lower(), item) for item in told)
     kind = name.removesuffix("_id")
     named: JsonValue = content.get(kind, content)
     own = cast(JsonObject, named).get("id") if isinstance(named, dict) else None
     return isinstance(own, str) and own != value and _alike(own, value)
+
+
+def _same_page(url: str, other: str) -> bool:
+    """Whether two addresses are of one page that has moved within its site, by their ends."""
+    (scheme, _, place), (_, _, told) = url.partition("://"), other.partition("://")
+    (host, _, path), (site, _, found) = place.partition("/"), told.partition("/")
+    return (
+        scheme != url and host == site and path != "" and (path.endswith(found) or found.endswith(path)) and found != ""
+    )
 
 
 def is_off_topic(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:

@@ -7,16 +7,16 @@ from random import Random
 from typing import cast
 
 from simtrain.seeding import derive
-from simtrain.worlds.search.attributes import Draw, Value, iso, ordinal
+from simtrain.worlds.search.attributes import Draw, Value, iso
 from simtrain.worlds.search.design import Design, SiteDesign
+from simtrain.worlds.search.falsehoods import NUMERIC, Falsehoods
 from simtrain.worlds.search.layout import Columns
 from simtrain.worlds.search.schema import Attribute
 
 Claim = tuple[int, int, int, Value, str, int, str | None, str | None]
 """A row of `_claims`."""
 
-_NUMERIC = frozenset({"number", "quantity", "money"})
-_MISTAKABLE = _NUMERIC | {"date", "category", "ref"}
+_MISTAKABLE = NUMERIC | {"date", "category", "ref"}
 
 
 class Beliefs:
@@ -48,6 +48,7 @@ class Chronicler:
         self._seed = seed
         self._today = today
         self._next = 1
+        self._found: dict[int, Falsehoods] = {}
 
     def claims(self, site: SiteDesign, stated: Iterable[Attribute], fixed: frozenset[int]) -> list[Claim]:
         """What a site has wrong among the attributes that its pages state. Those in `fixed` order its pages and stay true."""
@@ -79,7 +80,7 @@ class Chronicler:
         wrong = 1.0 - site.spec.reliability if attribute.kind in _MISTAKABLE else 0.0
         if stale + wrong <= 0:
             return []
-        column = self._columns.column(attribute)
+        column, falsehoods = self._columns.column(attribute), self._falsehoods(attribute)
         draw = Random(derive(self._seed, "claims", site.name, attribute.type, attribute.name)).random
         found: list[Claim] = []
         for row in range(1, len(column)):
@@ -87,14 +88,19 @@ class Chronicler:
             if mark >= stale + wrong or value is None or (attribute.kind == "ref" and value == 0):
                 continue
             if mark < stale:
-                found += self._outdated(site, attribute, row, value, draw)
+                found += self._outdated(site, attribute, row, falsehoods.former(row, draw), draw)
             else:
-                found += self._mistaken(site, attribute, row, value, column, draw)
+                found += self._mistaken(site, attribute, row, falsehoods, draw)
         return found
 
-    def _outdated(self, site: SiteDesign, attribute: Attribute, row: int, value: Value, draw: Draw) -> list[Claim]:
-        former = _former(attribute, value, draw, self._columns)
-        if former == value:
+    def _falsehoods(self, attribute: Attribute) -> Falsehoods:
+        if attribute.id not in self._found:
+            kind = self._columns.types[attribute.type]
+            self._found[attribute.id] = Falsehoods(attribute, kind, self._columns, today=self._today)
+        return self._found[attribute.id]
+
+    def _outdated(self, site: SiteDesign, attribute: Attribute, row: int, former: Value, draw: Draw) -> list[Claim]:
+        if former is None:
             return []
         changed = self._today - int(draw() * site.lag)
         since = changed - 1 - int(draw() * cast(int, attribute.changes))
@@ -102,46 +108,11 @@ class Chronicler:
         return [(0, attribute.id, row, former, reason, site.id, iso(since), iso(changed))]
 
     def _mistaken(
-        self, site: SiteDesign, attribute: Attribute, row: int, value: Value, column: Sequence[Value], draw: Draw
+        self, site: SiteDesign, attribute: Attribute, row: int, falsehoods: Falsehoods, draw: Draw
     ) -> list[Claim]:
-        if attribute.kind in _NUMERIC and draw() < 0.5:
-            taken = _slipped(attribute, cast(float, value), draw)
-            reason = "mistaken: a slip of the pen"
-        elif attribute.kind == "date" and draw() < 0.5:
-            taken = iso(ordinal(cast(str, value)) + (1 if draw() < 0.5 else -1) * (1 + int(draw() * 30)))
-            reason = "mistaken: a slip of the pen"
-        else:
-            taken = column[1 + int(draw() * (len(column) - 1))]
-            reason = "mistaken: taken from another row"
-        if taken == value or taken is None or (attribute.kind == "ref" and taken == 0):
+        slips = (attribute.kind == "date" or attribute.kind in NUMERIC) and draw() < 0.5
+        taken = falsehoods.slip(row, draw) if slips else falsehoods.of_another(row, draw)
+        if taken is None:
             return []
+        reason = "mistaken: a slip of the pen" if slips else "mistaken: taken from another row"
         return [(0, attribute.id, row, taken, reason, site.id, None, None)]
-
-
-def _former(attribute: Attribute, value: Value, draw: Draw, columns: Columns) -> Value:
-    """A value that may have held before this one."""
-    if attribute.kind in _NUMERIC:
-        number = cast(float, value)
-        smaller = number * (0.8 + 0.17 * draw())
-        former = round(smaller, attribute.digits) if attribute.digits else round(smaller)
-        return former if former != value else number + 10**-attribute.digits
-    if attribute.kind == "date":
-        return iso(ordinal(cast(str, value)) - 7 - int(draw() * 120))
-    if attribute.kind == "flag":
-        return 0 if value else 1
-    column = columns.column(attribute)
-    other = column[1 + int(draw() * (len(column) - 1))]
-    return value if other is None or (attribute.kind == "ref" and other == 0) else other
-
-
-def _slipped(attribute: Attribute, number: float, draw: Draw) -> Value:
-    """A number with two neighbouring digits swapped; the next number where that changes nothing."""
-    digits = [*(f"{number:.{attribute.digits}f}" if attribute.digits else str(round(number)))]
-    places = [place for place in range(len(digits) - 1) if digits[place].isdigit() and digits[place + 1].isdigit()]
-    places = [place for place in places if digits[place] != digits[place + 1] and digits[place + 1] != "0"]
-    if not places:
-        return round(number + 10**-attribute.digits, attribute.digits) if attribute.digits else round(number) + 1
-    place = places[int(draw() * len(places))]
-    digits[place], digits[place + 1] = digits[place + 1], digits[place]
-    text = "".join(digits)
-    return float(text) if attribute.digits else int(text)

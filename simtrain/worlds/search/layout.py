@@ -58,7 +58,7 @@ class Columns:
 
     def __init__(self, connection: sqlite3.Connection, types: dict[str, Type]) -> None:
         self._connection = connection
-        self._types = types
+        self.types = types
         self._found: dict[int, list[Value]] = {}
         self._slugs: dict[str, list[str]] = {}
 
@@ -85,7 +85,7 @@ class Columns:
             attribute = kind.attribute(step)
             values = self.column(attribute)
             column = [values[cast(int, row)] for row in column]
-            kind = self._types.get(attribute.target or "", kind)
+            kind = self.types.get(attribute.target or "", kind)
         return column
 
     def slugs(self, kind: str) -> list[str]:
@@ -93,7 +93,7 @@ class Columns:
         if kind not in self._slugs:
             taken: set[str] = set()
             found = [""]
-            for name in cast(list[str], self.column(self._types[kind].attributes["name"])[1:]):
+            for name in cast(list[str], self.column(self.types[kind].attributes["name"])[1:]):
                 slug = base = slug_of(name)
                 number = 1
                 while slug in taken:

@@ -1,0 +1,186 @@
+"""Falsehoods that look like truths: of the same step, digits and range, in the same order to the other facts of the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from math import gcd, inf
+from typing import Final, TypeAlias, cast
+
+from simtrain.worlds.search.attributes import Draw, Value, iso, ordinal
+from simtrain.worlds.search.facts import split_bound
+from simtrain.worlds.search.layout import Columns
+from simtrain.worlds.search.schema import Attribute, Type
+
+NUMERIC: Final = frozenset({"number", "quantity", "money"})
+_SAMPLE: Final = 1000
+_TRIES: Final = 12
+_SLIP_DAYS: Final = 30
+_Range: TypeAlias = tuple[float, float]
+
+
+class Falsehoods:
+    """Draws false values of one attribute. Each is None where nothing plausible but the truth is left.
+
+    Numbers are handled as whole multiples of their last digit, dates as days.
+    """
+
+    def __init__(self, attribute: Attribute, kind: Type, columns: Columns, *, today: int) -> None:
+        self._attribute = attribute
+        self._kind = kind
+        self._columns = columns
+        self._today = today
+        self._scale = 10**attribute.digits
+
+    def former(self, row: int, draw: Draw) -> Value:
+        """A value that may have held before the true one."""
+        kind, truth = self._attribute.kind, self._column[row]
+        if kind == "flag":
+            return 0 if truth else 1
+        if kind == "date":
+            return self._near(row, [-7 - int(draw() * 120)])
+        if kind not in NUMERIC or self._chosen:
+            return self.of_another(row, draw)
+        return self._near(row, [self._whole(truth) * (0.17 * draw() - 0.2), -self._step, self._step])
+
+    def slip(self, row: int, draw: Draw) -> Value:
+        """The truth with a slip of the pen: two digits swapped, or the next number; for dates, some other day near it."""
+        truth = self._column[row]
+        if self._attribute.kind == "date":
+            shift = (1 if draw() < 0.5 else -1) * (1 + int(draw() * _SLIP_DAYS))
+            return self._near(row, [shift, -shift])
+        swapped = [] if self._chosen else list(self._swaps(row, self._whole(truth)))
+        if swapped:
+            return self._value(swapped[int(draw() * len(swapped))])
+        return self.of_another(row, draw) if self._chosen else self._near(row, [self._step, -self._step])
+
+    def of_another(self, row: int, draw: Draw) -> Value:
+        """The value of some other row."""
+        column = self._column
+        for _ in range(_TRIES):
+            found = column[1 + int(draw() * (len(column) - 1))]
+            if found is None or found == column[row]:
+                continue
+            if self._attribute.kind == "ref":
+                if found != 0 and all(other[row] != found for other in self._siblings):
+                    return found
+            elif not self._ordered or self._fits(row, self._whole(found)):
+                return found
+        return None
+
+    @cached_property
+    def _siblings(self) -> list[list[Value]]:
+        """The other refs to the same type: a line does not end where it begins."""
+        own = self._attribute
+        return [
+            self._columns.column(one)
+            for one in self._kind.attributes.values()
+            if one.target == own.target and one is not own
+        ]
+
+    @cached_property
+    def _column(self) -> list[Value]:
+        return self._columns.column(self._attribute)
+
+    @property
+    def _ordered(self) -> bool:
+        return self._attribute.kind == "date" or self._attribute.kind in NUMERIC
+
+    @property
+    def _chosen(self) -> bool:
+        """Whether the values are chosen from a few, so that what lies between them is none."""
+        spec = self._attribute.spec
+        given = spec and (spec.number or spec.quantity or spec.money)
+        return getattr(given, "choose", None) is not None
+
+    def _whole(self, value: Value) -> int:
+        return ordinal(value) if isinstance(value, str) else round(cast(float, value) * self._scale)
+
+    def _value(self, whole: int) -> Value:
+        if self._attribute.kind == "date":
+            return iso(whole)
+        return round(whole / self._scale, self._attribute.digits) if self._attribute.digits else whole
+
+    @cached_property
+    def _known(self) -> list[Value]:
+        return [value for value in self._column if value is not None]
+
+    @cached_property
+    def _step(self) -> int:
+        """What all values are multiples of."""
+        if self._attribute.kind == "date":
+            return 1
+        step = gcd(*map(self._whole, self._known[:_SAMPLE]))
+        return step if step == 1 else gcd(step, *map(self._whole, self._known[_SAMPLE:])) or 1
+
+    @cached_property
+    def _range(self) -> _Range:
+        """The least and the greatest value that any row has."""
+        known = cast(list[float], self._known)
+        return self._whole(min(known)), self._whole(max(known))
+
+    def _near(self, row: int, shifts: list[float] | list[int]) -> Value:
+        """The truth, shifted by the first of these that gives another value that fits."""
+        truth, step = self._whole(self._column[row]), self._step
+        for shift in shifts:
+            found = truth + step * round(shift / step)
+            if found != truth and self._fits(row, found):
+                return self._value(found)
+        return None
+
+    def _swaps(self, row: int, whole: int) -> Iterator[int]:
+        """The numbers that come of swapping two neighbouring digits, as long as the truth and fit to stand for it."""
+        digits = str(abs(whole))
+        for place in range(len(digits) - 1):
+            one, other = digits[place], digits[place + 1]
+            if one == other or (place == 0 and other == "0"):
+                continue
+            found = int(f"{digits[:place]}{other}{one}{digits[place + 2 :]}") * (1 if whole >= 0 else -1)
+            if found % self._step == 0 and self._fits(row, found):
+                yield found
+
+    def _fits(self, row: int, whole: int) -> bool:
+        ranges = [self._range, *self._bounds(row), *self._followers(row)]
+        return all(low <= whole <= high for low, high in ranges)
+
+    def _bounds(self, row: int) -> Iterator[_Range]:
+        """What the attribute is bound by in this row."""
+        spec = self._attribute.spec
+        if spec is None:
+            return
+        if spec.date is not None:
+            low, high = (self._day(row, bound) for bound in spec.date)
+            yield low, high
+        if isinstance(spec.min, str):
+            yield self._at(row, spec.min, -inf), inf
+        if isinstance(spec.max, str):
+            yield -inf, self._at(row, spec.max, inf)
+
+    def _followers(self, row: int) -> Iterator[_Range]:
+        """What other facts of this row leave, which are bound by this one."""
+        for other in self._kind.attributes.values():
+            if other.spec is None:
+                continue
+            low, high = other.spec.date or (other.spec.min, other.spec.max)
+            if isinstance(low, str) and (base := split_bound(low))[0] == self._attribute.name:
+                yield -inf, self._at(row, other.name, inf) - base[1]
+            if isinstance(high, str) and (base := split_bound(high))[0] == self._attribute.name:
+                yield self._at(row, other.name, -inf) - base[1], inf
+
+    def _day(self, row: int, bound: str) -> float:
+        base, shift = split_bound(bound)
+        if base[:1].isdigit():
+            return ordinal(base)
+        # A date that is missing bounds like today.
+        return self._today + shift if base == "now" else self._at(row, base, self._today - shift) + shift
+
+    def _at(self, row: int, path: str, missing: float) -> float:
+        """The number or day at the end of a path from a row, in wholes of this attribute."""
+        kind = self._kind
+        *refs, last = path.split(".")
+        for ref in refs:
+            attribute = kind.attribute(ref)
+            row = cast(int, self._columns.column(attribute)[row])
+            kind = self._columns.types[cast(str, attribute.target)]
+        value = self._columns.column(kind.attribute(last))[row]
+        return missing if value is None else self._whole(value)

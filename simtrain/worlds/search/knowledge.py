@@ -8,7 +8,7 @@ from typing import cast
 
 from simtrain.seeding import derive
 from simtrain.worlds.search.attributes import Draw, Value, iso
-from simtrain.worlds.search.design import Design, SiteDesign
+from simtrain.worlds.search.design import SiteDesign
 from simtrain.worlds.search.falsehoods import NUMERIC, Falsehoods
 from simtrain.worlds.search.layout import Columns
 from simtrain.worlds.search.schema import Attribute
@@ -42,8 +42,7 @@ class Beliefs:
 class Chronicler:
     """Draws the claims of every site, in order, so that their ids are the same in every build."""
 
-    def __init__(self, design: Design, columns: Columns, *, seed: int, today: int) -> None:
-        self._design = design
+    def __init__(self, columns: Columns, *, seed: int, today: int) -> None:
         self._columns = columns
         self._seed = seed
         self._today = today

@@ -60,7 +60,7 @@ class Press:
 
     def write_claims(self) -> None:
         """Draw and write what each site has wrong."""
-        chronicler = Chronicler(self._design, self.layout.columns, seed=self._seed, today=self.layout.today)
+        chronicler = Chronicler(self.layout.columns, seed=self._seed, today=self.layout.today)
         for site in self._design.sites:
             stated = [one for page in site.pages for one in self._codes[page.index].needs.columns.values()]
             claims = chronicler.claims(site, stated, self._fixed(site))

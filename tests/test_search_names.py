@@ -110,6 +110,10 @@ def test_names_repeat_no_word_and_other_names_are_nobody_elses(world: str) -> No
     names = [name for _, name in pairs]
     assert len(set(names)) == len(names)
     assert [name for name in names if len(set(name.split())) < len(name.split())] == []
+    full = {(kind, alias) for kind, alias in pairs} - set(
+        connection.execute("select type, alias from _aliases where kind = 'short'").fetchall()
+    )
+    assert len({(kind, frozenset(name.split())) for kind, name in full}) == len(full)
     shorts = connection.execute("select alias from _aliases where kind = 'short'").fetchall()
     for (short,) in shorts:
         begun = [name for name in names if name.startswith(f"{short} ")]

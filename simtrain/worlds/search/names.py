@@ -89,13 +89,16 @@ class Form:
         if len(self.slots) < 2:
             raise InputError("a name has at least two invented words", remedy="write it like '{reach} {reach} Station'")
         self._literals = _SLOT.split(self.text)[::2]
+        # The same words in another order would be taken for the same name.
+        self._swaps = len(set(self.slots)) < len(self.slots)
+        self._said: set[str] = set()
         self._glued = _GLUED.search(self.text) is not None
         self._plain = {token for token in self.text.split(" ") if "{" not in token}
 
     def make(self, count: int, words: Words, *, seed: int, taken: set[str]) -> list[str]:
         """So many different names, none of which is in `taken`, to which they are added. Raises InputError when there are not enough."""
         pools = [words.pool(slot) for slot in self.slots]
-        room = prod(len(pool) for pool in pools)
+        room = prod(len(pool) for pool in pools) // (2 if self._swaps else 1)
         few = InputError(
             f"{count} names are wanted, but the flavours give about {room}", remedy="add onsets, nuclei or codas"
         )
@@ -110,14 +113,19 @@ class Form:
             if next(tries, None) is None:
                 raise few
             parts = [first]
-            words_said: set[str] = set()
+            said: set[str] = set()
             for pool, literal in zip(pools, [*between, last], strict=True):
                 word = pool[int(random() * len(pool))]
-                words_said.add(word)
+                said.add(word)
                 parts += (word, literal)
             name = "".join(parts)
-            if len(words_said) < len(pools) or name in taken or (self._glued and self._is_real(name)):
+            if len(said) < len(pools) or name in taken or (self._glued and self._is_real(name)):
                 continue
+            if self._swaps:
+                key = " ".join(sorted(said))
+                if key in self._said:
+                    continue
+                self._said.add(key)
             taken.add(name)
             found.append(name)
         return found

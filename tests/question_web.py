@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from small_web import SmallSource, _Page, slug, spoken
+from small_web import SmallSource, _Page, slug, spoken, state
 
 from simtrain.clock import instant
 from simtrain.seeding import Stream, derive
@@ -174,7 +174,7 @@ def _render(connection: sqlite3.Connection) -> None:
         for table in ("sector", "company", "station", "officer")
     }
     pages: list[tuple[int, str, str, str, str | None, int | None, _Page]] = []
-    claims: list[tuple[int, _Page, tuple[object, ...]]] = []
+    claims: list[tuple[int, int, int, int]] = []
 
     def told(table: str, row: sqlite3.Row, name: str) -> tuple[int, int, object]:
         attribute = next(item for item in ATTRIBUTES if item[:2] == (table, name))
@@ -228,7 +228,8 @@ def _render(connection: sqlite3.Connection) -> None:
             start = len(page.body)
             old = row["crew"] * 2
             page.say(f"{old:,}")
-            claims.append((len(pages) + 1, page, (ids["station", "crew"], row["id"], old, start, len(f"{old:,}"))))
+            claims.append((len(claims) + 1, ids["station", "crew"], row["id"], old))
+            page.statements.append((ids["station", "crew"], row["id"], start, len(f"{old:,}"), len(claims)))
         page.say(" there.\n")
         url = f"https://herald.reach.test/visit/{slug(row['name'])}"
         pages.append((2, url, f"A visit to {row['name']}", "news", "station", row["id"], page))
@@ -249,15 +250,6 @@ def _render(connection: sqlite3.Connection) -> None:
             None,
         )
         connection.execute(f"insert into _pages values ({','.join('?' * len(row))})", row)
-        connection.executemany(
-            "insert or ignore into _statements (attribute, entity, start, length, page) values (?, ?, ?, ?, ?)",
-            [(*statement, number) for statement in page.statements],
-        )
-    for claim, (number, _, (attribute, entity, value, start, length)) in enumerate(claims, 1):
-        connection.execute(
-            "insert into _claims values (?, ?, ?, ?, 'outdated', 2, null, null)", (claim, attribute, entity, value)
-        )
-        connection.execute(
-            "insert into _statements values (?, ?, ?, ?, ?, ?)", (number, attribute, entity, start, length, claim)
-        )
+        state(connection, number, page.statements)
+    connection.executemany("insert into _claims values (?, ?, ?, ?, 'outdated', 2, null, null)", claims)
     connection.row_factory = None

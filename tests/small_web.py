@@ -12,6 +12,7 @@ from simtrain.documents import Document, Place
 from simtrain.types import JsonObject
 from simtrain.world import Variant
 from simtrain.worlds.search.file import FORMAT, INDEXES, TABLES
+from simtrain.worlds.search.mentions import Statement, mentions
 from simtrain.worlds.search.view import View
 from simtrain.worlds.search.world import SearchWorld
 
@@ -67,7 +68,7 @@ class _Page:
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.statements: list[tuple[int, int, int, int]] = []
+        self.statements: list[tuple[int, int, int, int, int | None]] = []
 
     def say(self, *parts: str | tuple[int, int, object]) -> _Page:
         """Add text, or (attribute, entity, words) for what is stated."""
@@ -75,7 +76,7 @@ class _Page:
             if isinstance(part, tuple):
                 attribute, entity, words = part
                 start = sum(map(len, self.parts))
-                self.statements.append((attribute, entity, start, len(str(words))))
+                self.statements.append((attribute, entity, start, len(str(words)), None))
                 self.parts.append(str(words))
             else:
                 self.parts.append(part)
@@ -164,16 +165,21 @@ def render(connection: sqlite3.Connection, *, seed: int) -> None:
         ids[url], bodies[number] = number, page.body
         row = (number, site, url, title, kind, date, None, None, page.body, len(page.body.split()), None, None, None)
         connection.execute(f"insert into _pages values ({','.join('?' * len(row))})", row)
-        connection.executemany(
-            "insert or ignore into _statements (attribute, entity, start, length, page) values (?, ?, ?, ?, ?)",
-            [(*statement, number) for statement in page.statements],
-        )
+        state(connection, number, page.statements)
     for number, body in bodies.items():
         for url, target in ids.items():
             if target != number and (
                 f"({url})" in body or f"({url.removeprefix('https://ports.isles.example')})" in body
             ):
                 connection.execute("insert into _links values (?, ?)", (number, target))
+
+
+def state(connection: sqlite3.Connection, page: int, stated: Iterable[tuple[int, int, int, int, int | None]]) -> None:
+    """Record what a page states: attribute, entity, start, length and claim."""
+    sql = "select a.id, t.position from _attributes a join _types t on t.name = a.type"
+    types = dict(connection.execute(sql).fetchall())
+    found = {Statement(types[one[0]], one[1], one[0], *one[2:]) for one in stated}
+    connection.executemany("insert into _mentions values (?, ?, ?, ?, ?)", mentions(page, found))
 
 
 def fill(connection: sqlite3.Connection) -> None:

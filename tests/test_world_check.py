@@ -44,6 +44,11 @@ class Corrupted:
         self.path, self.random = copy, Random(5)
         self.connection = sqlite3.connect(copy)
         self.pages: set[str] = set()
+        # A table in place of the view: what is stated can then be changed row by row.
+        self.connection.executescript(
+            "create table stated as select page, attribute, entity, start, length, claim from _statements;"
+            "drop view _statements; alter table stated rename to _statements;"
+        )
 
     def statements(self, *kinds: str) -> list[tuple[int, str, int, int, str]]:
         marks = ", ".join("?" * len(kinds))

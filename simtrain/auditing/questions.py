@@ -110,6 +110,7 @@ class QuestionAudit:
         if place not in self._pages:
             rows = self.world.query(
                 "select distinct s.page as page from _statements s join _attributes a on a.id = s.attribute "
+                "join _types t on t.name = a.type and t.position = s.type "
                 "join _pages p on p.id = s.page join _sites w on w.id = p.site where a.type = :type and a.name = :name "
                 "and s.entity = :entity and case when :site is null then s.claim is null else w.name = :site end",
                 {"type": fact.type, "name": fact.name, "entity": fact.entity, "site": fact.site},

@@ -111,7 +111,8 @@ def _documents_of(world: World, facts: Sequence[Needed]) -> list[str]:
         "json_extract(value, '$[2]') as entity, json_extract(value, '$[3]') as site from json_each(:wanted)) "
         "select s.page as page, count(distinct s.attribute || ' ' || s.entity) as facts from wanted w "
         "join _attributes a on a.type = w.type and a.name = w.name "
-        "join _statements s on s.attribute = a.id and s.entity = w.entity join _pages p on p.id = s.page "
+        "join _types k on k.name = a.type join _statements s on s.type = k.position and s.attribute = a.id "
+        "and s.entity = w.entity join _pages p on p.id = s.page "
         "join _sites t on t.id = p.site where case when w.site is null then s.claim is null else t.name = w.site end "
         "group by 1 order by 2 desc, 1",
         {"wanted": encode(wanted)},

@@ -19,7 +19,7 @@ _SHARED = """
 select distinct s.attribute as attribute from _pages p join _statements s on s.page = p.id
 where p.url = :url and exists (
   select 1 from _statements t join _pages q on q.id = t.page
-  where t.attribute = s.attribute and t.entity = s.entity and q.site <> p.site)
+  where t.type = s.type and t.entity = s.entity and t.attribute = s.attribute and q.site <> p.site)
 """
 
 

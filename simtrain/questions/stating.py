@@ -45,10 +45,12 @@ class Stating:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self._ids = {
-            (str(row["type"]), str(row["name"])): cast(int, row["id"])
-            for row in schema.world.query("select id, type, name from _attributes")
+        sql = "select a.id, a.type, a.name, t.position from _attributes a join _types t on t.name = a.type"
+        self._of = {
+            (str(row["type"]), str(row["name"])): f"s.type = {row['position']} and s.attribute = {row['id']}"
+            for row in schema.world.query(sql)
         }
+        """Which statements are of an attribute."""
         self._sites = {
             str(row["name"]): cast(int, row["id"]) for row in schema.world.query("select id, name from _sites")
         }
@@ -84,8 +86,8 @@ class Stating:
                 by_entity.setdefault(fact.entity, []).append(fact)
             sql = (
                 "select s.entity, s.page, s.start, s.claim, p.site, substr(p.body, s.start + 1, s.length) as words"
-                f" from _statements s join _pages p on p.id = s.page where s.attribute = {self._ids[kind, name]}"
-                " and s.entity in ({}) order by s.page, s.start"
+                f" from _statements s join _pages p on p.id = s.page where {self._of[kind, name]}"
+                " and s.entity in ({})"
             )
             for row in self._rows(sql, sorted(by_entity)):
                 for fact in by_entity[cast(int, row["entity"])]:
@@ -104,8 +106,8 @@ class Stating:
         count = 0
         for (kind, name), group in _grouped(facts).items():
             sql = (
-                f"select distinct entity from _statements where attribute = {self._ids[kind, name]}"
-                " and claim is not null and entity in ({})"
+                f"select distinct s.entity from _statements s where {self._of[kind, name]}"
+                " and s.claim is not null and s.entity in ({})"
             )
             count += len(self._rows(sql, sorted({fact.entity for fact in group})))
         return count

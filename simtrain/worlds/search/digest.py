@@ -18,6 +18,7 @@ PROBES: Final = 1000
 _ROWS: Final = 2000
 _LOCAL: Final = ("version", "identity", "complete")
 """What `_meta` says of the build, not of the world."""
+_PARTS: Final = ("_index", "_mentions", "_places")
 _ORDER: Final = {
     "_statements": "page, start, attribute, entity",
     "_links": "page, target",
@@ -38,11 +39,11 @@ def digest(connection: sqlite3.Connection) -> str:
 
 
 def tables(connection: sqlite3.Connection) -> list[str]:
-    """The tables of a world file by name, without those of which the full-text index is made."""
+    """The tables of a world file by name, without those of which the full-text index and the view of statements are made."""
     rows = connection.execute(
-        "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
+        "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by name"
     )
-    return [name for (name,) in rows if not name.startswith("_index")]
+    return [name for (name,) in rows if not name.startswith(_PARTS)]
 
 
 def table_digest(connection: sqlite3.Connection, table: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from simtrain.errors import InputError
 from simtrain.version import VERSION
 
-FORMAT: Final = "simtrain-search-world/1"
+FORMAT: Final = "simtrain-search-world/2"
 
 TABLES: Final = """
 create table _meta (key text primary key, value text not null) without rowid;
@@ -17,6 +17,8 @@ create table _types (name text primary key, kind text not null check (kind in ('
                      plural text not null, position integer not null) without rowid;
 create table _attributes (id integer primary key, type text not null, name text not null, kind text not null,
                           unit text, target text, label text not null, unique (type, name));
+create table _words (language text not null, kind text not null, subject text not null, word text not null,
+                     primary key (language, kind, subject)) without rowid;
 create table _aliases (type text not null, entity integer not null, alias text not null, kind text not null);
 create table _sites (id integer primary key, name text not null unique, domain text not null unique, title text not null,
                      kind text not null, reliability real not null, lag_days integer not null);
@@ -25,22 +27,35 @@ create table _pages (id integer primary key, site integer not null, url text not
                      number integer, last integer, members integer);
 create table _claims (id integer primary key, attribute integer not null, entity integer not null, value,
                       reason text not null, site integer not null, since text, until text);
-create table _statements (page integer not null, attribute integer not null, entity integer not null,
-                          start integer not null, length integer not null, claim integer,
-                          primary key (page, start, attribute, entity)) without rowid;
+create table _mentions (page integer not null, type integer not null, entity integer not null, stated text not null,
+                        claims text, primary key (page, type, entity)) without rowid;
+create table _places (place integer primary key);
+create view _statements as
+  select m.page, m.type, m.entity, unicode(substr(m.stated, 4 * p.place + 1, 1)) as attribute,
+         64 * unicode(substr(m.stated, 4 * p.place + 2, 1)) + unicode(substr(m.stated, 4 * p.place + 3, 1)) - 128 as start,
+         unicode(substr(m.stated, 4 * p.place + 4, 1)) - 1 as length,
+         case when m.claims is not null
+         then json_extract(m.claims, '$."' || unicode(substr(m.stated, 4 * p.place + 1, 1)) || '"') end as claim
+  from _mentions m cross join _places p on p.place < length(m.stated) / 4;
 create table _links (page integer not null, target integer not null, primary key (page, target)) without rowid;
 create virtual table _index using fts5 (title, body, content='_pages', content_rowid='id', tokenize='unicode61 remove_diacritics 2');
 """
-"""Tables beside those of the author. `_statements`: the characters `start` to `start + length` of the page's body state that
-attribute of that row; `claim` is null for the truth, else the deliberate falsehood that it states. What a page says of itself
+"""Tables beside those of the author. `_words`: what types, attributes (`label`), units and categories are called in questions.
+`_statements`: the characters `start` to `start + length` of the page's body state that
+attribute of that row; `claim` is null for the truth, else the deliberate falsehood that it states; `type` is the position of the
+attribute's type in `_types` (-1 for a pseudo-type), which finds the statements of a row sooner. There are so many of them that they
+would be half of a file, hence they are kept together: all that a page states of a row is one text in `_mentions` (see mentions.py), and
+`_places` counts the statements in it. What a page says of itself
 (pseudo-type `_page`, entity: the page) is the column of `_pages` of that name: `date`, `number` and `last` (page 2 of 5 of a list),
 `members` (how many the whole list has). A body is markdown; its links are relative to the page's own url."""
 
 INDEXES: Final = """
 create unique index _pages_by_url on _pages (url);
 create index _pages_by_entity on _pages (type, entity);
-create index _statements_by_fact on _statements (attribute, entity);
-create index _links_by_target on _links (target);
+create index _mentions_by_entity on _mentions (entity, type);
+insert or ignore into _places with recursive counted (place) as (
+  select 0 union all select place + 1 from counted where 4 * place < (select max(length(stated)) from _mentions)
+) select place from counted;
 """
 """Made after everything is written, which is faster."""
 

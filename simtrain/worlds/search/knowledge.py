@@ -24,9 +24,11 @@ class Beliefs:
 
     def __init__(self, columns: Columns, claims: Sequence[Claim]) -> None:
         self._columns = columns
-        self.claims = {(claim[1], claim[2]): claim[0] for claim in claims}
+        self.claims: dict[int, dict[int, int]] = {}
+        """The claim on each row, by attribute."""
         self._values: dict[int, list[tuple[int, Value]]] = {}
-        for _, attribute, row, value, *_ in claims:
+        for claim, attribute, row, value, *_ in claims:
+            self.claims.setdefault(attribute, {})[row] = claim
             self._values.setdefault(attribute, []).append((row, value))
 
     def column(self, attribute: Attribute) -> list[Value]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from simtrain.worlds.search.attributes import Value
 from simtrain.worlds.search.design import PageDesign
+from simtrain.worlds.search.mentions import Mention
 from simtrain.worlds.search.schema import Attribute, Type
 
 Job: TypeAlias = tuple[int, str, int, str | None, int | None, int | None, int | None, Sequence[int], Value]
 """A page to write: its id, url, row, date, number, last number, members in all, members on it, and what its list is grouped by."""
 PageRow: TypeAlias = tuple[object, ...]
-Numbers: TypeAlias = list[int | None]
-"""The columns of `_statements`, six for each row, one row after the other."""
-CLAIMS: Final = "K"
-"""What a function finds the claims of its site under: attribute and row -> claim."""
-Render: TypeAlias = Callable[[Sequence[Job], Callable[[], float], list[PageRow], Numbers, list[tuple[int, int]]], None]
+Render: TypeAlias = Callable[
+    [Sequence[Job], Callable[[], float], list[PageRow], list[Mention], list[tuple[int, int]]], None
+]
 
 
 @dataclass(slots=True)
@@ -30,4 +29,5 @@ class Needs:
     urls: dict[str, PageDesign] = field(default_factory=dict[str, PageDesign])
     aliases: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     sizes: dict[str, str] = field(default_factory=dict[str, str])
+    claims: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     functions: dict[str, object] = field(default_factory=dict[str, object])

@@ -12,7 +12,8 @@ from simtrain.seeding import derive
 from simtrain.worlds.search.design import Design, SiteDesign
 from simtrain.worlds.search.knowledge import Beliefs, Chronicler, Claim
 from simtrain.worlds.search.layout import Layout, PagePlan
-from simtrain.worlds.search.needs import CLAIMS, Numbers, PageRow, Render
+from simtrain.worlds.search.mentions import Mention
+from simtrain.worlds.search.needs import PageRow, Render
 from simtrain.worlds.search.rendering import Code
 from simtrain.worlds.search.schema import Attribute, Type
 
@@ -21,25 +22,26 @@ ROWS_AT_ONCE: Final = 200
 
 
 class Sheet(NamedTuple):
-    """Some pages that follow each other, as rows of `_pages`, `_statements` and `_links`."""
+    """Some pages that follow each other, as rows of `_pages`, `_mentions` and `_links`."""
 
     pages: list[PageRow]
-    statements: Numbers
+    mentions: list[Mention]
     links: list[tuple[int, int]]
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Insert everything but the full-text index."""
         connection.executemany(f"insert into _pages values {_marks(13)}", self.pages)
-        _insert(connection, "_statements", 6, self.statements)
-        _insert(connection, "_links", 2, [*chain.from_iterable(self.links)])
+        _insert(connection, "_mentions", 5, self.mentions)
+        _insert(connection, "_links", 2, self.links)
 
 
 def _marks(width: int) -> str:
     return f"({', '.join('?' * width)})"
 
 
-def _insert(connection: sqlite3.Connection, table: str, width: int, values: Sequence[object]) -> None:
-    """Insert rows that are given value after value, many in one statement: for narrow rows that takes half the time."""
+def _insert(connection: sqlite3.Connection, table: str, width: int, rows: Iterable[tuple[object, ...]]) -> None:
+    """Insert rows, many in one statement: for narrow rows that takes half the time."""
+    values = [*chain.from_iterable(rows)]
     size = width * ROWS_AT_ONCE
     whole = len(values) - len(values) % size
     many = f"insert into {table} values {', '.join([_marks(width)] * ROWS_AT_ONCE)}"
@@ -96,8 +98,8 @@ class Press:
     def _compiled(self, plan: PagePlan, beliefs: Beliefs) -> Render:
         code, layout = self._codes[plan.design.index], self.layout
         needs = code.needs
-        environment: dict[str, object] = {CLAIMS: beliefs.claims}
-        environment |= {name: beliefs.column(one) for name, one in needs.columns.items()}
+        environment: dict[str, object] = {name: beliefs.column(one) for name, one in needs.columns.items()}
+        environment |= {name: beliefs.claims.get(one.id, {}) for name, one in needs.claims.items()}
         for name, (kind, via) in needs.reverse.items():
             environment[name] = self._reverse(plan.design.site, kind, via)
         for name, page in needs.pages.items():

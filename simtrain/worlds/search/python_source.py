@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+
+class Note(NamedTuple):
+    """That the next text of a page states something: what its characters are added to, and of which row they tell."""
+
+    told: str
+    row: str
+    attribute: int
+    text: str
+    shift: str
+    """The name of how many characters of a link stand before the text; empty: none do."""
+
 
 class Source:
     """Lines of a function body. In the code that they make, `a` appends a text to the page and `o` is how long the page is so far."""
@@ -11,6 +24,7 @@ class Source:
         self._depth = depth
         self._count = 0
         self._pending: list[tuple[bool, str]] = []
+        self._notes: dict[int, list[Note]] = {}
         self._counted = 0
 
     def _line(self, text: str) -> None:
@@ -20,18 +34,31 @@ class Source:
         self._count += 1
         return f"{letter}{self._count}"
 
-    def _offset(self) -> str:
-        """The expression of the place where the next thing stands; `o` is brought up to it."""
-        self._advance()
-        return "o"
+    def _note(self, note: Note) -> None:
+        """Note what the next thing that is written states."""
+        self._notes.setdefault(len(self._pending), []).append(note)
 
     def _advance(self) -> None:
-        # Lengths are added as they come: sums over all that stands before would grow with the square of a page.
-        fresh = self._pending[self._counted :]
-        literal = sum(len(text) for fixed, text in fresh if fixed)
-        lengths = [*([str(literal)] if literal else []), *(f"len({name})" for fixed, name in fresh if not fixed)]
-        if lengths:
-            self._line(f"o += {' + '.join(lengths)}")
+        """Bring `o` up to the place where the next thing stands, and write down the notes of what stands before."""
+        # Lengths are added as they come: sums over all that stands before would grow with the square of a page. Notes of the same
+        # row that follow each other are added in one expression, which takes half the time.
+        step = _Step()
+        said: list[tuple[str, str]] = []
+        for place in range(self._counted, len(self._pending) + 1):
+            for note in self._notes.pop(place, ()):
+                begin = step.taken() + (f" + {note.shift}" if note.shift else "")
+                text = packed_source(note.attribute, begin, note.text)
+                target = f"{note.told}[{note.row}]"
+                if said and said[-1][0] == target:
+                    said[-1] = target, said[-1][1] + text
+                else:
+                    said.append((target, text))
+            if place < len(self._pending):
+                step.over(*self._pending[place])
+        for target, text in said:
+            self._line(f"{target} += f'{text}'")
+        if step.ahead:
+            self._line(f"o += {step.ahead}")
         self._counted = len(self._pending)
 
     def _joined(self) -> str:
@@ -46,6 +73,37 @@ class Source:
 
     def _clear(self) -> None:
         self._pending, self._counted = [], 0
+
+
+class _Step:
+    """How far `o` is behind."""
+
+    def __init__(self) -> None:
+        self._literal = 0
+        self._names: list[str] = []
+
+    def over(self, fixed: bool, text: str) -> None:
+        """Go on over a text, or over what a name holds."""
+        if fixed:
+            self._literal += len(text)
+        else:
+            self._names.append(text)
+
+    @property
+    def ahead(self) -> str:
+        """The expression of how far; empty where `o` is there."""
+        return " + ".join([*([str(self._literal)] if self._literal else []), *(f"len({name})" for name in self._names)])
+
+    def taken(self) -> str:
+        """The expression that brings `o` there and is its value."""
+        ahead = self.ahead
+        self._literal, self._names = 0, []
+        return f"(o := o + {ahead})" if ahead else "o"
+
+
+def packed_source(attribute: int, start: str, text: str) -> str:
+    """What stands in an f-string for the characters of a statement, see mentions.py; `start` is an expression, `text` a name."""
+    return f"{_escaped(chr(attribute))}{{P[{start}]}}{{L[len({text})]}}"
 
 
 def _escaped(text: str) -> str:

@@ -12,9 +12,10 @@ from typing import cast
 from simtrain.worlds.search.design import PageDesign, SiteDesign
 from simtrain.worlds.search.formats import Filter, is_plain_text, writer
 from simtrain.worlds.search.linking import Linker
-from simtrain.worlds.search.needs import CLAIMS, Needs, Render
-from simtrain.worlds.search.python_source import Source
-from simtrain.worlds.search.schema import PAGE, Attribute, Schema
+from simtrain.worlds.search.needs import Render
+from simtrain.worlds.search.provenance_source import SCOPE, ProvenanceSource
+from simtrain.worlds.search.python_source import packed_source
+from simtrain.worlds.search.schema import Attribute, Schema
 from simtrain.worlds.search.tree import (
     Both,
     Branch,
@@ -40,22 +41,19 @@ from simtrain.worlds.search.tree import (
 )
 
 
-class Code(Source):
+class Code(ProvenanceSource):
     """The function for one kind of page, as source, and what it needs."""
 
     def __init__(
         self, schema: Schema, page: PageDesign, sites: Sequence[SiteDesign], units: Mapping[str, tuple[str, float]]
     ) -> None:
         """Raises InputError for links that lead nowhere."""
-        super().__init__(depth=2)
-        self.needs = Needs()
-        self._schema = schema
+        super().__init__(2, schema, page.site)
         self._page = page
         self._linker = Linker(page, sites)
         self._units = units
         self._rows: dict[str, str] = dict.fromkeys(page.scope.names, "x")
         self._loops: list[tuple[str, str]] = []
-        self._silent = False
         # Where a page tells a row's other name, it calls the row by its own.
         self._renamed = {
             node.path.words
@@ -71,6 +69,7 @@ class Code(Source):
         scope = {
             **environment,
             **self.needs.functions,
+            **SCOPE,
             "__builtins__": {"len": len, "enumerate": enumerate, "int": int, "set": set, "sorted": sorted},
         }
         exec(compile(self.source, f"<pages {self._page.label}>", "exec"), scope)
@@ -91,11 +90,12 @@ class Code(Source):
             "x or None, body, len(body.split()), num, last, total))"
         )
         self._line("if linked: links += [(p, t) for t in sorted(linked)]")
+        self._end()
         body = "\n".join(self._lines)
         return (
-            "def render(jobs, random, pages, statements, links):\n"
-            " st = statements.extend\n"
+            "def render(jobs, random, pages, mentions, links):\n"
             " for p, url, x, d, num, last, total, members, g in jobs:\n"
+            f"  {self._beginning()}\n"
             f"{body}\n"
         )
 
@@ -162,8 +162,10 @@ class Code(Source):
                     self._page_fact(node)
                 case SiteFact():
                     text = str(getattr(self._page.site.spec, node.attribute.name))
-                    self._state(node.attribute, str(self._page.site.id), str(len(text)))
-                    self._pending.append((True, text))
+                    name = self._new("v")
+                    self._line(f"{name} = {text!r}")
+                    self._state(node.attribute, str(self._page.site.id), name)
+                    self._pending.append((False, name))
                 case GroupFact():
                     self._group(node)
                 case PageLink():
@@ -174,18 +176,6 @@ class Code(Source):
                     self._loop(node)
                 case Branch():
                     self._branch(node)
-
-    def _state(self, attribute: Attribute, row: str, length: str, shift: str = "") -> None:
-        if not self._silent:
-            place = self._offset()
-            self._line(self._statement(attribute, row, f"{place}{shift}", length))
-
-    def _statement(self, attribute: Attribute, row: str, start: str, length: str) -> str:
-        site = self._page.site
-        # Only what a site may have wrong is looked up, and names never are.
-        sure = attribute.kind == "name" or attribute.type == PAGE or not (site.lag or site.spec.reliability < 1)
-        claim = "None" if sure else f"{CLAIMS}.get(({attribute.id}, {row}))"
-        return f"st((p, {attribute.id}, {row}, {start}, {length}, {claim}))"
 
     def _column(self, attribute: Attribute) -> str:
         self.needs.columns[f"C{attribute.id}"] = attribute
@@ -230,10 +220,14 @@ class Code(Source):
             return
         if node.fallback is not None and node.path.refs:
             # Behind a ref that is missing there is no row of which anything could be stated.
-            place = self._offset()
-            self._line(f"if {row}: {self._statement(attribute, row, place, f'len({text})')}")
+            self._flush()
+            self._line(f"if {row}:")
+            self._depth += 1
+            self._state(attribute, row, text)
+            self._advance()
+            self._depth -= 1
         else:
-            self._state(attribute, row, f"len({text})")
+            self._state(attribute, row, text)
         self._pending.append((False, text))
 
     def _name_of(self, ref: Attribute) -> Attribute:
@@ -281,7 +275,7 @@ class Code(Source):
         self._line(f"if {found} and {page} != p: {shown} = f'[{{{text}}}]({away}{{{found}}})'; {shift} = 1; la({page})")
         self._line(f"else: {shown} = {text}; {shift} = 0")
         if attribute is not None:
-            self._state(attribute, row, f"len({text})", f" + {shift}")
+            self._state(attribute, row, text, shift)
         self._pending.append((False, shown))
 
     def _page_link(self, node: PageLink) -> None:
@@ -293,7 +287,7 @@ class Code(Source):
         text = self._new("v")
         value = {"date": "d", "number": "num", "last": "last", "members": "total"}[node.attribute.name]
         self._line(f"{text} = {self._written(node.attribute, node.filters, value)}")
-        self._state(node.attribute, "p", f"len({text})")
+        self._state(node.attribute, "p", text)
         self._pending.append((False, text))
 
     def _group(self, node: GroupFact) -> None:
@@ -304,8 +298,9 @@ class Code(Source):
         if self._silent:
             self._pending.append((False, text))
             return
-        start, place = self._new("s"), self._offset()
-        self._line(f"{start} = {place}")
+        self._advance()
+        start, said = self._new("s"), self._new("w")
+        self._line(f"{start} = o")
         if node.link is not None and group.kind == "ref":
             self._link(self._linker.pages_of(cast(str, group.target), node.link), "g", text, None, "")
             # The bracket of a link stands before the text, if the link is there.
@@ -313,8 +308,11 @@ class Code(Source):
         else:
             self._pending.append((False, text))
         if group.kind == "ref":
-            self._line(self._statement(self._name_of(group), "g", start, f"len({text})"))
-        self._line(f"for m in members: {self._statement(group, 'm', start, f'len({text})')}")
+            name = self._name_of(group)
+            self._line(f"{self._of(name)}[g] += f'{packed_source(name.id, start, text)}'")
+        # What a list is grouped by is fixed, so that no site has it wrong.
+        self._line(f"{said} = f'{packed_source(group.id, start, text)}'")
+        self._line(f"for m in members: {self._of(group)}[m] += {said}")
 
     def _paging(self) -> None:
         facts = self._schema.page

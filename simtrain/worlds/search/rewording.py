@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from simtrain.documents import parse_line
 from simtrain.errors import InputError
 from simtrain.lines import whole_lines
+from simtrain.worlds.search.mentions import Statement, mentions
 
 Span: TypeAlias = tuple[int, int]
 
@@ -154,13 +155,11 @@ def reword_file(connection: sqlite3.Connection, path: Path) -> int:
 
 def _replace(connection: sqlite3.Connection, page: int, title: str, apart: Cut, text: str) -> None:
     body, starts = joined(apart, text)
-    columns = "page, start, attribute, entity, length, claim"
-    stated = connection.execute(f"select {columns} from _statements where page = ?", (page,)).fetchall()
-    moved = [(page, _moved(apart, starts, start), *rest) for _, start, *rest in stated]
-    connection.execute("delete from _statements where page = ?", (page,))
-    connection.executemany(
-        f"insert into _statements ({columns}) values (?, ?, ?, ?, ?, ?)", sorted(moved, key=_in_order)
-    )
+    columns = ", ".join(Statement._fields)
+    stated = map(Statement._make, connection.execute(f"select {columns} from _statements where page = ?", (page,)))
+    moved = [one._replace(start=_moved(apart, starts, one.start)) for one in stated]
+    connection.execute("delete from _mentions where page = ?", (page,))
+    connection.executemany("insert into _mentions values (?, ?, ?, ?, ?)", mentions(page, moved))
     # An index over the content of another table is told what it is to forget.
     forget = "insert into _index (_index, rowid, title, body) values ('delete', ?, ?, ?)"
     connection.execute(forget, (page, title, apart.body))
@@ -172,10 +171,6 @@ def _moved(apart: Cut, starts: dict[int, int], place: int) -> int:
     """Where a place within a part is, once the part has moved."""
     number, begin = next((number, start) for number, (start, end) in enumerate(apart.parts, 1) if start <= place < end)
     return starts[number] + place - begin
-
-
-def _in_order(row: tuple[int | None, ...]) -> tuple[int, ...]:
-    return tuple(-1 if value is None else value for value in row)
 
 
 def _blocks(body: str) -> Iterator[Span]:

@@ -25,6 +25,8 @@ LARGEST_ALTERED: Final = 256_000_000
 
 SHOWN_ROWS: Final = 3
 
+_INDEXES_OF = "select name from sqlite_master where type = 'index' and tbl_name = ? and sql is not null"
+
 
 class Source(Protocol):
     """What a search world knows of the file that it was written in. `start` is seconds since 1970, `per_step` seconds."""
@@ -143,11 +145,9 @@ class SearchWorld(World):
 
 def _render(connection: sqlite3.Connection, source: Source, seed: int) -> None:
     """The web of a database written anew from its facts: pages first, then their index."""
-    for index in INDEXES.split(";"):
-        name = index.split(" on ")[0].split()[-1:]
-        if name:
-            connection.execute(f"drop index if exists {name[0]}")
-    for table in ("_pages", "_statements", "_links", "_claims"):
+    for table in ("_pages", "_mentions", "_links", "_claims"):
+        for (index,) in connection.execute(_INDEXES_OF, (table,)).fetchall():
+            connection.execute(f"drop index {index}")
         connection.execute(f"delete from {table}")
     source.render(connection, seed=seed)
     connection.execute("insert into _index (_index) values ('rebuild')")

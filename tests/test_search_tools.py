@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from simtrain.request import Request
 from simtrain.schemas import validator
 from simtrain.types import JsonObject, Observation
 from simtrain.worlds.search.concealed import Concealed
+from simtrain.worlds.search.snippets import snippet
 from simtrain.worlds.search.state import SearchState
 from simtrain.worlds.search.view import Upkeep, View
 from simtrain.worlds.search.world import SearchWorld
@@ -339,6 +341,80 @@ def test_the_replies_have_the_shapes_of_the_services(tmp_path: Path) -> None:
     rest = call(brave, "fetch", url=QUAY, start_index=40).text
     whole = call(brave, "fetch", url=QUAY).text
     assert cut.partition("\n\n<error>")[0] + rest.partition(":\n")[2] == whole
+
+
+def test_searches_are_narrowed_by_the_arguments_that_the_services_take(tmp_path: Path) -> None:
+    today = small_world(tmp_path, tools=["tavily"]).open().today
+    assert today == "2130-05-01"
+
+    def urls(toolset: str, tool: str, **arguments: object) -> list[str]:
+        said = call(small_world(tmp_path, tools=[toolset]).open(), tool, **arguments)
+        assert not said.is_error, said.text
+        return re.findall(r"https://[^\s\"]+", said.text)
+
+    def news(found: list[str]) -> bool:
+        return bool(found) and all("gazette" in url for url in found)
+
+    assert news(urls("tavily", "tavily_search", query="harbour berths", time_range="month"))
+    assert news(urls("tavily", "tavily_search", query="harbour berths", start_date="2130-03-02", topic="general"))
+    assert not news(urls("tavily", "tavily_search", query="harbour berths", end_date="2130-03-02"))
+    assert news(urls("serper", "google_search", q="harbour berths", gl="us", hl="en", tbs="qdr:m"))
+    assert news(urls("serper", "google_search", q="harbour berths", site="isles.test"))
+    assert news(urls("serper", "google_search", q="harbour berths", intitle="quiet season", exclude="nothing,at all"))
+    assert news(urls("serper", "google_search", q="harbour berths", after="2130-03-02"))
+    assert news(urls("serper", "google_search", q="harbour", exact="traffic stays calm", inurl="/season/"))
+    assert not urls("serper", "google_search", q="harbour", exclude="harbour")
+    assert news(urls("brave", "brave_web_search", query="harbour berths", freshness="pm", country="US"))
+    assert news(urls("brave", "brave_web_search", query="harbour berths", freshness="2130-03-02to2130-05-01"))
+    first, *_ = urls("serper", "google_search", q="harbour berths", site="isles.test", num=1)
+    second, *_ = urls("serper", "google_search", q="harbour berths", site="isles.test", num=1, page=2)
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("toolset", "tool", "given"),
+    [
+        ("tavily", "tavily_search", {"query": "a", "start_date": "last week"}),
+        ("serper", "google_search", {"q": "a", "before": "2130-13-01"}),
+        ("brave", "brave_web_search", {"query": "a", "freshness": "todayto2130-01-01"}),
+    ],
+)
+def test_a_day_that_is_none_is_refused(tmp_path: Path, toolset: str, tool: str, given: JsonObject) -> None:
+    said = call(small_world(tmp_path, tools=[toolset]).open(), tool, **given)
+    assert said.is_error and "must be a day, YYYY-MM-DD, not" in said.text
+
+
+def test_the_benchmarks_own_search_tells_numbered_sections_and_longer_summaries(tmp_path: Path) -> None:
+    state = small_world(tmp_path, tools=["widesearch"]).open()
+    said = call(state, "search_global", query="Velmora Quay", count=2, summary_type="short", use_english=True)
+    first, second = said.text.split("\n\n")
+    assert [line.partition("]")[0] + "]" for line in first.split("\n")[:5]] == [
+        "[index]", "[title]", "[datePublished]", "[siteName]", "[Url]",
+    ]  # fmt: skip
+    assert second.startswith("[index] 2\n") and "\n[snippt] " in first
+    longer = call(state, "search_global", query="Velmora Quay", count=2, summary_type="long")
+    assert longer.text.startswith(first.partition("[snippt]")[0])
+    body = " ".join(f"Line {number} tells of the quay." for number in range(60))
+    passages = [
+        snippet(body, query=["quay"], leak="tease", statements=(), concealed=Concealed.of(["quay"]), long=long)
+        for long in (False, True)
+    ]
+    assert [len(passage.split()) for passage in passages] == [31, 91] and "quay" not in passages[1]
+
+
+@pytest.mark.parametrize("toolset", ["widesearch", "serper", "tavily", "brave"])
+def test_arguments_that_real_servers_pass_over_are_passed_over(tmp_path: Path, toolset: str) -> None:
+    for tool in small_world(tmp_path, tools=[toolset]).tools:
+        assert tool.input_schema.get("additionalProperties", True) is True
+
+
+def test_a_page_that_cannot_be_fetched_says_so_as_the_reference_server_does(tmp_path: Path) -> None:
+    state = small_world(tmp_path, tools=["brave"]).open()
+    missing = QUAY.replace("velmora", "nowhere")
+    assert call(state, "fetch", url=missing).text == f"Failed to fetch {missing} - status code 404"
+    assert call(state, "fetch", url="https://x.test/a").text.startswith("Failed to fetch https://x.test/a: ")
+    text = call(small_world(tmp_path, tools=["tavily"]).open(), "tavily_extract", urls=[QUAY], format="text").text
+    assert "\nRaw Content: Velmora Quay\n" in text
 
 
 def test_tools_arguments_and_fields_are_renamed_in_yaml(tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ class Believing:
         if doubt is Doubt.walled and (copy := (yield from self._copied(heard))) is not None:
             return copy
         replies = [heard]
-        while doubt is not None and len(replies) <= REPEATED and self._session.doubt():
+        # What a paywall says is no mere doubt: it holds back the page for certain.
+        while doubt is not None and len(replies) <= REPEATED and (doubt is Doubt.walled or self._session.doubt()):
             again = yield from self._session.ask(heard.planned)
             if again.is_error:
                 break
@@ -61,8 +62,6 @@ class Believing:
     def _copied(self, heard: Heard) -> Maybe:
         """The page as another tool shows it that is described like the one which does not; None where none shows more."""
         for other in stand_ins(heard.planned, self._session.tools, named=()):
-            if not self._session.doubt():
-                break
             copy = yield from self._session.ask(other)
             if not copy.is_error and self._doubt(copy) is None:
                 return copy

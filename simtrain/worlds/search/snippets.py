@@ -38,9 +38,15 @@ class _Sentence:
 
 
 def snippet(
-    body: str, *, query: Sequence[str], leak: Leak, statements: Iterable[Statement], concealed: Concealed
+    body: str,
+    *,
+    query: Sequence[str],
+    leak: Leak,
+    statements: Iterable[Statement],
+    concealed: Concealed,
+    long: bool = False,
 ) -> str:
-    """The passage for a query (its words, as `tokens` gives them).
+    """The passage for a query (its words, as `tokens` gives them); a `long` one is of the length of a full one.
 
     A teasing one states no fact at all and no gold cell, which is checked. Raises SimulatorFault when the check fails.
     """
@@ -50,9 +56,10 @@ def snippet(
         for found in _SENTENCE.finditer(body)
         if (sentence := _sentence(found.start(), found[0], query, leak, places)).words
     ]
+    most = WORDS["full" if long else leak]
     if leak != "tease":
-        return _passage(sentences, WORDS[leak])
-    said = concealed.left_out(_passage(sentences, WORDS[leak]))
+        return _passage(sentences, most)
+    said = concealed.left_out(_passage(sentences, most))
     said = _GAPS.sub(GAP, said)
     stated = concealed.stated_in(said)
     if stated:
@@ -106,6 +113,11 @@ def _passage(sentences: list[_Sentence], most: int) -> str:
         text, last = " ".join(cut[: 2 * most]), -1
     head, tail = GAP if first else "", GAP if last + 1 < len(sentences) else ""
     return " ".join(part for part in (head, text, tail) if part)
+
+
+def plain_text(markdown: str) -> str:
+    """A page as plain text, without empty lines."""
+    return "\n".join(filter(None, (plain(line) for line in markdown.split("\n"))))
 
 
 def plain(markdown: str) -> str:

@@ -26,9 +26,10 @@ from simtrain.worlds.search.extracting import (
     scraps,
 )
 from simtrain.worlds.search.memory import Memory
+from simtrain.worlds.search.ranking import CANDIDATES
 from simtrain.worlds.search.snippets import snippet
 from simtrain.worlds.search.tokens import tokens
-from simtrain.worlds.search.toolsets.tool import Result
+from simtrain.worlds.search.toolsets.tool import Result, Takes
 from simtrain.worlds.search.view import Condition
 from simtrain.worlds.search.web import StoredPage
 
@@ -89,20 +90,32 @@ class SearchState(WorldState):
         """How many results a search has where the call does not say."""
         return self.world.view.results
 
-    def search(self, query: str, *, count: int | None = None, offset: int = 0) -> list[Result]:
-        """The best pages for a query; `site:` and a domain in it restricts it to that site."""
+    @property
+    def today(self) -> str:
+        """The present day, YYYY-MM-DD."""
+        return self.clock.now[:10]
+
+    def search(
+        self, query: str, *, count: int | None = None, offset: int = 0, takes: Takes | None = None, long: bool = False
+    ) -> list[Result]:
+        """The best pages for a query; `site:` and a domain in it restricts it to that site.
+
+        With `takes`, those of the best 200 that it takes. A `long` search tells longer snippets.
+        """
         site = _SITE.search(query)
         words = _SITE.sub(" ", query)
         only = None if site is None else self.world.web.site_by_domain.get(_domain(site[1]))
         if site is not None and only is None:
             return []
-        hits = self.world.web.ranking.top(
-            words, count=self.results if count is None else count, offset=offset, site=only.id if only else None
-        )
-        pages = [self.world.web.page(hit.page) for hit in hits]
-        return [self._result(page, words) for page in pages if not self._is_unseen(page)]
+        wanted, on = self.results if count is None else count, only.id if only else None
+        first, most = (offset, wanted) if takes is None else (0, CANDIDATES)
+        hits = self.world.web.ranking.top(words, count=most, offset=first, site=on)
+        pages = [page for hit in hits if not self._is_unseen(page := self.world.web.page(hit.page))]
+        if takes is not None:
+            pages = [page for page in pages if takes(page)][offset : offset + wanted]
+        return [self._result(page, words, long) for page in pages]
 
-    def _result(self, page: StoredPage, query: str) -> Result:
+    def _result(self, page: StoredPage, query: str, long: bool) -> Result:
         leak = self.world.view.leak(self.world.seed, self._question or " ".join(query.casefold().split()))
         said = snippet(
             page.body,
@@ -110,6 +123,7 @@ class SearchState(WorldState):
             leak=leak,
             statements=self.world.web.statements(page.id) if leak != "normal" else (),
             concealed=self._concealed,
+            long=long,
         )
         return Result(page.url, page.title, said, page.date, self.world.web.site_by_id[page.site].title)
 

@@ -7,18 +7,31 @@ from typing import cast
 from simtrain.handler import Reply
 from simtrain.types import JsonObject
 from simtrain.worlds.search.extracting import Failure
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of
+from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
 
 MOST_RESULTS = 20
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
     count = cast(int, arguments.get("count", 10))
+    narrowing = _narrowing(engine, cast(str, arguments.get("freshness") or ""))
     results = engine.search(
-        cast(str, arguments["query"]), count=count, offset=count * cast(int, arguments.get("offset", 0))
+        cast(str, arguments["query"]),
+        count=count,
+        offset=count * cast(int, arguments.get("offset", 0)),
+        takes=narrowing.takes,
     )
     found = [f"Title: {item.title}\nDescription: {item.snippet}\nURL: {item.url}" for item in results]
     return Reply("\n\n".join(found) or "No web results found")
+
+
+def _narrowing(engine: Engine, freshness: str) -> Narrowing:
+    """`pd`, `pw`, `pm` and `py` are the last day to the last year; `2022-04-01to2022-07-30` is a span."""
+    first, between, last = freshness.partition("to")
+    if between:
+        return Narrowing(since=day_of("freshness", first), until=day_of("freshness", last))
+    return Narrowing(since=days_before(engine.today, freshness.removeprefix("p")))
 
 
 def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
@@ -26,13 +39,16 @@ def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
     first, most = cast(int, arguments.get("start_index", 0)), cast(int, arguments.get("max_length", 5000))
     page = engine.visit(url)
     if isinstance(page, Failure):
-        return Reply(f"Failed to fetch {url} - {page.message}", is_error=True)
+        status = page.message[:3]
+        why = f" - status code {status}" if status.isdigit() else f": {page.message}"
+        return Reply(f"Failed to fetch {url}{why}", is_error=True)
     text = "\n\n".join([page.text, *_following(engine, page.url, page.parts)])
     if first >= len(text):
         return Reply(f"Contents of {page.url}:\n<error>No more content available.</error>")
     shown = text[first : first + most]
     if first + most < len(text):
-        shown += f"\n\n<error>Content truncated. Call fetch with a start_index of {first + most} to get more.</error>"
+        more = f"Call the fetch tool with a start_index of {first + most} to get more content."
+        shown += f"\n\n<error>Content truncated. {more}</error>"
     return Reply(f"Contents of {page.url}:\n{shown}")
 
 
@@ -45,11 +61,19 @@ BRAVE = (
     SearchTool(
         "brave_web_search",
         "Search the web with Brave; returns title, description and URL of each result. For more results use the offset.",
-        arguments_of(
+        open_arguments(
             ("query",),
             query={"type": "string", "minLength": 1, "maxLength": 400, "description": "The search query."},
             count={"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": 10},
             offset={"type": "integer", "minimum": 0, "maximum": 9, "default": 0, "description": "Pages to pass over."},
+            country={"type": "string", "default": "US", "description": "Country from which results come."},
+            search_lang={"type": "string", "default": "en", "description": "Language of the results."},
+            ui_lang={"type": "string", "default": "en-US"},
+            safesearch={"type": "string", "enum": ["off", "moderate", "strict"], "default": "moderate"},
+            freshness={"type": "string", "description": "pd, pw, pm, py, or YYYY-MM-DDtoYYYY-MM-DD."},
+            text_decorations={"type": "boolean", "default": True},
+            spellcheck={"type": "boolean", "default": True},
+            result_filter={"type": "array", "items": {"type": "string"}},
         ),
         _search,
         title="Brave web search",
@@ -57,11 +81,12 @@ BRAVE = (
     SearchTool(
         "fetch",
         "Fetch a URL and return its content as markdown; long content is cut and goes on at start_index.",
-        arguments_of(
+        open_arguments(
             ("url",),
             url={"type": "string", "minLength": 1, "description": "The URL to fetch."},
             max_length={"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 5000},
             start_index={"type": "integer", "minimum": 0, "default": 0},
+            raw={"type": "boolean", "default": False, "description": "The page as it is, without simplification."},
         ),
         _fetch,
         title="Fetch",

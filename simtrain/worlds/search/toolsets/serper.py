@@ -7,13 +7,15 @@ from typing import cast
 from simtrain.handler import Reply
 from simtrain.types import JsonObject, encode
 from simtrain.worlds.search.extracting import Failure
-from simtrain.worlds.search.snippets import plain
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of, failed
+from simtrain.worlds.search.snippets import plain_text
+from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, failed, open_arguments
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
     query, count = cast(str, arguments["q"]), cast(int, arguments.get("num", engine.results))
     first = (cast(int, arguments.get("page", 1)) - 1) * count
+    found = engine.search(query, count=count, offset=first, takes=_narrowing(engine, arguments).takes)
     organic: list[JsonObject] = [
         {
             "title": item.title,
@@ -22,7 +24,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
             **({"date": item.date} if item.date else {}),
             "position": position,
         }
-        for position, item in enumerate(engine.search(query, count=count, offset=first), first + 1)
+        for position, item in enumerate(found, first + 1)
     ]
     asked = {name: value for name, value in arguments.items() if value is not None}
     content: JsonObject = {
@@ -33,13 +35,27 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
     return Reply(encode(content), content)
 
 
+def _narrowing(engine: Engine, arguments: JsonObject) -> Narrowing:
+    """The operators that have arguments of their own, and the time filter (`qdr:w`: the last week)."""
+    given = {name: str(value) for name, value in arguments.items() if value}
+    span = given.get("tbs", "").partition("qdr:")[2][:1]
+    return Narrowing(
+        only=(given["site"],) if "site" in given else (),
+        since=day_of("after", given.get("after", "")) or days_before(engine.today, span),
+        until=day_of("before", given.get("before", "")),
+        in_title=given.get("intitle", ""),
+        in_url=given.get("inurl", ""),
+        phrase=given.get("exact", ""),
+        excluded=tuple(word.strip() for word in given.get("exclude", "").split(",") if word.strip()),
+    )
+
+
 def _scrape(engine: Engine, arguments: JsonObject) -> Reply:
     page = engine.visit(cast(str, arguments["url"]))
     if isinstance(page, Failure):
         return failed(page)
-    bare = "\n".join(filter(None, (plain(line) for line in page.text.split("\n"))))
     content: JsonObject = {
-        "text": bare,
+        "text": plain_text(page.text),
         **({"markdown": page.text} if arguments.get("includeMarkdown") else {}),
         "metadata": {"title": page.title, "url": page.url, **({"date": page.date} if page.date else {})},
         "credits": 2,
@@ -51,16 +67,23 @@ SERPER = (
     SearchTool(
         "google_search",
         "Search the web through the Serper API; returns organic results as JSON.",
-        arguments_of(
+        open_arguments(
             ("q",),
             q={"type": "string", "minLength": 1, "description": "The search query."},
             gl={"type": "string", "description": "Country of the search, such as us."},
             hl={"type": "string", "description": "Language of the search, such as en."},
             location={"type": "string", "description": "Place from which is searched."},
-            num={"type": "integer", "minimum": 1, "maximum": 50, "description": "Number of results."},
+            num={"type": "integer", "minimum": 1, "maximum": 100, "description": "Number of results."},
             page={"type": "integer", "minimum": 1, "default": 1, "description": "Page of the results."},
-            tbs={"type": "string", "description": "Time filter."},
+            tbs={"type": "string", "description": "Time filter: qdr:d, qdr:w, qdr:m or qdr:y."},
             autocorrect={"type": "boolean"},
+            site={"type": "string", "description": "Only results of this domain."},
+            inurl={"type": "string", "description": "Only pages with this in their URL."},
+            intitle={"type": "string", "description": "Only pages with this in their title."},
+            before={"type": "string", "description": "Only pages up to this day: YYYY-MM-DD."},
+            after={"type": "string", "description": "Only pages from this day on: YYYY-MM-DD."},
+            exact={"type": "string", "description": "A phrase that stands on the page."},
+            exclude={"type": "string", "description": "Words that stand on no result, with commas between them."},
         ),
         _search,
         title="Google search",
@@ -68,7 +91,7 @@ SERPER = (
     SearchTool(
         "scrape",
         "Fetch a web page through the Serper API; returns its text, and its markdown when asked to.",
-        arguments_of(
+        open_arguments(
             ("url",),
             url={"type": "string", "minLength": 1, "description": "The URL of the page."},
             includeMarkdown={"type": "boolean", "default": False},

@@ -1,4 +1,5 @@
-"""The toolset `tavily`: tavily_search and tavily_extract with the arguments and the JSON of Tavily's API (https://docs.tavily.com)."""
+"""The toolset `tavily`: tavily_search and tavily_extract with the arguments and texts of Tavily's MCP server, and the JSON of its API
+(https://docs.tavily.com)."""
 
 from __future__ import annotations
 
@@ -8,17 +9,19 @@ from urllib.parse import urlsplit
 from simtrain.handler import Reply
 from simtrain.types import JsonObject
 from simtrain.worlds.search.extracting import Failure
-from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of
+from simtrain.worlds.search.snippets import plain_text
+from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
 from simtrain.worlds.search.toolsets.web import objects
 
-_DOMAINS: JsonObject = {"type": "array", "items": {"type": "string"}}
+_DOMAINS: JsonObject = {"type": "array", "items": {"type": "string"}, "default": []}
+_NO: JsonObject = {"type": "boolean", "default": False}
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
-    query, count = cast(str, arguments["query"]), cast(int, arguments.get("max_results", 5))
-    results = [item for item in engine.search(query, count=50) if _is_wanted(item, arguments)][:count]
+    query, count = cast(str, arguments["query"]), cast(int, arguments.get("max_results", 10))
     told: list[JsonObject] = []
-    for place, item in enumerate(results):
+    for place, item in enumerate(engine.search(query, count=count, takes=_narrowing(engine, arguments).takes)):
         raw = engine.visit(item.url) if arguments.get("include_raw_content") else None
         told.append(
             {
@@ -28,6 +31,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
                 "score": round(0.95 * 0.9**place, 4),
                 "raw_content": None if raw is None or isinstance(raw, Failure) else raw.text,
                 **({"published_date": item.date} if item.date else {}),
+                **({"favicon": _favicon(item.url)} if arguments.get("include_favicon") else {}),
             }
         )
     content: JsonObject = {
@@ -45,22 +49,34 @@ def _written(content: JsonObject) -> str:
     """Results or pages as Tavily's MCP server writes them."""
     lines = ["Detailed Results:"]
     for item in objects(content, "results"):
-        shown = {"Title": "title", "URL": "url", "Content": "content", "Raw Content": "raw_content"}
+        shown = {
+            "Title": "title",
+            "URL": "url",
+            "Content": "content",
+            "Raw Content": "raw_content",
+            "Favicon": "favicon",
+        }
         lines += ["", *(f"{label}: {item[name]}" for label, name in shown.items() if item.get(name))]
     for item in objects(content, "failed_results"):
         lines += ["", f"Failed: {item.get('url')} ({item.get('error')})"]
     return "\n".join(lines)
 
 
-def _is_wanted(item: Result, arguments: JsonObject) -> bool:
-    host = urlsplit(item.url).hostname or ""
-    only = cast("list[str]", arguments.get("include_domains") or [])
-    without = cast("list[str]", arguments.get("exclude_domains") or [])
-    return (not only or _is_under(host, only)) and not _is_under(host, without)
+def _narrowing(engine: Engine, arguments: JsonObject) -> Narrowing:
+    """Domains and dates; dates given stand before a range."""
+    since, until = (day_of(name, cast(str, arguments.get(name) or "")) for name in ("start_date", "end_date"))
+    if not since and not until:
+        since = days_before(engine.today, cast(str, arguments.get("time_range") or ""))
+    return Narrowing(
+        only=tuple(cast("list[str]", arguments.get("include_domains") or [])),
+        without=tuple(cast("list[str]", arguments.get("exclude_domains") or [])),
+        since=since,
+        until=until,
+    )
 
 
-def _is_under(host: str, domains: list[str]) -> bool:
-    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+def _favicon(url: str) -> str:
+    return f"https://{urlsplit(url).hostname}/favicon.ico"
 
 
 def _extract(engine: Engine, arguments: JsonObject) -> Reply:
@@ -71,7 +87,9 @@ def _extract(engine: Engine, arguments: JsonObject) -> Reply:
         if isinstance(page, Failure):
             failures.append({"url": url, "error": page.message})
         else:
-            opened.append({"url": page.url, "raw_content": page.text, "images": []})
+            text = plain_text(page.text) if arguments.get("format") == "text" else page.text
+            icon = {"favicon": _favicon(page.url)} if arguments.get("include_favicon") else {}
+            opened.append({"url": page.url, "raw_content": text, "images": [], **icon})
     content: JsonObject = {"results": opened, "failed_results": failures, "response_time": 1.0}
     return Reply(_written(content), content)
 
@@ -80,16 +98,22 @@ TAVILY = (
     SearchTool(
         "tavily_search",
         "Search the web for current information; returns ranked results with the content that fits the query.",
-        arguments_of(
+        open_arguments(
             ("query",),
             query={"type": "string", "minLength": 1, "description": "The search query."},
-            max_results={"type": "integer", "minimum": 1, "maximum": 20, "default": 5},
-            search_depth={"type": "string", "enum": ["basic", "advanced"], "default": "basic"},
+            search_depth={"type": "string", "enum": ["basic", "advanced", "fast", "ultra-fast"], "default": "basic"},
             topic={"type": "string", "enum": ["general", "news", "finance"], "default": "general"},
             time_range={"type": "string", "enum": ["day", "week", "month", "year"]},
+            start_date={"type": "string", "description": "Only results from this day on: YYYY-MM-DD.", "default": ""},
+            end_date={"type": "string", "description": "Only results up to this day: YYYY-MM-DD.", "default": ""},
+            max_results={"type": "integer", "minimum": 1, "maximum": 20, "default": 10},
+            include_images=_NO,
+            include_image_descriptions=_NO,
+            include_raw_content=_NO,
             include_domains=_DOMAINS,
             exclude_domains=_DOMAINS,
-            include_raw_content={"type": "boolean", "default": False},
+            country={"type": "string", "description": "Country whose results come first.", "default": ""},
+            include_favicon=_NO,
         ),
         _search,
         title="Tavily search",
@@ -98,11 +122,13 @@ TAVILY = (
     SearchTool(
         "tavily_extract",
         "Read the content of web pages by their URLs.",
-        arguments_of(
+        open_arguments(
             ("urls",),
             urls={"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 20},
             extract_depth={"type": "string", "enum": ["basic", "advanced"], "default": "basic"},
+            include_images=_NO,
             format={"type": "string", "enum": ["markdown", "text"], "default": "markdown"},
+            include_favicon=_NO,
             query={"type": "string", "description": "What the content is wanted for."},
         ),
         _extract,

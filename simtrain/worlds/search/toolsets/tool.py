@@ -23,6 +23,23 @@ class Result:
     site: str
 
 
+class Found(Protocol):
+    """A page that a search has found, before it is told."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def date(self) -> str | None: ...
+    @property
+    def body(self) -> str: ...
+
+
+Takes: TypeAlias = Callable[[Found], bool]
+"""Whether a page that was found is to be among the results."""
+
+
 class Engine(Protocol):
     """What stands behind the tools, for one episode."""
 
@@ -33,8 +50,18 @@ class Engine(Protocol):
         """How many results a search has where the call does not say."""
         ...
 
-    def search(self, query: str, *, count: int | None = None, offset: int = 0) -> list[Result]:
-        """The best pages for a query; `site:` and a domain in it restricts it to that site."""
+    @property
+    def today(self) -> str:
+        """The present day, YYYY-MM-DD."""
+        ...
+
+    def search(
+        self, query: str, *, count: int | None = None, offset: int = 0, takes: Takes | None = None, long: bool = False
+    ) -> list[Result]:
+        """The best pages for a query; `site:` and a domain in it restricts it to that site.
+
+        With `takes`, those of the best 200 that it takes. A `long` search tells longer snippets.
+        """
         ...
 
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | Failure:
@@ -65,8 +92,13 @@ class SearchTool:
 
 
 def arguments_of(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
-    """The input schema of a tool that takes these arguments."""
+    """The input schema of a tool that takes these arguments, and refuses others."""
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def open_arguments(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
+    """The input schema of a tool that takes these arguments and passes over others, as the servers do that it stands in for."""
+    return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def failed(failure: Failure) -> Reply:

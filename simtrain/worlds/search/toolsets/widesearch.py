@@ -1,4 +1,4 @@
-"""The toolset `widesearch`: search_global and text_browser_view, the names that the agents of the WideSearch benchmark call."""
+"""The toolset `widesearch`: search_global and text_browser_view, as the WideSearch benchmark's own tools take and say them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,26 @@ from typing import cast
 from simtrain.handler import Reply
 from simtrain.types import JsonObject
 from simtrain.worlds.search.extracting import Failure
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of, failed
-from simtrain.worlds.search.toolsets.web import page_text, told, written
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, failed, open_arguments
+from simtrain.worlds.search.toolsets.web import objects, page_text, told
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
-    query = cast(str, arguments["query"])
-    offset = cast(int, arguments.get("offset", 0))
-    results = engine.search(query, count=cast("int | None", arguments.get("count")), offset=offset)
-    content: JsonObject = {"query": query, "offset": offset, "results": told(results)}
-    return Reply(written(content), content)
+    query, count = cast(str, arguments["query"]), cast("int | None", arguments.get("count"))
+    found = engine.search(query, count=count, long=arguments.get("summary_type") == "long")
+    results = [{**item, "site": result.site} for item, result in zip(told(found), found, strict=True)]
+    content: JsonObject = {"query": query, "results": results}
+    return Reply(_written(content), content)
+
+
+def _written(content: JsonObject) -> str:
+    """What a search found, as the tools of the benchmark write it, the name of the snippet included."""
+    shown = {"title": "title", "datePublished": "date", "siteName": "site", "Url": "url", "snippt": "snippet"}
+    sections = [
+        "\n".join([f"[index] {number}", *(f"[{label}] {item.get(name) or ''}" for label, name in shown.items())])
+        for number, item in enumerate(objects(content, "results"), 1)
+    ]
+    return "\n\n".join(sections)
 
 
 def _view(engine: Engine, arguments: JsonObject) -> Reply:
@@ -31,20 +41,21 @@ WIDESEARCH = (
     SearchTool(
         "search_global",
         "Search the whole web for a query; returns the best results with title, url, date and a summary.",
-        arguments_of(
+        open_arguments(
             ("query",),
             query={"type": "string", "minLength": 1, "description": "What to search for."},
-            count={"type": "integer", "minimum": 1, "maximum": 50, "description": "How many results to return."},
-            offset={"type": "integer", "minimum": 0, "default": 0, "description": "How many results to pass over."},
+            count={"type": "integer", "minimum": 1, "maximum": 200, "description": "How many results to return."},
+            summary_type={"type": "string", "enum": ["short", "long"], "default": "short"},
+            use_english={"type": "boolean", "default": False, "description": "Whether to search in English."},
         ),
         _search,
         title="Global search",
-        tell=written,
+        tell=_written,
     ),
     SearchTool(
         "text_browser_view",
         "Open a link and return what its page says about the description of what is wanted.",
-        arguments_of(
+        open_arguments(
             ("url",),
             url={"type": "string", "minLength": 1, "description": "The whole link, beginning with http."},
             description={"type": "string", "description": "What information is wanted from the page."},

@@ -1,0 +1,70 @@
+"""What the arguments of a search narrow its results to: sites, dates, words of titles, addresses and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from urllib.parse import urlsplit
+
+from simtrain.handler import ToolError
+from simtrain.worlds.search.toolsets.tool import Found, Takes
+
+_DAYS = {"d": 1, "day": 1, "w": 7, "week": 7, "m": 31, "month": 31, "y": 365, "year": 365}
+"""How many days back a span reaches, by its name or first letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Only pages of these domains and of none of those, from a day on and up to another (YYYY-MM-DD, both included), and with or
+    without some words, whatever their case. What is empty narrows nothing; a page without a date is not of any time."""
+
+    only: Sequence[str] = ()
+    without: Sequence[str] = ()
+    since: str = ""
+    until: str = ""
+    in_title: str = ""
+    in_url: str = ""
+    phrase: str = ""
+    excluded: Sequence[str] = ()
+
+    @property
+    def takes(self) -> Takes | None:
+        """Whether a page is among the results; None where nothing is narrowed."""
+        return self._takes if self != Narrowing() else None
+
+    def _takes(self, page: Found) -> bool:
+        host = urlsplit(page.url).hostname or ""
+        told = f"{page.title}\n{page.body}".casefold()
+        return (
+            (not self.only or _is_under(host, self.only))
+            and not _is_under(host, self.without)
+            and self._is_of_the_time(page.date)
+            and self.in_title.casefold() in page.title.casefold()
+            and self.in_url.casefold() in page.url.casefold()
+            and self.phrase.casefold() in told
+            and not any(word.casefold() in told for word in self.excluded)
+        )
+
+    def _is_of_the_time(self, day: str | None) -> bool:
+        if not self.since and not self.until:
+            return True
+        return day is not None and self.since <= day[:10] and (not self.until or day[:10] <= self.until)
+
+
+def _is_under(host: str, domains: Sequence[str]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+def day_of(argument: str, value: str) -> str:
+    """A day that is given as an argument; empty where none is. Raises ToolError for what is none."""
+    try:
+        return value and date.fromisoformat(value).isoformat()
+    except ValueError:
+        raise ToolError(f"'{argument}' must be a day, YYYY-MM-DD, not '{value}'.") from None
+
+
+def days_before(today: str, span: str) -> str:
+    """The first day of a span that ends today (`day`, `week`, `month`, `year` or the first letter); empty for an unknown span."""
+    days = _DAYS.get(span)
+    return "" if days is None else (date.fromisoformat(today) - timedelta(days=days)).isoformat()

@@ -272,7 +272,16 @@ class Layout:
         latest = self.today - page.site.lag
         draw = Random(derive(self._seed, "dates", page.index, start)).random
         if page.dated is None:
-            return [iso(latest - int(draw() * _UNDATED_DAYS)) for _ in rows]
+            days = [iso(latest - int(draw() * _UNDATED_DAYS)) for _ in rows]
+            # A page is no older than what it tells of its row, as far as the site knows of that.
+            last = iso(latest)
+            own = [one for one in cast(Type, page.kind).attributes.values() if one.kind == "date"]
+            for dates in cast(list[list[str | None]], [self.columns.column(one) for one in own]):
+                days = [
+                    known if (known := dates[row]) is not None and day < known <= last else day
+                    for row, day in zip(rows, days, strict=True)
+                ]
+            return days
         path, shift = page.dated
         values = self.columns.path(cast(Type, page.kind), path)
         return [

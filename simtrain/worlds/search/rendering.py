@@ -110,7 +110,7 @@ class Code(ProvenanceSource):
         self._choose(wordings)
         if any(wording and isinstance(wording[-1], Loop | Branch) for wording in wordings):
             self._flush()
-            self._line("if parts and parts[-1][-1:] == '\\n': parts[-1] = parts[-1][:-1]; o -= 1")
+            self._line("while parts and parts[-1][-1:] in ('\\n', ' '): parts[-1] = parts[-1][:-1]; o -= 1")
         if empty:
             self._flush()
             self._line(f"if o <= b + {len(before)}: del parts[begun:]; o = b")

@@ -14,7 +14,7 @@ from small_web import write_pages
 
 from simtrain.seeding import Stream
 from simtrain.worlds.search.ranking import FEW, TITLE_WEIGHT
-from simtrain.worlds.search.tokens import tokens
+from simtrain.worlds.search.tokens import count_word, folded, tokens
 from simtrain.worlds.search.web import Web, web_of
 
 COMMON = ["harbour", "ferry", "season", "crew", "the", "of", "opened", "year"]
@@ -149,10 +149,11 @@ def test_any_text_is_a_query(web: Web, query: str) -> None:
 
 
 @settings(max_examples=300)
-@given(st.text(alphabet=st.characters(max_codepoint=0x17F), max_size=60))
+@given(st.text(alphabet=st.characters(max_codepoint=0x17F), max_size=60) | st.text(max_size=60))
+@example("новый чай θάλασσα ΟΔΟΣ ǡ ẛ हिन्दी ภาษา")
 @example("Żółć Ærøskøbing straße İstanbul Ωμεγα Юность 港口 e\u0301t\u0065 1,280.5 x_y")
 def test_words_are_those_of_the_index(text: str) -> None:
-    """The index itself says what its words are: Latin letters without their marks, others as they are."""
+    """The index itself says what its words are: Latin letters without their marks, others with theirs."""
     connection = sqlite3.connect(":memory:")
     connection.execute("create virtual table seen using fts5 (body, tokenize='unicode61 remove_diacritics 2')")
     connection.execute("create virtual table words using fts5vocab (seen, instance)")
@@ -160,3 +161,14 @@ def test_words_are_those_of_the_index(text: str) -> None:
     indexed = [word for (word,) in connection.execute("select term from words order by offset")]
     connection.close()
     assert tokens(text.replace("\0", " ")) == indexed
+    plain = folded(text)
+    assert all(count_word(plain, word) == indexed.count(word) for word in indexed)
+
+
+def test_words_of_every_script_are_found(tmp_path: Path) -> None:
+    written = [("Новый берег", "Майский чай"), ("Ελλάδα", "Η θάλασσα"), ("Ålesund", "smørbrød"), ("x", "other words")]
+    web = web_of(write_pages(tmp_path / "web.world", [*written, *pages(40)]))
+    asked = {"чай": 1, "НОВЫЙ": 1, "θάλασσα": 2, "ΕΛΛΆΔΑ": 2, "alesund": 3, "SMØRBRØD": 3}
+    assert {query: [hit.page for hit in web.ranking.top(query, count=1)] for query in asked} == {
+        query: [page] for query, page in asked.items()
+    }

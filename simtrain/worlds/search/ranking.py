@@ -8,14 +8,13 @@ the second stage computes the same. Scores are rounded, so that no machine's las
 from __future__ import annotations
 
 import math
-from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
-from simtrain.worlds.search.tokens import folded, tokens, words_of
+from simtrain.worlds.search.tokens import count_word, folded, tokens
 
 CANDIDATES: Final = 200
 FILLING: Final = 60
@@ -157,51 +156,45 @@ class Ranking:
     def _second_stage(
         self, terms: list[_Term], candidates: dict[int, float], stated: list[_Term] | None, wanted: int
     ) -> list[Hit]:
-        """The candidates by their exact score, as many as are wanted and some more; those without hope are not read."""
+        """The wanted ones of the candidates by their exact score."""
         if stated is not None and len(stated) == len(terms):
             return [Hit(page, round(score, _DIGITS)) for page, score in candidates.items()]
         weights = {term.word: term.idf * (_K1 + 1) for term in terms}
         others = {term.word: weights[term.word] for term in terms if term not in (stated or ())}
-        scored: list[Hit] = []
-        for hope, page, text in self._hopes(candidates, others, wanted):
-            if len(scored) >= wanted and (-hope, page) > _place(scored[wanted - 1]):
-                break
-            insort(scored, Hit(page, text.score(weights)), key=_place)
-        return scored
+        hits = (Hit(page, text.score(weights)) for page, text in self._hopeful(candidates, others, wanted))
+        return sorted(hits, key=_place)[:wanted]
 
-    def _hopes(
-        self, candidates: dict[int, float], others: dict[str, float], wanted: int
-    ) -> list[tuple[float, int, _Text]]:
-        """The most that each candidate may score, the highest first, without those that cannot be among the wanted ones."""
-        if not candidates:
-            return []
-        surely = sorted(candidates.values(), reverse=True)[:wanted][-1]
-        least = surely - sum(others.values()) - _TOLERANCE
-        pages = [page for page, score in candidates.items() if score >= least]
-        found: list[tuple[float, int, _Text]] = []
-        for page, text in self._texts(pages):
-            hope, plain, long = candidates[page], text.plain, text.long
-            for word, weight in others.items():
-                # Letters within other words count too, so that this is never too few.
-                often = plain.count(word)
-                if often:
-                    hope += weight * often / (often + long)
-            found.append((round(hope, _DIGITS), page, text))
-        return sorted(found, key=lambda item: (-item[0], item[1]))
+    def _hopeful(self, scores: dict[int, float], others: dict[str, float], wanted: int) -> Iterator[tuple[int, _Text]]:
+        """The pages that may be among the wanted ones and their texts: after each of the other words, those that all that is left cannot
+        lift high enough are not looked at any more."""
+        left = sum(others.values())
+        scores = _within_reach(scores, wanted, left)
+        texts = self._texts(scores)
+        for word, weight in others.items():
+            left -= weight
+            for page in scores:
+                plain, long = texts[page]
+                if often := count_word(plain, word):
+                    scores[page] += weight * often / (often + long)
+            scores = _within_reach(scores, wanted, left)
+        return ((page, texts[page]) for page in scores)
 
-    def _texts(self, pages: list[int]) -> Iterator[tuple[int, _Text]]:
+    def _texts(self, pages: Collection[int]) -> dict[int, _Text]:
         """The texts of pages; those that were wanted lately are still there."""
         unknown = [page for page in pages if page not in self._kept]
-        for page, sizes, title, body in self._run(_TEXTS.format(",".join("?" * len(unknown))), unknown):
-            long = _K1 * (1 - _B + _B * sum(_numbers(cast(bytes, sizes))) / self._average)
-            self._kept[cast(int, page)] = _Text(folded(f"{title}\n" * TITLE_WEIGHT + cast(str, body)), long)
-        yield from [(page, self._kept[page]) for page in pages]
+        rows = cast(
+            "Iterable[tuple[int, bytes, str, str]]", self._run(_TEXTS.format(",".join("?" * len(unknown))), unknown)
+        )
+        for page, sizes, title, body in rows:
+            long = _K1 * (1 - _B + _B * _total(sizes) / self._average)
+            self._kept[page] = _Text(folded(f"{title}\n" * TITLE_WEIGHT + body), long)
+        texts = {page: self._kept[page] for page in pages}
         for page in list(islice(self._kept, max(0, len(self._kept) - KEPT))):
             del self._kept[page]
+        return texts
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(NamedTuple):
     """A page's words, folded, those of its title as often as they weigh; `long` is what its length weighs."""
 
     plain: str
@@ -209,10 +202,9 @@ class _Text:
 
     def score(self, weights: dict[str, float]) -> float:
         """The exact score for words of these weights."""
-        words = words_of(self.plain)
         score = 0.0
         for word, weight in weights.items():
-            often = words.count(word)
+            often = count_word(self.plain, word)
             if often:
                 score += weight * often / (often + self.long)
         return round(score, _DIGITS)
@@ -220,6 +212,14 @@ class _Text:
 
 _TEXTS = "select p.id, s.sz, p.title, p.body from _pages p join _index_docsize s on s.id = p.id where p.id in ({})"
 _ON_SITE = " and (select site from _pages where _pages.id = _index.rowid) = ?"
+
+
+def _within_reach(scores: dict[int, float], wanted: int, left: float) -> dict[int, float]:
+    """The pages that may still be among the wanted ones where words that weigh so much are left to count."""
+    if len(scores) <= wanted:
+        return dict(scores)
+    least = sorted(scores.values(), reverse=True)[wanted - 1] - left - _TOLERANCE
+    return {page: score for page, score in scores.items() if score >= least}
 
 
 def _place(hit: Hit) -> tuple[float, int]:
@@ -230,6 +230,11 @@ def _averages(block: bytes) -> tuple[int, float]:
     """The number of pages and their mean length in words, as FTS5 keeps them: the rows, and then the words of each column."""
     pages, *words = _numbers(block) or [0]
     return pages, max(sum(words) / pages, 1.0) if pages else 1.0
+
+
+@lru_cache(maxsize=10_000)
+def _total(block: bytes) -> int:
+    return sum(_numbers(block))
 
 
 def _numbers(block: bytes) -> list[int]:

@@ -1,41 +1,66 @@
-"""Words as the index of a search world sees them: those of SQLite's `unicode61 remove_diacritics 2`."""
+"""Words as the index of a search world sees them: those of SQLite's `unicode61 remove_diacritics 2`, which is asked itself."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import lru_cache
+import sqlite3
+from functools import cache, lru_cache
+from threading import Lock
 
-_ASCII = re.compile(r"[a-z0-9]+")
-_OTHER = re.compile(r"\w+")
-_BEYOND = re.compile(r"[^\x00-\x7f]")
-_ONE_FORM = {"µ": "μ", "ſ": "s"}
+_WORD = re.compile(r"[a-z0-9\x80-\U0010ffff]+")
+_SEVEN_BITS = bytes(range(128))
+_asking = Lock()
 
 
 def tokens(text: str) -> list[str]:
     """The words of a text, folded, in order."""
-    return words_of(folded(text))
-
-
-def words_of(plain: str) -> list[str]:
-    """The words of a text that is folded, in order."""
-    return _ASCII.findall(plain) if plain.isascii() else _OTHER.findall(plain.replace("_", " "))
+    return _WORD.findall(folded(text))
 
 
 def folded(text: str) -> str:
     """Lower case without diacritics; signs beyond ASCII that belong to no word are spaces."""
-    lowered = text.lower()
-    return lowered if lowered.isascii() else _BEYOND.sub(_fold, lowered)
+    if text.isascii():
+        return text.lower()
+    # Bytes are lowered within ASCII, several times faster than text is; the few other letters follow one by one.
+    lowered = text.encode(errors="surrogatepass").lower()
+    plain = lowered.decode(errors="surrogatepass")
+    for letter in sorted(set(lowered.translate(None, _SEVEN_BITS).decode(errors="surrogatepass"))):
+        plain = plain.replace(letter, _plain(letter))
+    return plain
 
 
-def _fold(found: re.Match[str]) -> str:
-    return _letter(found[0])
+def count_word(plain: str, word: str) -> int:
+    """How often a word is among the words of a text that is folded."""
+    count = 0
+    place = plain.find(word)
+    while place >= 0:
+        end = place + len(word)
+        if not _in_word(plain[end : end + 1]) and not (place and _in_word(plain[place - 1])):
+            count += 1
+        place = plain.find(word, end)
+    return count
 
 
-@lru_cache(maxsize=4096)
-def _letter(letter: str) -> str:
-    """A letter without its marks. A mark by itself is dropped, so that split and whole letters are alike."""
-    split = unicodedata.normalize("NFD", _ONE_FORM.get(letter, letter))
-    bare = "".join(part for part in split if unicodedata.category(part) != "Mn")
-    whole = unicodedata.normalize("NFC", bare)
-    return whole if not whole or whole.isalnum() else " "
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter > "\x7f"
+
+
+@lru_cache(maxsize=20_000)
+def _plain(letter: str) -> str:
+    """What the index makes of a letter beyond ASCII: a plainer one, nothing of a mark, a space of what parts words."""
+    if "\ud800" <= letter <= "\udfff":
+        return " "
+    with _asking:
+        index = _index()
+        index.execute("delete from said")
+        index.execute("insert into said values (?)", (f"a{letter}a",))
+        words = index.execute("select term from words order by offset").fetchall()
+    return words[0][0][1:-1] if len(words) == 1 else " "
+
+
+@cache
+def _index() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.execute("create virtual table said using fts5 (body, tokenize='unicode61 remove_diacritics 2')")
+    connection.execute("create virtual table words using fts5vocab (said, instance)")
+    return connection

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -97,3 +99,48 @@ def test_bad_input_ends_with_one_line_and_code_2(folder: Path, words: tuple[str,
     assert said in result.stderr
     assert "Traceback" not in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("verb", ["stats", "digest", "check", "export"])
+def test_a_damaged_file_is_one_line_and_no_traceback(folder: Path, verb: str) -> None:
+    simtrain(folder, "build", "small_universe.yaml", "--out", "sound.sqlite")
+    content = bytearray((folder / "sound.sqlite").read_bytes())
+    content[8192:-4096] = bytes(reversed(content[8192:-4096]))
+    (folder / "damaged.sqlite").write_bytes(content)
+    told = simtrain(folder, verb, "damaged.sqlite", *(["--out", "out"] if verb == "export" else []))
+    assert told.returncode == 2
+    assert told.stderr.splitlines()[-1].startswith("error: damaged.sqlite: ")
+    assert "Traceback" not in told.stderr
+    assert not (folder / "out").exists()
+
+
+def test_a_file_that_lacks_a_table_says_which(folder: Path) -> None:
+    simtrain(folder, "build", "small_universe.yaml", "--out", "lacking.sqlite", "--force")
+    with closing(sqlite3.connect(folder / "lacking.sqlite")) as connection:
+        connection.execute("drop table _pages")
+        connection.commit()
+    told = simtrain(folder, "stats", "lacking.sqlite")
+    assert told.returncode == 2
+    assert told.stderr == (
+        "error: lacking.sqlite: the world file is damaged: it has no table _pages;"
+        " build it again with `simtrain world build --force`\n"
+    )
+
+
+def test_force_builds_a_damaged_file_of_the_cache_anew(folder: Path) -> None:
+    built = Path(json.loads(simtrain(folder, "build", "small_universe.yaml", "--seed", "41", "--json").stdout)["file"])
+    built.write_bytes(b"nothing of a world")
+    told = simtrain(folder, "build", "small_universe.yaml", "--seed", "41")
+    assert told.returncode == 2
+    assert "--force" in told.stderr
+    assert simtrain(folder, "build", "small_universe.yaml", "--seed", "41", "--force").returncode == 0
+    assert simtrain(folder, "stats", str(built)).returncode == 0
+    assert not list(built.parent.glob("*.new*"))
+
+
+def test_where_a_world_went_is_said_on_one_line_however_long_the_path(folder: Path) -> None:
+    place = folder / ("a" * 60) / "out.sqlite"
+    told = simtrain(folder, "build", "small_universe.yaml", "--out", str(place))
+    assert told.stdout.endswith(f" in {place}\n")
+    assert told.stdout.count("\n") == 1
+    assert "is a folder" in simtrain(folder, "build", "small_universe.yaml", "--out", str(folder), "--force").stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,7 +20,7 @@ from simtrain.world import World
 from simtrain.worlds.search.checking.facts import Facts
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.checking.reach import Reach
-from simtrain.worlds.search.file import open_file
+from simtrain.worlds.search.file import blaming, open_file
 from simtrain.worlds.search.web import web_of
 
 ALIKE: Final = 0.3
@@ -103,9 +104,8 @@ class Check:
         own = runs(self.connection) if self.options.others else set[str]()
         shares: dict[str, float] = {}
         for name, path in self.options.others:
-            other = open_file(path)
-            shares[name] = round(overlap(own, runs(other)), 4)
-            other.close()
+            with blaming(path), closing(open_file(path)) as other:
+                shares[name] = round(overlap(own, runs(other)), 4)
             self.advance()
         alike = [
             f"{share:.0%} of the five-word runs are those of {name}" for name, share in shares.items() if share >= ALIKE

@@ -29,31 +29,33 @@ def command(
         list[str] | None, typer.Option("--rows", help="TYPE=COUNT; may be repeated.", metavar="TYPE=COUNT")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Build anew, in the place of a file that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Build, report."""
+    from contextlib import closing
     from time import monotonic
 
     from simtrain.cli.built_worlds import BuildProgress, search_source, variant_of
     from simtrain.cli.options import console, print_json
     from simtrain.errors import InputError
-    from simtrain.worlds.search.file import open_file
+    from simtrain.worlds.search.file import blaming, open_file
 
     source = search_source(world)
     variant = variant_of(pages=pages, seed=seed, rows=rows or [])
+    if out is not None and out.is_dir():
+        raise InputError("this is a folder", remedy="name the file", file=out)
     if out is not None and out.exists() and not force:
         raise InputError("the file is there already", remedy="--force replaces it", file=out)
     begun = monotonic()
+    kept = out or source.path(variant)
+    # A file that is there stays until the new one is whole.
+    fresh = kept.with_name(f"{kept.name}.new") if force and kept.exists() else kept
     with BuildProgress(quiet=as_json) as progress:
-        # A file that is there stays until the new one is whole.
-        fresh = out.with_name(f"{out.name}.new") if out is not None and out.exists() else out
-        path = source.build_file(variant, fresh, progress)
-    if out is not None and fresh != out:
-        path = path.replace(out)
-    connection = open_file(path)
-    count = connection.execute("select count(*) from _pages").fetchone()[0]
-    connection.close()
+        source.build_file(variant, fresh, progress)
+    path = fresh.replace(kept)
+    with blaming(path), closing(open_file(path)) as connection:
+        count = connection.execute("select count(*) from _pages").fetchone()[0]
     size = path.stat().st_size
     if as_json:
         print_json(
@@ -66,4 +68,4 @@ def command(
             }
         )
     else:
-        console().print(f"{source.name}: {count:,} pages, {size / 1e6:,.1f} MB, in {path}")
+        console().print(f"{source.name}: {count:,} pages, {size / 1e6:,.1f} MB, in {path}", soft_wrap=True)

@@ -57,6 +57,7 @@ def command(
     from simtrain.cli.options import print_json
     from simtrain.errors import InputError
     from simtrain.llm import ChatClient
+    from simtrain.worlds.search.file import blaming
     from simtrain.worlds.search.units import UNITS, with_invented
 
     variant = variant_of(pages=pages, seed=seed, rows=[])
@@ -67,7 +68,7 @@ def command(
     client = None if model is None else ChatClient(model, base_url=base_url)
     others = _others(against, source, quiet=as_json)
     prose = frozenset[str]() if source is None else prose_words(source.document.data)
-    with BuildProgress(quiet=as_json) as progress:
+    with blaming(path), BuildProgress(quiet=as_json) as progress:
         check = Check(
             path,
             UNITS if source is None else with_invented(source.spec.units),

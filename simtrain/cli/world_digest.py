@@ -28,24 +28,18 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, with a digest of each table.")] = False,
 ) -> None:
     """Build if need be, digest, print."""
+    from contextlib import closing
+
     from simtrain.cli.built_worlds import built_file, variant_of
     from simtrain.cli.options import print_json
     from simtrain.worlds.search.digest import digest, table_digest, tables
-    from simtrain.worlds.search.file import open_file
+    from simtrain.worlds.search.file import blaming, open_file
 
     path = built_file(world, variant=variant_of(pages=pages, seed=seed, rows=[]), quiet=as_json)
-    connection = open_file(path)
-    try:
+    with blaming(path), closing(open_file(path)) as connection:
         found = digest(connection)
-        if as_json:
-            print_json(
-                {
-                    "digest": found,
-                    "file": str(path),
-                    "tables": {name: table_digest(connection, name) for name in tables(connection)},
-                }
-            )
-        else:
-            print(found)
-    finally:
-        connection.close()
+        parts = {name: table_digest(connection, name) for name in tables(connection)} if as_json else {}
+    if as_json:
+        print_json({"digest": found, "file": str(path), "tables": parts})
+    else:
+        print(found)

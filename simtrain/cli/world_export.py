@@ -47,6 +47,7 @@ def command(
     from simtrain.cli.progress import Counting
     from simtrain.corpora.export import export
     from simtrain.errors import InputError
+    from simtrain.worlds.search.file import blaming
 
     if out.exists() and not force:
         raise InputError("it is there already", remedy="choose another folder, or say --force", file=out)
@@ -57,7 +58,10 @@ def command(
         raise InputError("questions need the world's YAML, not a built file alone", place="--ask")
     built = None if alone else search_source(world).build(variant)
     questions = [] if built is None else _questions(built, count, ask)
-    with Counting("exporting", total=_pages(path) + len(questions), quiet=as_json) as counting:
+    with (
+        blaming(path),
+        Counting("exporting", total=_pages(path) + len(questions), quiet=as_json) as counting,
+    ):
         written = export(
             path,
             out,
@@ -85,10 +89,9 @@ def _questions(world: World, count: int, ask: Path | None) -> list[Question]:
 
 
 def _pages(path: Path) -> int:
+    from contextlib import closing
+
     from simtrain.worlds.search.file import open_file
 
-    connection = open_file(path)
-    try:
+    with closing(open_file(path)) as connection:
         return connection.execute("select count(*) from _pages").fetchone()[0]
-    finally:
-        connection.close()

@@ -30,17 +30,16 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Build if need be, count, print."""
+    from contextlib import closing
+
     from simtrain.cli.built_worlds import built_file, variant_of
     from simtrain.cli.options import print_json
     from simtrain.worlds.search.figures import figures
-    from simtrain.worlds.search.file import open_file
+    from simtrain.worlds.search.file import blaming, open_file
 
     path = built_file(world, variant=variant_of(pages=pages, seed=seed, rows=[]), quiet=as_json)
-    connection = open_file(path)
-    try:
+    with blaming(path), closing(open_file(path)) as connection:
         found = figures(connection, path)
-    finally:
-        connection.close()
     if as_json:
         print_json({"file": str(path), **found})
     else:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -60,6 +63,12 @@ insert or ignore into _places with recursive counted (place) as (
 """Made after everything is written, which is faster."""
 
 
+AGAIN: Final = "build it again with `simtrain world build --force`"
+
+_NAMES: Final = frozenset(re.findall(r"create (?:virtual )?(?:table|view) (\w+)", TABLES))
+_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR})
+
+
 def open_file(path: Path) -> sqlite3.Connection:
     """A read-only connection to a whole world file. Raises InputError for a file that is none, is torn, or is of another version."""
     if not path.is_file():
@@ -68,20 +77,36 @@ def open_file(path: Path) -> sqlite3.Connection:
     try:
         keys = "'format', 'version', 'complete'"
         found = dict(connection.execute(f"select key, value from _meta where key in ({keys})").fetchall())
-        problem = _wrong(found)
+        problem = _wrong(found, {name for (name,) in connection.execute("select name from sqlite_master")})
     except sqlite3.DatabaseError:
         connection.close()
-        raise InputError("not a world file", remedy="`simtrain world build` makes one", file=path) from None
+        raise InputError("not a world file", remedy="`simtrain world build --force` makes one", file=path) from None
     if problem is not None:
         connection.close()
-        raise InputError(problem, remedy="build it again with `simtrain world build`", file=path)
+        raise InputError(problem, remedy=AGAIN, file=path)
     return connection
 
 
-def _wrong(found: dict[str, str]) -> str | None:
-    """Why a file with these entries in `_meta` cannot be used; None when it can."""
+@contextmanager
+def blaming(path: Path) -> Generator[None]:
+    """A block that reads a world file. Raises InputError where it turns out that the file is damaged."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        # Text that is no text has no code: Python finds it, not SQLite.
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is not None and code & 0xFF not in _DAMAGE:
+            raise
+        raise InputError("the world file is damaged", remedy=AGAIN, file=path) from None
+
+
+def _wrong(found: dict[str, str], tables: set[str]) -> str | None:
+    """Why a file with these entries in `_meta` and these tables cannot be used; None when it can."""
     if found.get("format") != FORMAT:
         return "a world file of another version"
     if found.get("version", VERSION) != VERSION:
         return f"a world file of another version of simtrain, {found['version']}"
-    return None if found.get("complete") == "yes" else "the build of this world was cut off"
+    if found.get("complete") != "yes":
+        return "the build of this world was cut off"
+    missing = min(_NAMES - tables, default=None)
+    return None if missing is None else f"the world file is damaged: it has no table {missing}"

@@ -13,7 +13,7 @@ from typing import Final, cast
 from simtrain.errors import InputError
 from simtrain.types import JsonObject, JsonValue
 from simtrain.worlds.search.extracting import spellings
-from simtrain.worlds.search.file import open_file
+from simtrain.worlds.search.file import blaming, open_file
 from simtrain.worlds.search.memory import TABLE, Memory
 from simtrain.worlds.search.ranking import Ranking
 from simtrain.worlds.search.snippets import Statement
@@ -190,4 +190,5 @@ def web_of(path: Path) -> Web:
 
 @lru_cache(maxsize=16)
 def _web_of(path: Path, _: object) -> Web:
-    return Web(open_file(path))
+    with blaming(path):
+        return Web(open_file(path))

@@ -33,10 +33,15 @@ class Figure:
 
 def arguments(description: str) -> argparse.Namespace:
     """The options that all benchmarks share: `json` and `rounds`."""
+    return options(description).parse_args()
+
+
+def options(description: str) -> argparse.ArgumentParser:
+    """A parser of these options, to which a benchmark adds its own."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", action="store_true", help="print one JSON object a benchmark")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of which the best counts")
-    return parser.parse_args()
+    return parser
 
 
 def cpu(work: Callable[[], object], *, rounds: int) -> float:

@@ -299,7 +299,7 @@ class Code(ProvenanceSource):
             self._pending.append((False, text))
             return
         self._advance()
-        start, said = self._new("s"), self._new("w")
+        start, said = self._new("s"), self._new("z")
         self._line(f"{start} = o")
         if node.link is not None and group.kind == "ref":
             self._link(self._linker.pages_of(cast(str, group.target), node.link), "g", text, None, "")

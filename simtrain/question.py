@@ -217,7 +217,9 @@ class QuestionSet(_Part):
     count: int = Field(default=100, ge=1, le=100_000)
     hops: tuple[int, int] = (0, 4)
     rows: tuple[int, int] = (3, 40)
-    languages: tuple[Language, ...] = Field(default=("en", "zh"), min_length=1)
+    languages: tuple[Language, ...] | None = Field(
+        default=None, min_length=1, description="Left out, those that the world has words for."
+    )
     compose: tuple[str, ...] | None = Field(default=None, description="The kinds of composed question; left out, all.")
     families: tuple[Family, ...] = Field(default=(), description="Ask these instead of composed questions.")
 

@@ -27,7 +27,6 @@ from simtrain.scenario import Episode, Scenario
 from simtrain.seeding import Stream, derive
 from simtrain.summary import SUCCESS
 from simtrain.trajectory import Trajectory, to_line
-from simtrain.types import JsonValue
 from simtrain.world import FinishedWorld, World
 
 ALTERED: Final = 3
@@ -141,10 +140,8 @@ class _Prover:
         """With plan and gold fixed, a fact that the answer rests on is changed: the oracle reads it, and loses."""
         world = self._world(episode)
         question = _question(episode)
-        fact = _telling(question, world)
-        if fact is None:
-            return
-        for statement in _changes(fact):
+        facts = _telling(question, world)
+        for statement in [statement for fact in facts for statement in _changes(fact, world)]:
             try:
                 altered = world.altered(statement)
             except SimtrainError:
@@ -156,9 +153,9 @@ class _Prover:
             final.close()
             if graded.reward is not None and graded.reward < SUCCESS:
                 return
-        self._note(
-            episode, f"with another {fact.type}.{fact.name} the oracle still earns all: it does not read the web"
-        )
+        if facts:
+            told = f"{facts[0].type}.{facts[0].name}"
+            self._note(episode, f"with another {told} the oracle still earns all: it does not read the web")
 
     async def _orders_are_fixed(self, episode: Episode, oracle: Trajectory) -> None:
         """Rows that SQLite may yield in any order must not show: turning its free choices round changes nothing."""
@@ -181,32 +178,30 @@ def _a_row_less(oracle: Trajectory) -> Trajectory:
     return replace(oracle, answer=kept)
 
 
-def _telling(question: Question, world: World) -> Needed | None:
-    """A fact of the answer that is no name where there is one: a name that changes moves the page as well."""
+def _telling(question: Question, world: World) -> list[Needed]:
+    """A fact of each column of the answer; those of names, which move to other pages as they change, come last."""
     gathered = gather(question, world)
     key = set(question.key)
-    for place, column in enumerate(question.columns):
-        facts = [fact for row in gathered.cells for fact in row[place] if fact.told is None]
-        if column.name not in key and column.names is None and facts:
-            return facts[0]
-    return gathered.stated[0] if gathered.stated else None
+    columns = sorted(enumerate(question.columns), key=lambda item: item[1].name in key or item[1].names is not None)
+    found = [
+        next((fact for row in gathered.cells for fact in row[place] if fact.told is None), None) for place, _ in columns
+    ]
+    return list(dict.fromkeys(fact for fact in found if fact is not None))
 
 
-def _changes(fact: Needed) -> list[str]:
+def _changes(fact: Needed, world: World) -> list[str]:
     """Statements of which one changes the fact beyond every tolerance, whatever its kind is."""
     column = f'"{fact.name}"'
-    values: list[tuple[str, JsonValue]] = [
-        ("a number", f"{column} * 3 + 1000"),
-        ("a date", "'2011-01-01'"),
+    where = f"where id = {fact.entity}"
+    sql = "select target from _attributes where type = :type and name = :name and kind = 'ref'"
+    refs = world.query(sql, {"type": fact.type, "name": fact.name})
+    if refs:
+        other = f'(select id from "{refs[0]["target"]}" where id <> "{fact.type}".{column} order by id limit 1)'
+        return [f'update "{fact.type}" set {column} = {other} {where}']
+    values: list[tuple[str, str]] = [
+        (f"{column} * 3 + 1000", f"typeof({column}) != 'text'"),
+        ("'2011-01-01'", f"{column} glob '????-??-??'"),
         # No space: a passage may end at the first one.
-        ("a text", f"{column} || 'zw'"),
+        (f"{column} || 'zw'", f"typeof({column}) = 'text'"),
     ]
-    guards = {
-        "a number": f"typeof({column}) != 'text'",
-        "a date": f"{column} glob '????-??-??'",
-        "a text": f"typeof({column}) = 'text'",
-    }
-    return [
-        f'update "{fact.type}" set {column} = {value} where id = {fact.entity} and {guards[kind]}'
-        for kind, value in values
-    ]
+    return [f'update "{fact.type}" set {column} = {value} {where} and {guard}' for value, guard in values]

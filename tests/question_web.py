@@ -49,6 +49,20 @@ ATTRIBUTES = (
     ("posting", "until", "date", None, None, "until"),
     ("posting", "rank", "category", None, None, "rank"),
 )
+WORDS = {
+    "type": {"sector": "星区", "company": "公司", "station": "空间站", "officer": "军官", "posting": "任职记录"},
+    "label": {
+        "sector.opened": "启用日期", "sector.area": "面积", "company.founded": "成立日期", "company.seat": "总部星区",
+        "station.sector": "星区", "station.operator": "运营方", "station.crew": "船员人数", "station.opened": "启用日期",
+        "station.class": "类别", "station.budget": "预算", "officer.born": "出生日期", "officer.home": "家乡星区",
+        "posting.officer": "军官", "posting.station": "空间站", "posting.rank": "军衔",
+    },
+    "unit": {"km²": "平方千米", "crowns": "克朗"},
+    "value": {
+        "station.class=relay": "中继", "station.class=dock": "船坞", "station.class=foundry": "铸造", "station.class=observatory": "观测",
+        "posting.rank=warden": "典狱长", "posting.rank=captain": "上尉", "posting.rank=steward": "管事",
+    },
+}  # fmt: skip
 SITES = (
     (1, "registry", "registry.reach.example", "Registry of the Reach", "official", 1.0, 0),
     (2, "herald", "herald.reach.test", "The Reach Herald", "news", 0.9, 60),
@@ -154,6 +168,8 @@ def _write(path: Path) -> None:
     connection.executemany(
         "insert into _attributes (type, name, kind, unit, target, label) values (?, ?, ?, ?, ?, ?)", ATTRIBUTES
     )
+    words = [("zh", kind, subject, word) for kind, table in WORDS.items() for subject, word in table.items()]
+    connection.executemany("insert into _words values (?, ?, ?, ?)", words)
     _render(connection)
     connection.execute("insert into _index (rowid, title, body) select id, title, body from _pages")
     facts: JsonObject = {"format": FORMAT, "complete": "yes", "seed": "5"}

@@ -84,7 +84,7 @@ def test_a_question_whose_gold_the_web_does_not_tell_is_not_proved(tmp_path: Pat
     question = next(iter(questions)).question
     column = next(name for name in question.columns if "number_near" in name.metric)
     expression = question.sql.partition(f' as "{column.name}"')[0].rpartition(" ")[2]
-    wrong = question.model_copy(update={"sql": question.sql.replace(expression, f"{expression} + 999", 1)})
+    wrong = question.model_copy(update={"sql": question.sql.replace(expression, f"{expression} * 3 + 9", 1)})
     (tmp_path / "wrong.jsonl").write_text(wrong.model_dump_json() + "\n")
     found = scenario(tmp_path, FAMILY.replace("{count: 24, rows: [3, 15]}", "wrong.jsonl"))
     proof = asyncio.run(prove(found))

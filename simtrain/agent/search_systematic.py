@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from simtrain.agent.plan import PlanPlayer, Walking, answering, declining
-from simtrain.agent.searching.asked import Asked, Wanted, read_question, term_path
+from simtrain.agent.searching.asked import Asked, Wanted, is_highest, is_ranked_by_date, read_question, term_path
 from simtrain.agent.searching.judging import meets
 from simtrain.agent.searching.knowing import Knowing, Thing, likeness
 from simtrain.agent.searching.pages import Likeness, plain_value, stems
@@ -92,11 +92,11 @@ class _Work:
             value = yield from self._measure(asked, thing)
             if value is not None:
                 ranked.append((value, thing))
-        ranked.sort(key=lambda item: item[0], reverse=_is_high(asked))
+        ranked.sort(key=lambda item: item[0], reverse=is_highest(asked))
         return [thing for _, thing in ranked[: int(asked.said["count"])]]
 
     def _measure(self, asked: Asked, thing: Thing) -> Reading[str | float | None]:
-        like: Likeness = "date" if asked.said["end"] in _ENDS_OF_DATES else "number"
+        like: Likeness = "date" if is_ranked_by_date(asked) else "number"
         told = yield from self.knowing.value(thing, term_path(asked, "term"), like)
         if told is None:
             return None
@@ -121,17 +121,10 @@ class _Work:
                 if value is not None:
                     measured.append((value, thing))
             if measured:
-                measured.sort(key=lambda item: item[0], reverse=_is_high(asked))
+                measured.sort(key=lambda item: item[0], reverse=is_highest(asked))
                 inner = yield from self._rows(asked, [measured[0][1]])
                 rows.append([name, *inner[0][1:]])
         return rows
-
-
-_ENDS_OF_DATES = ("latest", "earliest", "最晚", "最早")
-
-
-def _is_high(asked: Asked) -> bool:
-    return asked.said["end"] in ("highest", "latest", "最高", "最晚")
 
 
 def _same(first: Sequence[str], second: Sequence[str]) -> bool:

@@ -35,24 +35,16 @@ def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> Maker:
 
 def made_questions(world: World, asked: QuestionSet) -> Iterator[Made]:
     """The questions of a set over a world, as they are made. Raises InputError at the place in the set."""
-    if asked.families:
-        for place, family in enumerate(asked.families):
-            try:
-                made = written_questions(solver_of(world), family, languages=asked.languages, seed=SEED)
-                yield from islice(made, asked.count)
-            except InputError as error:
-                inner = f".{error.place}" if error.place else ""
-                raise InputError(error.problem, remedy=error.remedy, place=f"families[{place}]{inner}") from None
+    if not asked.families:
+        yield from maker_of(world, asked).make(asked.count)
         return
-    kinds = asked.compose or tuple(FAMILIES)
-    for place, kind in enumerate(kinds):
-        if kind not in FAMILIES:
-            raise InputError(
-                f"unknown kind of question {kind!r}", remedy=nearest(kind, FAMILIES), place=f"compose[{place}]"
-            )
-    bounds = Bounds(asked.hops, asked.rows)
-    maker = Maker(world, bounds=bounds, languages=asked.languages, families=kinds, seed=SEED)
-    yield from maker.make(asked.count)
+    for place, family in enumerate(asked.families):
+        try:
+            made = written_questions(solver_of(world), family, languages=asked.languages, seed=SEED)
+            yield from islice(made, asked.count)
+        except InputError as error:
+            inner = f".{error.place}" if error.place else ""
+            raise InputError(error.problem, remedy=error.remedy, place=f"families[{place}]{inner}") from None
 
 
 def read_questions(path: Path, *, world: str) -> Iterator[Question]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from simtrain.questions.conditions import TESTED, test_of
 from simtrain.questions.schema import Attribute, Schema, Table
-from simtrain.questions.shapes import Node, Shape, Term
+from simtrain.questions.shapes import Node, Shape, Term, Test
 from simtrain.seeding import Stream
 
 SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
@@ -42,6 +43,7 @@ class Composer:
             table for table in schema.tables.values() if table.kind == "relation" and schema.size(table.name)
         ]
         self.disputes = _disputes(schema)
+        self._walks: dict[tuple[str, int], list[tuple[Node, ...]]] = {}
 
     def narrowed(self, shape: Shape, stream: Stream, *, share: float) -> Shape | None:
         """The shape with one more condition on the subject, or on a node that it already has."""
@@ -70,23 +72,32 @@ class Composer:
         test = test_of(term, attribute, self.schema, stream, share=share)
         return None if test is None else replace(shape, tests=(*shape.tests, test))
 
-    def walked(self, table: str, hops: int, stream: Stream) -> tuple[Node, ...] | None:
-        """The subject and `hops` references from it, one after the other, through tables not yet met."""
-        nodes = [Node(table)]
-        for place in range(hops):
-            met = {node.table for node in nodes}
-            refs = [ref for ref in self.schema.table(nodes[-1].table).refs if ref.target not in met]
-            if not refs:
-                return None
-            ref = stream.choose(refs)
-            assert ref.target is not None
-            nodes.append(Node(ref.target, place, ref.name))
-        return tuple(nodes)
+    def walks(self, table: str, hops: int) -> list[tuple[Node, ...]]:
+        """Every way over so many references from a table, one after the other, on which no table is met twice."""
+        place = (table, hops)
+        if place not in self._walks:
+            found: list[tuple[Node, ...]] = [(Node(table),)]
+            for at in range(hops):
+                found = [
+                    (*nodes, Node(ref.target, at, ref.name))
+                    for nodes in found
+                    for ref in self.schema.table(nodes[-1].table).refs
+                    if ref.target and ref.target not in {node.table for node in nodes}
+                ]
+            self._walks[place] = found
+        return self._walks[place]
 
-    def rooted(self, stream: Stream, hops: int) -> tuple[Node, ...] | None:
-        """A walk of so many references from an entity type."""
-        tables = [table for table in self.entities if table.refs] if hops else self.entities
-        return self.walked(stream.choose(tables).name, hops, stream) if tables else None
+    def rooted(self, tables: Sequence[Table], hops: int, stream: Stream) -> tuple[Node, ...] | None:
+        """A walk of so many references from one of these tables; None where none is so long."""
+        roots = [walks for table in tables if (walks := self.walks(table.name, hops))]
+        return stream.choose(stream.choose(roots)) if roots else None
+
+    def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape | None:
+        """The shape with a condition on what lies so many references away: its name, or else one of its attributes."""
+        if hops and stream.random() < named:
+            name = stream.choose(sorted(self.schema.names[shape.nodes[hops].table].values()))
+            return replace(shape, tests=(*shape.tests, Test(Term(hops, "name"), "=", (name,))))
+        return self.tested(shape, stream, range(hops, hops + 1), share)
 
     def keyed(self, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[Term], tuple[int, ...]]:
         """The nodes with those that name a row of the subject, its key columns, and their places."""
@@ -119,7 +130,8 @@ class Composer:
         wanted = stream.integer(1, max(1, most - len(columns)))
         for term in stream.shuffled([term for term in choices if term not in columns and term not in fixed])[:wanted]:
             columns.append(term)
-        if open_ends and len(columns) < most and stream.random() < 0.35:
+        # Where nothing lies further away, names of what references point to would make a hop of their own.
+        if shape.hops and open_ends and len(columns) < most and stream.random() < 0.35:
             place, ref = stream.choose(open_ends)
             if ref.target and not any(node.parent == place and node.ref == ref.name for node in nodes):
                 nodes.append(Node(ref.target, place, ref.name))

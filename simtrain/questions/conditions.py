@@ -57,14 +57,23 @@ def _years(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, 
 
 def _range(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> Test | None:
     first, last = _stretch(values, stream, share)
-    numbers = [float(value) for value, _ in values]
-    low, high = _limit(numbers, first, least=True), _limit(numbers, last + 1, least=False)
     edge = stream.random()
-    if edge < 0.25 and low is not None:
+    if edge < 0.25:
+        last = len(values) - 1
+    elif edge < 0.5:
+        first = 0
+    return around(term, values, first, last)
+
+
+def around(term: Term, values: Sequence[tuple[JsonValue, int]], first: int, last: int) -> Test | None:
+    """A range of amounts from about the first of these places to the last, open at an end where there are no others beyond."""
+    numbers = [float(str(value)) for value, _ in values]
+    low, high = _limit(numbers, first, least=True), _limit(numbers, last + 1, least=False)
+    if low is None:
+        return None if high is None else Test(term, "<=", (high,))
+    if high is None:
         return Test(term, ">=", (low,))
-    if edge < 0.5 and high is not None:
-        return Test(term, "<=", (high,))
-    return None if low is None or high is None or low >= high else Test(term, "between", (low, high))
+    return Test(term, "between", (low, high)) if low < high else None
 
 
 def _stretch(values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> tuple[int, int]:

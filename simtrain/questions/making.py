@@ -11,9 +11,10 @@ from simtrain.errors import InputError
 from simtrain.question import AnswerKind, Column, Difficulty, Language, Question
 from simtrain.questions.composing import Bounds, Composer
 from simtrain.questions.distances import lookalikes
-from simtrain.questions.families import FAMILIES, draw_shape
+from simtrain.questions.families import FAMILIES
 from simtrain.questions.gathering import Gathered, gather, names_in
 from simtrain.questions.inventing import invented_name
+from simtrain.questions.mixing import Mix, Turn
 from simtrain.questions.paths import Unreachable
 from simtrain.questions.schema import Schema
 from simtrain.questions.shapes import Shape, Test
@@ -33,9 +34,6 @@ TRIES: Final = 40
 NARROWINGS: Final = 5
 MOST_CALLS: Final = 300
 """Calls of the oracle beyond which a question is too much for one episode."""
-
-UNANSWERABLE: Final = 0.05
-"""The share of questions that rest on a name that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,55 +56,65 @@ class Maker:
         world: World,
         *,
         bounds: Bounds | None = None,
-        languages: Sequence[Language] = ("en", "zh"),
+        languages: Sequence[Language] | None = None,
         families: Sequence[str] = tuple(FAMILIES),
         seed: int = 0,
     ) -> None:
-        """Raises InputError for a world that no questions can be asked of."""
+        """`languages` are those that the world has words for, if left out. Raises InputError for a world that cannot be asked about."""
         self.world = world
         self.bounds = bounds or Bounds()
-        self.languages = languages
         self.families = families
         self.seed = derive(seed, world.name, "questions")
         self.schema = Schema(world)
+        self.languages = languages or self.schema.languages
         self.solver = Solver(world, self.schema)
         self.composer = Composer(self.schema, self.bounds)
-        self.wordings = {language: Wording(self.schema, language) for language in languages}
+        self.wordings = {language: Wording(self.schema, language) for language in self.languages}
         self.refused: Counter[str] = Counter()
         self._asked: set[str] = set()
         self._skeletons: Counter[str] = Counter()
-        self._unanswered = 0
 
     def make(self, count: int, *, on_made: Callable[[], None] = lambda: None) -> Iterator[Made]:
         """`count` different questions, fewer where the world has no more; no skeleton has more than its share of `count`."""
         most = max(1, int(count * MOST_SHARE))
-        made = number = self._unanswered = 0
+        mix = Mix(self.families, self.bounds.hops)
+        made = number = 0
         while made < count and number < count * TRIES:
+            turn = mix.next()
+            if turn is None:
+                return
             number += 1
-            try:
-                found = self._draw(number, most, unanswerable=self._unanswered < made * UNANSWERABLE)
-            except (_Refused, Unreachable) as refusal:
-                self.refused[str(refusal) if isinstance(refusal, _Refused) else f"out of reach: {refusal.place}"] += 1
+            found = self._tried(turn, number, most)
+            mix.tell(turn, made=found is not None)
+            if found is None:
                 continue
             self._skeletons[found.question.skeleton] += 1
             made += 1
-            self._unanswered += found.question.answer == "unanswerable"
             on_made()
             yield found
 
-    def _draw(self, number: int, most: int, *, unanswerable: bool) -> Made:
+    def _tried(self, turn: Turn, number: int, most: int) -> Made | None:
+        """What a draw made; None where it was dropped."""
+        try:
+            return self._drawn(turn, number, most)
+        except Unreachable as refusal:
+            self.refused[f"out of reach: {refusal.place}"] += 1
+        except _Refused as refusal:
+            self.refused[str(refusal)] += 1
+        return None
+
+    def _drawn(self, turn: Turn, number: int, most: int) -> Made:
         stream = Stream(derive(self.seed, number))
-        family = self.families[number % len(self.families)]
-        shape = draw_shape(self.composer, family, stream)
+        shape = FAMILIES[turn.family].draw(self.composer, turn.hops, stream)
         if shape is None:
             raise _Refused("the draw led nowhere")
-        if family == "joined" and unanswerable:
+        if turn.family == "unanswerable":
             return self._unanswerable(shape, stream, number)
-        answer: AnswerKind = "single" if family == "single" else "table"
+        answer: AnswerKind = "single" if turn.family == "single" else "table"
         language = stream.choose(self.languages)
         shape, compiled, columns, gathered = self._fitted(shape, stream, language, answer)
-        if not self.bounds.hops[0] <= shape.hops <= self.bounds.hops[1]:
-            raise _Refused("hops out of bounds")
+        if shape.hops != turn.hops:
+            raise _Refused("other hops than were to be")
         asks = shape.asks_for()
         if asks in self._asked:
             raise _Refused("asked before")

@@ -107,22 +107,26 @@ class Finder:
         self._pages: dict[int, Page] = {}
         self._queries: dict[int, str | None] = {}
         self._bodies: dict[int, Body] = {}
-        self._lost = self._left_out()
-        """Pages that no search finds, or that are to be left out."""
+        self._left = self._left_out()
 
     def path(self, statements: Mapping[Needed, list[Statement]]) -> Path:
         """A short path to all of these facts. Raises Unreachable."""
         for fact, found in statements.items():
             if not found:
                 raise _unreachable(fact)
+        # Begun anew for every path: a page may be found by a link of one beside it, and what was solved before must not matter.
+        lost = set(self._left)
         while True:
-            chosen = self._cover(statements)
-            path = self._walk(chosen)
+            chosen = self._cover(statements, lost)
+            path = self._walk(chosen, lost)
             if path is not None:
                 return path
 
-    def _walk(self, chosen: Mapping[int, Mapping[Needed, _Found]]) -> Path | None:
-        """The calls that open the chosen pages, by links where there are some, else by searches; None where one cannot be found."""
+    def _walk(self, chosen: Mapping[int, Mapping[Needed, _Found]], lost: set[int]) -> Path | None:
+        """The calls that open the chosen pages, by links where there are some, else by searches.
+
+        None where no search and no link leads to those that are left; the first of them is `lost` then.
+        """
         calls: list[Call] = []
         searches = visits = 0
         passages: dict[Needed, Passage] = {}
@@ -131,9 +135,9 @@ class Finder:
         while waiting:
             page = next((page for page in waiting if self.page(page).url in known), None)
             if page is None:
-                query = self._query(waiting[0])
+                query = next((query for query in map(self._query, waiting) if query is not None), None)
                 if query is None:
-                    self._lost.add(waiting[0])
+                    lost.add(waiting[0])
                     return None
                 calls.append(self.browser.search_call(query))
                 searches += 1
@@ -164,12 +168,12 @@ class Finder:
             self._pages[page] = Page(page, str(row["url"]), str(row["title"]), entity, str(row["site"]))
         return self._pages[page]
 
-    def _cover(self, statements: Mapping[Needed, list[Statement]]) -> dict[int, dict[Needed, _Found]]:
-        """Pages, each with the facts that are read there; greedily those that state most."""
+    def _cover(self, statements: Mapping[Needed, list[Statement]], lost: set[int]) -> dict[int, dict[Needed, _Found]]:
+        """Pages that are not lost, each with the facts that are read there; greedily those that state most."""
         stating: dict[int, dict[Needed, Statement]] = {}
         for fact, found in statements.items():
             for statement in found:
-                if statement.page not in self._lost:
+                if statement.page not in lost:
                     stating.setdefault(statement.page, {})[fact] = statement
         left = set(statements)
         chosen: dict[int, dict[Needed, _Found]] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, cast
 
+from simtrain.question import Language
 from simtrain.types import JsonObject, JsonValue
 from simtrain.world import World
 
@@ -64,6 +65,14 @@ class Schema:
         """The table of that name."""
         return self.tables[name]
 
+    def along(self, table: str, path: Sequence[str]) -> list[Attribute]:
+        """The references of a path, one after the other, from a table on."""
+        found: list[Attribute] = []
+        for ref in path:
+            found.append(self.tables[table].attributes[ref])
+            table = found[-1].target or ""
+        return found
+
     def values(self, attribute: Attribute) -> Sequence[tuple[JsonValue, int]]:
         """The distinct values of an attribute with how many rows have each, in order; nulls come as None, first."""
         place = (attribute.type, attribute.name)
@@ -120,9 +129,17 @@ class Schema:
         finally:
             state.close()
 
-    def pointing_at(self, target: str) -> list[Attribute]:
-        """The references of all tables that point at a type."""
-        return [ref for table in self.tables.values() for ref in table.refs if ref.target == target]
+    def words(self, language: Language) -> Mapping[tuple[str, str], str]:
+        """The author's words in a language: (kind, subject) -> word. Kinds: type, plural, label, value, unit."""
+        sql = "select kind, subject, word from _words where language = :language"
+        rows = self.world.query(sql, {"language": language})
+        return {(str(row["kind"]), str(row["subject"])): str(row["word"]) for row in rows}
+
+    @property
+    def languages(self) -> tuple[Language, ...]:
+        """The languages in which this world can be asked about: English, and those that the author gives words for."""
+        rows = self.world.query("select distinct language from _words where language <> 'en' order by language")
+        return ("en", *(cast(Language, row["language"]) for row in rows))
 
 
 def _tables(world: World) -> dict[str, Table]:

@@ -44,15 +44,21 @@ class Test:
 class Exists:
     """That rows of another table point at the subject by `ref`, `negated` that none does.
 
-    With `end` only rows count whose reference `end` points at the entity of that name.
+    With a `path` of references from such a row on, only those rows count of which `test` holds where it ends (its node is the number
+    of the last step).
     """
 
     table: str
     ref: str
-    end: str = ""
-    name: str = ""
+    path: tuple[str, ...] = ()
+    test: Test | None = None
     current: bool = False
     negated: bool = False
+
+    @property
+    def hops(self) -> int:
+        """How far what it tests lies from the subject."""
+        return 1 + len(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,8 @@ class Shape:
     group: int | None = None
     extreme: Extreme | None = None
     dispute: Dispute | None = None
+    described: int | None = None
+    """The node that is not named but told by its tests, which nothing else in its table meets."""
 
     @property
     def subject(self) -> str:
@@ -103,8 +111,8 @@ class Shape:
 
     @property
     def hops(self) -> int:
-        """How far the farthest node lies from the subject; a condition on other rows is one hop, by a named end two."""
-        return max([*map(self.depth, range(len(self.nodes))), *(1 + bool(item.end) for item in self.exists)])
+        """How far the farthest fact lies from the subject."""
+        return max([*map(self.depth, range(len(self.nodes))), *(item.hops for item in self.exists)])
 
     def depth(self, node: int) -> int:
         """How many references lie between the subject and a node."""

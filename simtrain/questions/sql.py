@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from simtrain.question import Cell, Evidence, Fact
@@ -186,18 +186,23 @@ class _Compiler:
                 return f"{term} {test.operator} {self._bind(test.values[0])}"
 
     def _exists(self, item: Exists) -> str:
-        rows = f"from {item.table}"
+        rows, aliases = f"from {item.table}", [item.table]
+        for place, ref in enumerate(self.schema.along(item.table, item.path), start=1):
+            aliases.append(f"end{place}")
+            rows += f" join {ref.target} as end{place} on end{place}.id = {aliases[place - 1]}.{ref.name}"
         conditions = [f"{item.table}.{item.ref} = {self.aliases[0]}.id"]
-        if item.end:
-            target = self.schema.table(item.table).attributes[item.end].target
-            rows += f" join {target} as named on named.id = {item.table}.{item.end}"
-            conditions.append(f"named.name = {self._bind(item.name)}")
+        if item.test is not None:
+            conditions.append(self._test(item.test, f"{aliases[-1]}.{item.test.term.attribute}", aliases[-1]))
         if item.current:
             conditions.append(f"{item.table}.until is null")
         found = f"{rows} where {' and '.join(conditions)}"
         if item.negated:
             return f"not exists (select 1 {found})"
-        self.witnesses.append(f"(select min({item.table}.id) {found}) as _w{len(self.witnesses)}")
+        # The row that shows it is the same for all of them: the first.
+        first = f"{found} order by {item.table}.id limit 1"
+        self.witnesses += [
+            f"(select {alias}.id {first}) as {_witness(item, place)}" for place, alias in enumerate(aliases)
+        ]
         return f"exists (select 1 {found})"
 
     def _best(self, term: str) -> str:
@@ -261,12 +266,23 @@ class _Compiler:
                 found[self._fact(test.other)] = None
         if shape.extreme is not None:
             found[self._fact(shape.extreme.term)] = None
-        positive = [item for item in shape.exists if not item.negated]
-        for place, item in enumerate(positive):
-            found[Fact(attribute=f"{item.table}.{item.ref}", entity=f"_w{place}")] = None
-            if item.end:
-                found[Fact(attribute=f"{item.table}.{item.end}", entity=f"_w{place}")] = None
+        for item in shape.exists:
+            found.update(dict.fromkeys(() if item.negated else self._shown(item)))
         return list(found)
+
+    def _shown(self, item: Exists) -> Iterator[Fact]:
+        """The facts of the row that shows a condition, and of the path from it."""
+        yield Fact(attribute=f"{item.table}.{item.ref}", entity=_witness(item, 0))
+        path = self.schema.along(item.table, item.path)
+        for place, ref in enumerate(path):
+            yield Fact(attribute=f"{ref.type}.{ref.name}", entity=_witness(item, place))
+        if item.test is not None and item.test.term.attribute != "name":
+            yield Fact(attribute=f"{path[-1].target}.{item.test.term.attribute}", entity=_witness(item, len(path)))
+
+
+def _witness(item: Exists, place: int) -> str:
+    """The column of the evidence with the id of what shows a condition, so many steps away."""
+    return f"_{item.table}_{item.ref}_{place}"
 
 
 def skeleton(sql: str) -> str:

@@ -17,7 +17,7 @@ from simtrain.types import JsonObject, canonical
 
 
 def written_questions(
-    solver: Solver, family: Family, *, languages: Sequence[Language], seed: int = 0
+    solver: Solver, family: Family, *, languages: Sequence[Language] | None = None, seed: int = 0
 ) -> Iterator[Made]:
     """The questions of a family over the solver's world, in an order that no query planner decides.
 
@@ -29,11 +29,11 @@ def written_questions(
     rows = _rows(solver, family)
     styles: dict[Language, list[Text]] = {
         language: [Text(wording) for wording in family.wording[language]]
-        for language in languages
+        for language in languages or family.wording
         if language in family.wording
     }
     if not styles:
-        raise InputError(f"no wording in {' or '.join(languages)}", place="wording")
+        raise InputError(f"no wording in {' or '.join(languages or ())}", place="wording")
     for number, row in enumerate(rows, start=1):
         stream = Stream(derive(seed, family.name, number))
         language = stream.choose(list(styles))

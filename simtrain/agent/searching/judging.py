@@ -13,9 +13,10 @@ from simtrain.agent.searching.reader import Reading
 from simtrain.passages import read_amount
 
 _YEAR: Final = re.compile(r"\b(\d{4})\b")
-_YEARS: Final = frozenset({"since_year", "until_year", "years", "year", "later", "earlier"})
+_YEARS: Final = frozenset({"since_year", "until_year", "years", "year", "decade", "later", "earlier"})
 _AMOUNTS: Final = frozenset({"at_least", "at_most", "range", "larger", "smaller"})
-_MENTIONED: Final = {"exists": True, "exists_now": True, "never": False}
+_MENTIONED: Final = {"exists": True, "exists_now": True, "exists_ever": True, "never": False, "never_ever": False}
+_AFFIRMED: Final = {"yes": frozenset({"yes", "true"}), "no": frozenset({"no", "false"})}
 
 
 def meets(thing: Thing, condition: Condition, knowing: Knowing) -> Reading[bool]:
@@ -23,19 +24,22 @@ def meets(thing: Thing, condition: Condition, knowing: Knowing) -> Reading[bool]
     kind, said = condition.kind, condition.said
     if kind in _MENTIONED:
         page = yield from knowing.page(thing)
-        return page is not None and page.mentions(said["value"]) is _MENTIONED[kind]
+        value = said.get("value", "")
+        return page is not None and (not value or page.mentions(value) is _MENTIONED[kind])
     if not condition.path:
         return True
     like: Likeness = "date" if kind in _YEARS else "number" if kind in _AMOUNTS else "text"
     told = yield from knowing.value(thing, condition.path, like)
     if kind in ("later", "earlier", "larger", "smaller"):
-        other = yield from knowing.value(thing, said["other"].split("'s "), like)
+        other = yield from knowing.value(thing, condition.other, like)
         if told is None or other is None:
             return False
         first, second = plain_value(told.text, like), plain_value(other.text, like)
         return _compared(kind, first, second)
     if like != "text":
         return told is not None and (_in_years if like == "date" else _in_range)(kind, told.text, said)
+    if kind in _AFFIRMED:
+        return told is not None and told.text.casefold() in _AFFIRMED[kind]
     if told is not None and told.text.casefold() in _allowed(said):
         return kind != "differs"
     page = yield from knowing.page(thing)
@@ -44,7 +48,7 @@ def meets(thing: Thing, condition: Condition, knowing: Knowing) -> Reading[bool]
 
 
 def _allowed(said: Mapping[str, str]) -> list[str]:
-    return [said[name].casefold() for name in ("value", "other") if name in said]
+    return [word.casefold() for name in ("value", "other") if name in said for word in said[name].split("|")]
 
 
 def _compared(kind: str, first: str, second: str) -> bool:
@@ -60,8 +64,9 @@ def _in_years(kind: str, text: str, said: Mapping[str, str]) -> bool:
     found = _YEAR.search(text)
     if found is None:
         return False
-    first = said["first"] if kind != "until_year" else "0"
-    last = said["last"] if kind in ("until_year", "years") else first if kind == "year" else "9999"
+    first = said.get("first", "0")
+    ends = {"year": first, "decade": f"{first[:3]}9", "since_year": "9999"}
+    last = said["last"] if "last" in said else ends[kind]
     return int(first) <= int(found[1]) <= int(last)
 
 

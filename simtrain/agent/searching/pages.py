@@ -21,7 +21,7 @@ _NEXT: Final = re.compile(r"\b(next|older|more)\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"\w+")
 _NUMBER: Final = re.compile(r"\d[\d,]*(?:\.\d+)?(?: (?:thousand|million|billion|trillion)\b)?(?: ?[^\W\d_]+[²³]?)?")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|\d\d\.\d\d\.\d{4}")
-_STEM: Final = 5
+_STEM: Final = 4
 _DULL: Final = frozenset({"of", "the", "on", "a", "in", "yearly", "last", "total", "registered"})
 
 

@@ -10,7 +10,6 @@ from simtrain.agent.searching.pages import Likeness, plain_value, stems
 from simtrain.agent.searching.reader import Reading
 from simtrain.passages import read_amount
 from simtrain.question import MISSING
-from simtrain.questions.wording import wordings
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -27,32 +26,24 @@ def counted(
     for name, members in groups.items():
         row = [name]
         for wanted in asked.columns[1:]:
-            row.append((yield from _figure(asked, wanted, members, path, knowing)))
+            row.append((yield from _figure(wanted, members, path, knowing)))
         rows.append(row)
     return rows
 
 
-def _figure(
-    asked: Asked, wanted: Wanted, members: Sequence[Thing], path: Sequence[str], knowing: Knowing
-) -> Reading[str]:
-    words = wordings(asked.language).columns
-    for form, template in (("count", words.count), ("sum", words.sum), ("mean", words.mean)):
-        before, _, after = template.replace("{things}", "{label}").partition("{label}")
-        heading = wanted.heading
-        if not ((heading.startswith(before) and heading.endswith(after)) or (before in heading and after in heading)):
-            continue
-        if form == "count":
-            return str(len(members))
-        label = heading.removeprefix(before).removesuffix(after).partition(" (")[0]
+def _figure(wanted: Wanted, members: Sequence[Thing], path: Sequence[str], knowing: Knowing) -> Reading[str]:
+    if wanted.figure == "count":
+        return str(len(members))
+    if wanted.figure:
         values: list[float] = []
         for thing in members:
-            told = yield from knowing.value(thing, [label], "number")
+            told = yield from knowing.value(thing, wanted.path, "number")
             number = read_amount(told.text) if told is not None else None
             if number is not None:
                 values.append(number)
         if not values:
             return MISSING
-        return f"{sum(values) if form == 'sum' else sum(values) / len(values):g}"
+        return f"{sum(values) if wanted.figure == 'sum' else sum(values) / len(values):g}"
     like: Likeness = "number" if wanted.unit else likeness(wanted.path[-1])
     inner = wanted.path if stems(wanted.path[0]) == stems(path[0]) else (*path, wanted.path[-1])
     told = yield from knowing.value(members[0], inner, like)

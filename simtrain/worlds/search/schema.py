@@ -9,6 +9,7 @@ from simtrain.documents import Document, Place
 from simtrain.errors import InputError, nearest
 from simtrain.worlds.search.spec import RESERVED, AttributeSpec, DerivedSpec, SearchSpec
 from simtrain.worlds.search.spec_parts import days
+from simtrain.worlds.search.wordbook import word_rows
 
 PAGE = "_page"
 SITE = "_site"
@@ -97,6 +98,7 @@ class Schema:
             self._derive(path, DerivedSpec(sql=given) if isinstance(given, str) else given)
         for kind in self.types.values():
             self._check_refs(kind)
+        self.words = word_rows(self)
 
     def type(self, name: str) -> Type:
         """The type of that name. Raises InputError with the nearest one."""

@@ -12,6 +12,7 @@ from simtrain.types import JsonValue
 from simtrain.worlds.search.site_spec import SiteSpec
 from simtrain.worlds.search.spec_parts import Name, Share, Spec, checked, days
 from simtrain.worlds.search.view import View
+from simtrain.worlds.search.wordbook import Wordbook, Words
 
 if TYPE_CHECKING:
     from simtrain.documents import Document
@@ -298,6 +299,10 @@ class SearchSpec(Spec):
     relations: dict[Name, RelationSpec] = Field(default_factory=dict[str, RelationSpec])
     derived: dict[str, str | DerivedSpec] = Field(default_factory=dict[str, str | DerivedSpec])
     constraints: dict[str, str] = Field(default_factory=dict[str, str])
+    words: Wordbook = Field(
+        default_factory=dict[Literal["en", "zh"], Words],
+        description="Language: what types, attributes, units and categories are called in questions.",
+    )
     sites: dict[Name, SiteSpec] = Field(min_length=1)
     search: View = Field(
         default=View(), description="How the world is met: snippets, results, words of a page, upkeep."

@@ -35,7 +35,7 @@ def column_type(attribute: Attribute) -> str:
 
 
 def create(connection: sqlite3.Connection, schema: Schema) -> None:
-    """Make the tables of all types and tell of them in `_types` and `_attributes`."""
+    """Make the tables of all types and tell of them in `_types`, `_attributes` and `_words`."""
     for kind in schema.types.values():
         columns = ["id integer primary key"]
         for one in kind.attributes.values():
@@ -47,6 +47,7 @@ def create(connection: sqlite3.Connection, schema: Schema) -> None:
         connection.execute("insert into _types values (?, ?, ?, ?)", (kind.name, kind.kind, kind.plural, kind.position))
     rows = [(one.id, one.type, one.name, one.kind, one.unit, one.target, one.label) for one in schema.all_attributes()]
     connection.executemany("insert into _attributes values (?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("insert into _words values (?, ?, ?, ?)", schema.words)
 
 
 def insert(connection: sqlite3.Connection, facts: Facts) -> None:

@@ -1,0 +1,93 @@
+"""Telling a thing without its name: conditions, blurred to decades and ranges, that nothing else of its kind meets."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Final
+
+from simtrain.questions.conditions import TESTED, around
+from simtrain.questions.schema import Attribute, Schema
+from simtrain.questions.shapes import Node, Shape, Term, Test
+from simtrain.questions.sql import compile_shape
+from simtrain.seeding import Stream
+from simtrain.types import JsonValue
+
+MOST_TESTS: Final = 4
+"""Conditions after which a thing that others still resemble is given up."""
+
+_WIDTH: Final = (0.12, 0.4)
+"""The shares of all rows among which a range hides a value."""
+
+
+def described(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> Shape | None:
+    """A row of the subject, told by conditions on itself and on the far end of the walk; None where they cannot tell it.
+
+    Nothing but the far end meets the conditions on it, and no other row the conditions together: the world's SQL has counted.
+    """
+    ids = _ids(schema, nodes, stream)
+    if ids is None:
+        return None
+    far = len(nodes) - 1
+    end = _told(schema, (Node(nodes[-1].table),), ids[-1], (), stream)
+    if end is None:
+        return None
+    beyond = tuple(Test(Term(far, test.term.attribute), test.operator, test.values) for test in end)
+    own = _told(schema, nodes, ids[0], beyond, stream)
+    if own is None:
+        return None
+    return Shape("single", nodes, (Term(0, "name"),), tests=own, described=far)
+
+
+def _ids(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> list[int] | None:
+    """The ids along the walk from a row drawn by chance; None where its references lead nowhere."""
+    found = [stream.choose(sorted(schema.names[nodes[0].table]))]
+    for place, node in enumerate(nodes[1:]):
+        rows = schema.world.query(
+            f"select {node.ref} as id from {nodes[place].table} where id = :id", {"id": found[-1]}
+        )
+        target = rows[0]["id"]
+        if not isinstance(target, int):
+            return None
+        found.append(target)
+    return found
+
+
+def _told(
+    schema: Schema, nodes: tuple[Node, ...], row: int, given: tuple[Test, ...], stream: Stream
+) -> tuple[Test, ...] | None:
+    """The fewest conditions on the subject's own attributes, in an order drawn by chance, that with the given ones leave this row alone."""
+    table = schema.table(nodes[0].table)
+    values = schema.world.query(f"select * from {table.name} where id = :id", {"id": row})[0]
+    own: tuple[Test, ...] = ()
+    for attribute in stream.shuffled([item for item in table.attributes.values() if item.kind in TESTED]):
+        test = blurred(schema, attribute, values[attribute.name], stream)
+        if test is None:
+            continue
+        own = (*own, test)
+        if _count(schema, nodes, (*own, *given)) == 1:
+            return (*own, *given)
+        if len(own) == MOST_TESTS:
+            return None
+    return None
+
+
+def _count(schema: Schema, nodes: tuple[Node, ...], tests: tuple[Test, ...]) -> int:
+    compiled = compile_shape(Shape("single", nodes, (Term(0, "name"),), tests=tests), schema, ["name"])
+    return len(schema.world.query(f"select 1 from ({compiled.sql}) limit 2", compiled.parameters))
+
+
+def blurred(schema: Schema, attribute: Attribute, value: JsonValue, stream: Stream) -> Test | None:
+    """A condition that a value meets without being told by it: its decade, a range around it, its category."""
+    term = Term(0, attribute.name)
+    if value is None:
+        return None
+    if attribute.kind == "date":
+        decade = str(value)[:3]
+        return Test(term, "between", (f"{decade}0-01-01", f"{decade}9-12-31"))
+    if not attribute.numeric:
+        return Test(term, "=", (value,))
+    values = schema.present(attribute)
+    place = bisect_left([float(str(other)) for other, _ in values], float(str(value)))
+    width = max(2, round(stream.number(*_WIDTH) * len(values)))
+    first = max(0, place - stream.integer(0, width))
+    return around(term, values, first, min(len(values) - 1, first + width))

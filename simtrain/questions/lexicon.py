@@ -1,0 +1,59 @@
+"""What a language calls the things of a world: its types, attributes, units and categories, by the words that its author gives."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from simtrain.question import Language, cell_text
+from simtrain.questions.schema import Attribute, Schema, Table
+from simtrain.questions.wordings import wordings
+from simtrain.types import JsonValue
+
+_PHRASE: Final = re.compile(r" (?:of|in|for|per|a|an|on|under|that|to|over|by|with|from|above|the|sent|made|used)\b.*")
+"""What follows the noun of a label: `flight hours per year` is told by `flight hours`."""
+
+_PARTICIPLE: Final = re.compile(r" (?:\w+ed|\w+en|won|sold)$")
+_PLURAL: Final = re.compile(r"(?<![suiy])s$|(?<=ay)s$|ies$")
+
+
+class Lexicon:
+    """The words of one language for one world. What the author gives no word for is called as the pages call it."""
+
+    def __init__(self, schema: Schema, language: Language) -> None:
+        self._given = schema.words(language)
+        self._general = wordings(language).terms
+
+    def thing(self, table: Table, *, plural: bool = False) -> str:
+        """What one row of a table is called, or several."""
+        name = table.plural if plural else table.name
+        given = self._given.get(("plural", table.name)) if plural else None
+        return given or self._given.get(("type", table.name)) or name.replace("_", " ")
+
+    def label(self, attribute: Attribute) -> str:
+        """What an attribute is called within a sentence."""
+        given = self._given.get(("label", f"{attribute.type}.{attribute.name}"))
+        return given or self._general.get(attribute.label, attribute.label)
+
+    def value(self, attribute: Attribute, value: JsonValue) -> str:
+        """A value as a sentence has it: categories by their word, amounts with their unit."""
+        text = cell_text(value)
+        if not attribute.numeric:
+            return self._given.get(("value", f"{attribute.type}.{attribute.name}={text}"), text)
+        number = f"{value:,}" if isinstance(value, int | float) else text
+        return f"{number}{self._after(attribute.unit)}" if attribute.unit else number
+
+    def unit(self, unit: str) -> str:
+        """What a unit is called."""
+        return self._given.get(("unit", unit), unit)
+
+    def _after(self, unit: str) -> str:
+        """A unit as it follows a number: words of our alphabet at a distance."""
+        word = self.unit(unit)
+        return f" {word}" if word[0].isascii() and word != "%" else word
+
+
+def is_plural(label: str) -> bool:
+    """Whether an English label speaks of several: `flight hours`, `bugs fixed`, `sailings a year`, but not `share of voters`."""
+    noun = _PHRASE.sub("", label)
+    return any(_PLURAL.search(part) is not None for part in (noun, _PARTICIPLE.sub("", noun)))

@@ -1,0 +1,56 @@
+"""Which question is drawn next: families and hops in turn, so that each gets its share where the schema allows it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from simtrain.questions.families import FAMILIES
+
+FRUITLESS: Final = 1 / 12
+"""What a draw that made no question counts for, beside one that made one: where a schema allows few, others get the turn."""
+
+MOST_FRUITLESS: Final = 36
+"""Draws after which a family that has made nothing over so many hops gets no more turns with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A family, and how far the facts of its next question lie apart."""
+
+    family: str
+    hops: int
+
+
+class Mix:
+    """Gives turns: first to the hops, then among their families to the one, that have had the least."""
+
+    def __init__(self, families: Sequence[str], hops: tuple[int, int]) -> None:
+        self._turns = [
+            Turn(name, count)
+            for count in range(hops[0], hops[1] + 1)
+            for name in families
+            if FAMILIES[name].fewest <= count <= FAMILIES[name].most
+        ]
+        self._levels: defaultdict[int, float] = defaultdict(float)
+        self._had: defaultdict[Turn, float] = defaultdict(float)
+        self._barren = Counter(dict.fromkeys(self._turns, 0))
+        """Draws that made nothing, of turns that have made nothing yet."""
+
+    def next(self) -> Turn | None:
+        """Whose turn it is; None where no family reaches over such hops."""
+        return min(self._turns, key=lambda turn: (self._levels[turn.hops], turn.hops, self._had[turn]), default=None)
+
+    def tell(self, turn: Turn, *, made: bool) -> None:
+        """Whether the turn made a question."""
+        weight = 1.0 if made else FRUITLESS
+        self._levels[turn.hops] += weight
+        self._had[turn] += weight
+        if made:
+            del self._barren[turn]
+        elif turn in self._barren:
+            self._barren[turn] += 1
+            if self._barren[turn] == MOST_FRUITLESS:
+                self._turns.remove(turn)

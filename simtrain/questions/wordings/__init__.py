@@ -1,0 +1,88 @@
+"""The words of composed questions, one file for each language."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from simtrain.documents import read_document
+from simtrain.question import Language
+
+Styles: TypeAlias = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ColumnWords(_Part):
+    """How the table that is wanted is described, and how its columns are called."""
+
+    table: Styles
+    single: Styles
+    separator: str
+    rules: str
+    truth: str
+    unit: str
+    count: str
+    sum: str
+    mean: str
+    by_site: str
+
+
+class Joins(_Part):
+    """What stands between conditions: between two, between several, and before the last of several."""
+
+    two: str
+    between: str
+    last: str
+
+    def joined(self, parts: list[str]) -> str:
+        """The parts as one list."""
+        if len(parts) < 3:
+            return self.two.join(parts)
+        return f"{self.between.join(parts[:-1])}{self.last}{parts[-1]}"
+
+
+class Wordings(_Part):
+    """The words of one language."""
+
+    language: Language
+    asks: dict[str, Styles]
+    things: str
+    ever: str
+    joins: Joins
+    listed: str
+    of: str
+    beyond: str
+    own: str
+    far: str
+    itself: str
+    many: str
+    forms: dict[str, tuple[str, str]]
+    conditions: dict[str, Styles]
+    ends: dict[str, str]
+    columns: ColumnWords
+    abstain: str
+    terms: dict[str, str]
+
+    def inflected(self, *, plural: bool) -> dict[str, str]:
+        """The verbs in the form that goes with one thing, or with several."""
+        return {verb: forms[plural] for verb, forms in self.forms.items()}
+
+    def chain(self, parts: list[str]) -> str:
+        """What lies at the end of a path of labels: `operator`, `station's operator`, `seat of the station's operator`."""
+        text = parts[0]
+        for place, part in enumerate(parts[1:]):
+            text = (self.beyond if place else self.of).format(first=text, second=part)
+        return text
+
+
+@cache
+def wordings(language: Language) -> Wordings:
+    """The shipped words of a language."""
+    document = read_document(Path(__file__).parent / f"{language}.yaml")
+    return document.parse(Wordings, {**document.data, "language": language})

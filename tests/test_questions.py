@@ -21,7 +21,9 @@ from simtrain.questions.composing import Bounds
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.gathering import gather, names_in
 from simtrain.questions.making import Made, Maker
+from simtrain.questions.paths import Finder, Unreachable
 from simtrain.questions.solving import Solver
+from simtrain.questions.stating import Needed
 from simtrain.questions.written import written_questions
 from simtrain.worlds.search.world import SearchWorld
 
@@ -278,6 +280,22 @@ def test_paths_go_round_pages_that_cannot_be_read(tmp_path: Path) -> None:
         if item.question.answer != "unanswerable":
             for call in solver.solve(item.question).path.calls:
                 assert "url" not in call.arguments or solver.browser.visit(call.arguments["url"]) is not None
+
+
+def test_what_was_solved_before_does_not_change_what_is_in_reach(world: SearchWorld) -> None:
+    station = world.query("select id, sector, name from station limit 1")[0]
+    pages = world.query(
+        "select p.title, s.title as site from _pages p join _sites s on s.id = p.site where p.type = 'station' and p.entity = :id",
+        {"id": station["id"]},
+    )
+    told = {f"{name} {page['site']}".strip() for page in pages for name in (page["title"], station["name"])}
+    solver = Solver(world)
+    finder = Finder(solver.schema, solver.browser, without=frozenset(told | {str(station["name"])}))
+    crew, area = Needed("station", "crew", station["id"]), Needed("sector", "area", station["sector"])
+    statements = solver.stating.statements(solver.stating.values([crew, area]))
+    with pytest.raises(Unreachable):  # no search finds the page of the station
+        finder.path({crew: statements[crew]})
+    assert set(finder.path(statements).passages) == {crew, area}  # but that of its sector links to it
 
 
 def test_an_unknown_kind_of_question_is_refused_with_the_nearest(world: SearchWorld) -> None:

@@ -148,9 +148,8 @@ class _Builder:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            if self._meta("progress") is None:
-                self._facts()
-            self._pages()
+            press = self._facts() if self._meta("progress") is None else self._press()
+            self._pages(press)
             self._finish()
         except InputError:
             self.connection.close()
@@ -185,7 +184,8 @@ class _Builder:
             return None
         return found and cast(str, found[0])
 
-    def _facts(self) -> None:
+    def _facts(self) -> Press:
+        """Draw and write the facts, and what each site has wrong of them."""
         self.watching.phase("facts")
         execute = self.connection.execute
         execute("begin")
@@ -222,12 +222,12 @@ class _Builder:
         press.write_claims()
         execute("insert into _meta values ('pages', ?)", (str(press.layout.count),))
         execute("commit")
+        return press
 
     def _press(self) -> Press:
         return Press(self.design, self.connection, self.codes, seed=self.order.seed)
 
-    def _pages(self) -> None:
-        press = self._press()
+    def _pages(self, press: Press) -> None:
         done = int(self._meta("progress") or "1")
         self.watching.phase("pages", press.layout.count)
         self.watching.advance(done - 1)

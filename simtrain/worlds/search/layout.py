@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from random import Random
 from typing import TypeAlias, cast
 
@@ -72,10 +73,10 @@ class Columns:
             # A ref that is missing is row 0, so that a path goes on to no fact.
             value = f'coalesce("{attribute.name}", 0)' if attribute.kind == "ref" else f'"{attribute.name}"'
             rows = self._connection.execute(f'select {value} from "{attribute.type}" order by id')
-            nothing: Value = 0 if attribute.kind == "ref" else None
+            values: list[Value] = [0 if attribute.kind == "ref" else None, *chain.from_iterable(rows)]
             # Equal values are kept once: dates, categories and small numbers come again and again.
             same = cast(dict[Value, Value], {}).setdefault
-            self._found[attribute.id] = [nothing, *(same(value, value) for (value,) in rows)]
+            self._found[attribute.id] = list(map(same, values, values))
         return self._found[attribute.id]
 
     def path(self, kind: Type, path: str) -> list[Value]:

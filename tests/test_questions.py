@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -22,7 +23,9 @@ from simtrain.questions.distances import lookalikes
 from simtrain.questions.gathering import gather, names_in
 from simtrain.questions.making import Made, Maker
 from simtrain.questions.paths import Finder, Unreachable
+from simtrain.questions.schema import Schema
 from simtrain.questions.solving import Solver
+from simtrain.questions.sql_reading import joins, loosened
 from simtrain.questions.stating import Needed
 from simtrain.questions.written import written_questions
 from simtrain.worlds.search.world import SearchWorld
@@ -209,6 +212,47 @@ def test_a_question_is_a_line_of_widesearch_with_its_gold_beside_it(made: list[M
     assert read == item.gold
 
 
+def test_hops_are_balanced_as_far_as_the_schema_reaches(made: list[Made]) -> None:
+    hops = Counter(item.question.difficulty.hops for item in made)
+    assert set(hops) == {0, 1, 2, 3, 4}
+    assert min(hops[count] for count in (0, 1, 2, 3)) >= COUNT / 8
+    assert hops[4] >= COUNT / 30
+
+
+def test_a_single_answer_is_told_by_things_that_nothing_else_resembles(world: SearchWorld) -> None:
+    found = list(Maker(world, families=["single"], languages=["en"], seed=6).make(12))
+    assert len(found) == 12
+    for item in found:
+        question = item.question
+        assert question.answer == "single"
+        assert len(item.gold) == 1
+        assert " is the only " in question.query
+        assert not [name for name in question.parameters.values() if isinstance(name, str) and name.istitle()]
+    assert {item.question.difficulty.hops for item in found} >= {1, 2}
+
+
+def test_a_kind_alone_can_be_asked_for(world: SearchWorld) -> None:
+    for kind in ("single", "unanswerable"):
+        made = list(made_questions(world, QuestionSet(count=6, compose=(kind,))))
+        assert [item.question.answer for item in made] == [kind] * 6
+
+
+def test_a_chinese_question_is_chinese_but_for_names(world: SearchWorld) -> None:
+    names = {name for table in Schema(world).names.values() for name in table.values()} | {
+        "Markdown",
+        "YYYY-MM-DD",
+        "N/A",
+    }
+    names |= {"```markdown", *Schema(world).site_titles.values()}
+    for item in Maker(world, languages=["zh"], seed=3).make(40):
+        text = item.question.query
+        if item.question.answer == "unanswerable":
+            text = text.replace(str(next(iter(item.question.parameters.values()))), "")
+        for name in sorted(names, key=len, reverse=True):
+            text = text.replace(name, "")
+        assert re.findall("[A-Za-z]+", text) == [], item.question.query
+
+
 def test_hops_and_rows_stay_within_what_is_asked_for(world: SearchWorld) -> None:
     found = list(Maker(world, bounds=Bounds(hops=(2, 3), rows=(5, 9)), seed=1).make(12))
     assert found
@@ -234,6 +278,36 @@ def test_a_family_written_by_hand_gives_a_question_for_each_of_its_parameters(wo
     assert len(found) == 8
     assert {item.question.parameters["sector"] in item.question.query for item in found} == {True}
     assert all(item.question.columns[1].criterion == 0 and item.question.difficulty.visits > 0 for item in found)
+    # One join away; without the condition on the sector all 90 stations would be in the answer.
+    assert {item.question.difficulty.hops for item in found} == {1}
+    assert {len(item.gold) + item.question.difficulty.distractors for item in found} == {90}
+
+
+@pytest.mark.parametrize(
+    ("sql", "subject", "hops", "conditions"),
+    [
+        ("select name from station where crew > 5", "station", 0, 1),
+        ("select s.name from station as s, company c where c.id = s.operator and c.seat = 3 limit 4", "station", 1, 1),
+        ("select name from company where seat in (select id from sector where area between 2 and 9)", "company", 1, 1),
+        (
+            "select name from company where exists (select 1 from station where operator = company.id and exists"
+            " (select 1 from posting join officer on officer.id = posting.officer where station = station.id))",
+            "company", 3, 1,
+        ),
+        ("select name from station where crew > 5 and class <> 'dock' -- and\n and opened > '2100' order by 1", "station", 0, 3),
+        ("select name from station where crew > 5 or crew < 2", "station", 0, 1),
+        ("select name from station", "station", 0, 0),
+    ],
+)  # fmt: skip
+def test_the_hops_and_conditions_of_sql_written_by_hand_are_read(
+    world: SearchWorld, sql: str, subject: str, hops: int, conditions: int
+) -> None:
+    schema = Schema(world)
+    assert joins(sql, schema).hops(subject) == hops
+    wider = list(loosened(sql, schema))
+    assert len(wider) == conditions
+    rows = len(world.query(sql, {}))
+    assert all(len(world.query(query, {})) >= rows for query in wider)
 
 
 @pytest.mark.parametrize(

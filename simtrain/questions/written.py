@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from simtrain.errors import InputError, nearest
 from simtrain.question import Cell, Column, Evidence, Family, FamilyColumn, Language, Question
@@ -10,10 +11,12 @@ from simtrain.questions.making import Made
 from simtrain.questions.schema import Attribute, Schema
 from simtrain.questions.solving import Solver
 from simtrain.questions.sql import skeleton
+from simtrain.questions.sql_reading import joins, loosened
 from simtrain.questions.wording import typed_column
 from simtrain.seeding import Stream, derive
 from simtrain.templates import Text
 from simtrain.types import JsonObject, canonical
+from simtrain.world import World
 
 
 def written_questions(
@@ -34,6 +37,9 @@ def written_questions(
     }
     if not styles:
         raise InputError(f"no wording in {' or '.join(languages or ())}", place="wording")
+    subject = family.columns[family.key[0]].attribute.partition(".")[0] if family.key[0] in family.columns else ""
+    hops = joins(family.sql, solver.schema).hops(subject)
+    looser = list(loosened(family.sql.strip().rstrip(";"), solver.schema))
     for number, row in enumerate(rows, start=1):
         stream = Stream(derive(seed, family.name, number))
         language = stream.choose(list(styles))
@@ -51,8 +57,15 @@ def written_questions(
             evidence=evidence,
         )
         solved = solver.solve(question)
-        measured = solver.difficulty(question, solved, hops=0, distractors=0)
+        distractors = sum(_rows_more(solver.world, wider, question, len(solved.rows)) for wider in looser)
+        measured = solver.difficulty(question, solved, hops=hops, distractors=distractors)
         yield Made(question.model_copy(update={"difficulty": measured}), solved.rows)
+
+
+def _rows_more(world: World, wider: str, question: Question, rows: int) -> int:
+    """How many rows more a query without one of its conditions yields."""
+    found = world.query(f"select count(*) as n from ({wider})", question.parameters)
+    return max(0, cast(int, found[0]["n"]) - rows)
 
 
 def _rows(solver: Solver, family: Family) -> list[JsonObject]:

@@ -162,6 +162,9 @@ class Perturbation(Plugin):
     follows: ClassVar[Follows] = "never"
     """Whether it reaches further than the calls on which it fires: `follow` then meets the others, all or those that come later."""
 
+    passes: ClassVar[bool] = False
+    """Whether a call on which it fires and whose reply it leaves as it was counts as one on which it did not fire."""
+
     severity: Probability = Field(
         default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
     )
@@ -173,6 +176,10 @@ class Perturbation(Plugin):
     async def ready(self) -> None:
         """Check once, before any episode, that what the perturbation needs (a model) can be reached. Raises InputError."""
         return
+
+    def concerns(self, request: Request) -> bool:
+        """Whether it could do anything to a call; others neither count as matching ones nor meet it."""
+        return True
 
     def ask(self, prompt: str, rng: Stream) -> str:
         """The task as the agent reads it."""

@@ -258,6 +258,7 @@ class Proxy:
             found = [
                 (place, trigger.fires(request, succeeded=self._succeeded, world=self.state))
                 for place, trigger in self._acting
+                if self._armed[place].perturbation.concerns(request)
             ]
         except InputError as error:
             raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
@@ -296,6 +297,8 @@ class Proxy:
             else:
                 preview = self._preview(request) if armed.perturbation.effect == "before" else None
                 observation = await armed.perturbation.apply(call, proceed)
+                if armed.perturbation.passes and observation in clean:
+                    return observation
                 # What a changed request was answered is the clean reply only where there is nothing better.
                 without = next((reply for reply in (*clean, preview, *others) if reply is not None), None)
             events.append(Event(armed.label, armed.use, armed.perturbation.layer, matching, without, observation))

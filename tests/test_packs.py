@@ -24,6 +24,7 @@ PACKS = sorted(path.stem for path in (shipped_root() / "perturbations").glob("*.
 RECOGNISED = {
     "crowded_toolbox", "dirty_data", "drifting_schema", "eventual_consistency", "flaky_network", "hostile_content", "impossible",
     "mixed_1", "mixed_2", "mixed_3", "mixed_4", "mixed_5", "permissions", "rate_limited_api", "silent_lies", "storage_full",
+    "web_trouble",
 }  # fmt: skip
 
 

@@ -140,6 +140,8 @@ KNOBS: dict[str, dict[str, object]] = {
     "risky_state": {"sql": ["insert into memory values ('x', 'y')"]},
     "contrastive_state": {"sql": ["insert into memory values ('x', 'y')"]},
     "stale_read": {"hours": 24 * 40},
+    "redirect": {"share": 1},
+    "paywall": {"share": 1},
 }
 BENDS_NO_SEARCH = {
     "latency": "only time goes by",

@@ -9,6 +9,7 @@ from typing import ClassVar, cast
 from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.perturbations.addresses import opened_by
 from simtrain.raw_replies import reworded
 from simtrain.reply_edits import leaves, put, respoken
 from simtrain.request import Answer
@@ -40,7 +41,7 @@ class NotFound(Perturbation):
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Lose the record that the call names."""
-        found = None if call.world is None or not call.in_world else named_row(call.world, call.request.arguments)
+        found = None if call.world is None or not call.in_world else named_row(call.world, _named(call))
         if call.world is not None and found is not None and isinstance(found[1].value, str):
             home = found[1]
             other = _unused(call.world, home, call.rng)
@@ -75,6 +76,13 @@ class NotFound(Perturbation):
         if not observation.is_error and call.request.tool.writes:
             return refusal(call, "not_found", by="not_found", detail=f"There is no {name}.")
         return replace(_retold(observation, {other: name}), provenance=Provenance("not_found"))
+
+
+def _named(call: Call) -> JsonObject:
+    """The arguments that may name a record: all of them, on the web the addresses of pages alone."""
+    if call.domain != "search":
+        return call.request.arguments
+    return {str(address.place[0]): address.url for address in opened_by(call.request)}
 
 
 def _unused(world: WorldState, home: Home, rng: Stream) -> str | None:

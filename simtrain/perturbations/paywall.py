@@ -13,7 +13,7 @@ from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by
 from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
 from simtrain.raw_replies import reworded
 from simtrain.reply_edits import Path, at, content_of, leaves, put, retold
-from simtrain.request import Answer
+from simtrain.request import Answer, Request
 from simtrain.seeding import Stream
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
 from simtrain.worlds.search.extracting import PAYWALL, free_lines
@@ -43,10 +43,12 @@ class Paywall(Perturbation):
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "cross-check", "wait", "abstain")
     follows: ClassVar[Follows] = "always"
+    passes: ClassVar[bool] = True
 
     share: Probability | None = Field(
         default=None,
-        description="Share of the pages behind the wall, drawn by the address, of those first opened when this fires; unset, the severity.",
+        description="Share of the pages behind the wall, of those first opened when this fires, drawn by the address; unset,"
+        " half the severity.",
     )
     shown: Probability | None = Field(
         default=None,
@@ -81,9 +83,13 @@ class Paywall(Perturbation):
         copies = with_stand_ins(opening, CACHED, _SAID)[len(opening) :]
         return (*tools, *(copy for copy in copies if copy.name not in taken))
 
+    def concerns(self, request: Request) -> bool:
+        """Calls that open pages."""
+        return bool(opened_by(request))
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Decide of every page that is opened for the first time, and show no more than the beginning of those behind the wall."""
-        return await self._shown(call, proceed, share=self.severity if self.share is None else self.share)
+        return await self._shown(call, proceed, share=self.severity / 2 if self.share is None else self.share)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Show no more than the beginning of pages behind the wall; what is opened for the first time is not."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal, cast
 from urllib.parse import urlsplit, urlunsplit
@@ -12,8 +12,9 @@ from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Recovery, Side
 from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by
+from simtrain.raw_replies import reworded
 from simtrain.reply_edits import content_of, put, retold
-from simtrain.request import Answer
+from simtrain.request import Answer, Request
 from simtrain.surfaces import refusal
 from simtrain.types import JsonObject, JsonValue, Observation
 
@@ -42,10 +43,12 @@ class Redirect(Perturbation):
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call", "switch", "abstain")
     follows: ClassVar[Follows] = "always"
+    passes: ClassVar[bool] = True
 
     share: Probability | None = Field(
         default=None,
-        description="Share of the pages that have moved, drawn by the address, of those first opened when this fires; unset, the severity.",
+        description="Share of the pages that have moved, of those first opened when this fires, drawn by the address; unset,"
+        " half the severity.",
     )
     hops: int | None = Field(
         default=None, ge=1, le=MOST_HOPS, description="Redirects one after the other; unset, 1 to 3 by severity."
@@ -56,9 +59,13 @@ class Redirect(Perturbation):
         " page that it links to.",
     )
 
+    def concerns(self, request: Request) -> bool:
+        """Calls that open pages."""
+        return bool(opened_by(request))
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Decide of every page that is opened for the first time, and send on who opens one that has moved."""
-        return await self._sent_on(call, proceed, share=self.severity if self.share is None else self.share)
+        return await self._sent_on(call, proceed, share=self.severity / 2 if self.share is None else self.share)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Send on who opens a page that has moved; what is opened for the first time stays where it is."""
@@ -74,9 +81,9 @@ class Redirect(Perturbation):
                 request = replace(request, arguments=cast(JsonObject, arguments))
         there = await proceed(request)
         if there.is_error:
-            return there
+            return there if request is call.request else _said_of(call, opened, there)
         for address in opened:
-            if not _is_known(call, address.key):
+            if not _is_known(call, address.key) and (address.is_single or address.key in _shown(there)):
                 moved = call.root.draw("moved", address.key) < share
                 ways = call.memory.setdefault(_WAYS, {})
                 ways[address.key] = self._way(call, address, there) if moved else []
@@ -108,6 +115,14 @@ class Redirect(Perturbation):
 
     def _hops(self) -> int:
         return 1 + round(2 * self.severity) if self.hops is None else self.hops
+
+
+def _said_of(call: Call, opened: Sequence[Address], there: Observation) -> Observation:
+    """An error of pages that have moved: it names the addresses that were asked for."""
+    text = there.text
+    for address in opened:
+        text = text.replace(_origin(call, address), address.url)
+    return reworded(there, text, None)
 
 
 def _is_known(call: Call, key: str) -> bool:
@@ -146,7 +161,7 @@ def _without(call: Call, there: Observation, onward: Mapping[str, str]) -> Obser
     if not isinstance(content, dict):
         return None
     told = cast(JsonObject, content)
-    failures = next((name for name in told if "fail" in name.lower() and isinstance(told[name], list)), None)
+    failures = next((name for name in told if _tells_failures(name) and isinstance(told[name], list)), None)
     if failures is None:
         return None
     keys = {key_of(url) for url in onward}
@@ -159,6 +174,20 @@ def _without(call: Call, there: Observation, onward: Mapping[str, str]) -> Obser
     said = [{"url": url, "error": f"301 Moved Permanently: it is now at {to}"} for url, to in onward.items()]
     kept[failures] = [*cast("list[JsonValue]", kept[failures]), *said]
     return retold(there, kept, tool=call.request.tool, world=call.world, source="redirect")
+
+
+def _shown(there: Observation) -> set[str]:
+    """The addresses of the pages that a reply shows, those aside that it could not open."""
+    content = content_of(there)
+    told = cast(JsonObject, content).items() if isinstance(content, dict) else ()
+    lists = [
+        cast("list[JsonValue]", value) for name, value in told if isinstance(value, list) and not _tells_failures(name)
+    ]
+    return {_shown_in(item) for items in lists for item in items}
+
+
+def _tells_failures(name: str) -> bool:
+    return "fail" in name.lower()
 
 
 def _shown_in(item: JsonValue) -> str:

@@ -31,6 +31,7 @@ REPETITIONS = 2
 WAITS = (1, 2, 4, 8)
 REMEDIES = 3
 FIXES = 4
+TOLD_AGAIN = 2
 READS = 8
 PAGES = 6
 
@@ -79,8 +80,8 @@ class _Attempt:
     async def result(self) -> Line:
         """The line after all that helps; with doubts where the call is not got across."""
         measures: tuple[Callable[[], Awaitable[None]], ...] = (
-            self._made, self._paged, self._followed, self._refreshed, self._repeated, self._mended, self._stood_in, self._undone,
-            self._read, self._waited,
+            self._made, self._paged, self._followed, self._refreshed, self._repeated, self._shown_again, self._mended, self._stood_in,
+            self._undone, self._read, self._waited,
         )  # fmt: skip
         if self.planned.tool in self.playing.switched:
             measures = (self._stood_in, *measures)
@@ -127,7 +128,17 @@ class _Attempt:
             return ()
         if self.told.is_error:
             return (REFUSED,)
-        return (UNSEEN if self.line is not self.start and self.playing.silent(self.line) else WITHHELD,)
+        return (
+            UNSEEN
+            if self.line is not self.start and self.playing.silent(self.line) and not self._was_sent_on
+            else WITHHELD,
+        )
+
+    @property
+    def _was_sent_on(self) -> bool:
+        """Whether the call was sent on to another page: that it is not the one which was asked for can be seen."""
+        first = self.first.last if self.first is not None else None
+        return first is not None and first.is_error and followed(self.planned, first.text) is not None
 
     async def _made(self) -> None:
         if not self._offers(self.planned):
@@ -139,12 +150,20 @@ class _Attempt:
 
     async def _followed(self) -> None:
         """Go where an error says that a page has moved."""
-        onward: Planned | None = self.planned
-        for _ in range(MOST):
-            onward = followed(onward, self.told.text) if self.told.is_error else None
-            if onward is None or self.landed_write:
-                return
+        onward = followed(self.planned, self.told.text) if self.told.is_error else None
+        if onward is not None:
             await self._repeat(self.line, onward)
+
+    async def _played(self, base: Line, planned: Planned) -> Line:
+        """The line with a call more, and those by which a page is followed that has moved."""
+        line = await self.playing.play(base, planned, self.scope)
+        for _ in range(MOST):
+            onward = followed(planned, line.last.text) if line.last.is_error else None
+            if onward is None:
+                break
+            planned = onward
+            line = await self.playing.play(line, planned, self.scope)
+        return line
 
     async def _repeated(self) -> None:
         for _ in range(REPETITIONS):
@@ -157,6 +176,17 @@ class _Attempt:
         """Whether the call wrote and its effect is there: to repeat it would do it twice."""
         return self.landed and self.right != self.crossing.before
 
+    async def _shown_again(self) -> None:
+        """Where a thing is not known any more, have those reads tell of it again that did before, and repeat."""
+        if not self.told.is_error or self.landed_write:
+            return
+        before = [read for read in self.line.evidence.telling_of(self.planned) if not self._writes(read)]
+        for read in before[:TOLD_AGAIN]:
+            line = await self.playing.play(self.line, read, self.scope)
+            await self._repeat(line, self.planned)
+            if not self.told.is_error:
+                return
+
     async def _repeat(self, base: Line, planned: Planned) -> None:
         """Make the call once more; where that leaves the world neither as it was nor as it should be, it was not made."""
         fresh = truth_of(base.environment, self.planned)
@@ -168,7 +198,7 @@ class _Attempt:
             if base.outcome == self.crossing.before:
                 right = fresh.left
             fresh.close()
-        line = await self.playing.play(base, planned, self.scope)
+        line = await self._played(base, planned)
         if line.outcome not in (right, base.outcome):
             return
         self.line, self.told, self.reply, self.right = line, line.last, reply, right
@@ -199,7 +229,7 @@ class _Attempt:
         for other in stand_ins(self.planned, self.offered, self.crossing.episode, self.world):
             if self.landed_write:
                 return
-            line = await self.playing.play(base, other, self.scope)
+            line = await self._played(base, other)
             if self._better(line, line.last):
                 self.line, self.told, self.unseen = line, line.last, False
                 self.playing.switched.add(self.planned.tool)
@@ -300,7 +330,11 @@ class _Attempt:
     async def later(self, line: Line, count: int = 2) -> Line | None:
         """The line after some harmless reads; None where there is none to make."""
         known = line.evidence.known()
-        candidates = reads(self.planned, self.offered, known, frozenset(self.truth.reply.content or ()))[:READS]
+        candidates = reads(self.planned, self.offered, known, frozenset(self.truth.reply.content or ()))
+        # Time goes by in refused reads as well, where there are no others.
+        fresh = [read for read in candidates if not line.evidence.refused(read)]
+        before = [read for read in line.evidence.answered() if not self._writes(read)]
+        candidates = (fresh or before or candidates)[:READS]
         if not candidates:
             return None
         for number in range(count):
@@ -333,6 +367,10 @@ class _Attempt:
 
     def _tool(self, name: str) -> ToolSpec | None:
         return next((tool for tool in self.offered if tool.name == name), None)
+
+    def _writes(self, planned: Planned) -> bool:
+        tool = self._tool(planned.tool)
+        return tool is None or tool.writes
 
     def _offers(self, planned: Planned) -> bool:
         return self._tool(planned.tool) is not None

@@ -112,6 +112,26 @@ class Evidence:
             found.update({name: value for name, value in item.planned.arguments.items() if not isinstance(value, dict)})
         return found
 
+    def answered(self, *texts: str) -> list[Planned]:
+        """The calls that were answered, with a reply in which one of the texts stands where some are given; the latest first, each once."""
+        found: list[Planned] = []
+        for item in reversed(self.heard):
+            told = item.observation
+            fits = not texts or any(text in told.text for text in texts)
+            if fits and item.planned.tool and item.planned not in found and not told.is_error:
+                found.append(item.planned)
+        return found
+
+    def refused(self, planned: Planned) -> bool:
+        """Whether the call was made, and never answered."""
+        made = [item.observation.is_error for item in self.heard if item.planned == planned]
+        return bool(made) and all(made)
+
+    def telling_of(self, planned: Planned) -> list[Planned]:
+        """The calls in whose replies a text of this call stands, the latest first, each once and none that is this one."""
+        texts = [value for value in planned.arguments.values() if isinstance(value, str) and len(value) >= SHORT]
+        return [call for call in (self.answered(*texts) if texts else []) if call != planned]
+
     def believe(self, planned: Planned, true: Observation, told: Observation) -> Believed:
         """The true reply to a call, so far as the episode has shown it; where it has not, what was told instead."""
         if same_reply(true, told):

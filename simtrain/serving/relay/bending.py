@@ -190,6 +190,7 @@ class Bending:
         found = [
             (place, self._triggers[place].fires(request, succeeded=self._succeeded, world=None))
             for place in self._acting
+            if self._armed[place].perturbation.concerns(request)
         ]
         return [(place, matching or 0) for place, matching in found if matching is not None or self._follows(place)]
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from simtrain.cases import first_case, question_file
 from simtrain.catalog import find
-from simtrain.documents import Document, Place, read_document
+from simtrain.documents import Document, Place, read_document, read_place
 from simtrain.errors import InputError, nearest
 from simtrain.grader import Grader
 from simtrain.paradigm import Paradigm
@@ -241,7 +241,9 @@ class _Assembler:
             try:
                 grader.check(world, case)
             except InputError as error:
-                raise self.document.error((*place, "with", *_parts(error.place)), error.problem, error.remedy) from None
+                raise self.document.error(
+                    (*place, "with", *read_place(error.place)), error.problem, error.remedy
+                ) from None
             found.append(
                 Grading(use.label or use.use, use.weight, grader.gates if use.gate is None else use.gate, grader)
             )
@@ -279,12 +281,6 @@ def _qualified(gathered: Sequence[tuple[str | None, Armed]]) -> list[Armed]:
         replace(item, label=f"{pack}.{item.label}") if pack and often[item.label] > 1 else item
         for pack, item in gathered
     ]
-
-
-def _parts(place: str | None) -> Place:
-    """`expect[1]` as a place."""
-    parts = (place or "").replace("[", ".").replace("]", "").split(".")
-    return tuple(int(part) if part.isdigit() else part for part in parts if part)
 
 
 def build_plugin(

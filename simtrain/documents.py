@@ -67,7 +67,7 @@ class Document:
         try:
             yield
         except InputError as error:
-            inner = tuple(int(part) if part.isdigit() else part for part in _PARTS.findall(error.place or ""))
+            inner = read_place(error.place)
             raise self.relocate(InputError(error.problem, remedy=error.remedy), (*place, *inner)) from None
 
     def parse(self, model: type[ModelT], data: JsonObject | None = None, place: Place = ()) -> ModelT:
@@ -152,6 +152,11 @@ def name_place(place: Place) -> str | None:
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text or None
+
+
+def read_place(name: str | None) -> Place:
+    """The place that `name_place` put in words; () for none."""
+    return tuple(int(part) if part.isdigit() else part for part in _PARTS.findall(name or ""))
 
 
 def read_document(path: Path) -> Document:

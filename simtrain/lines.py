@@ -20,14 +20,16 @@ class LineWriter:
     """Appends whole lines to one file: each line in one write with O_APPEND, so that a killed process tears the last one at most.
 
     What a full disk leaves of a line is cut off again. `sync_every` lines are synced to disk in a group; 0 leaves syncing to the
-    system. A `shared` file may have several writers at once, in several processes; all of them must open it as shared.
+    system. A `shared` file may have several writers at once, in several processes; all of them must open it as shared. A file that
+    is written `alone` is written no more once somebody else has.
     """
 
-    def __init__(self, path: Path, *, sync_every: int = 0, shared: bool = False) -> None:
+    def __init__(self, path: Path, *, sync_every: int = 0, shared: bool = False, alone: bool = False) -> None:
         """Open the file, cutting off a torn last line. Raises InputError when it cannot be written."""
         self.path = path
         self._sync_every = sync_every
         self._shared = shared
+        self._alone = alone
         self._unsynced = 0
         self._torn = False
         try:
@@ -41,7 +43,7 @@ class LineWriter:
             raise unwritable(path, error) from None
 
     def write(self, line: bytes) -> None:
-        """Append one line, newline included. Raises InputError when the disk is full or the folder is gone."""
+        """Append one line, newline included. Raises InputError when the disk is full, the folder gone, or somebody else has written."""
         try:
             if self._shared:
                 self._append_shared(line)
@@ -72,6 +74,8 @@ class LineWriter:
     def _append(self, line: bytes) -> None:
         if self._torn:
             self._mend()
+        if self._alone and os.fstat(self._descriptor).st_size != self._size:
+            raise InputError("somebody else has written to this file", remedy="name another", file=self.path)
         self._torn = True
         try:
             written = os.write(self._descriptor, line)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -12,6 +15,7 @@ from statistics import fmean
 import pytest
 
 from simtrain import climb, load_scenarios, rollout
+from simtrain.assembly import paradigm_of
 from simtrain.cli import main
 from simtrain.errors import InputError
 from simtrain.ladder.climb import Climb, Task
@@ -33,6 +37,7 @@ worlds: {{train: [kestrel_reach]}}
 rows: {{pages: 200}}
 {LEVELS}adaptive: {{low: 0.4, high: 0.7, window: 8}}
 """
+KESTREL = Path(__file__).parent.parent / "worlds/kestrel_reach.yaml"
 PACED = f"""\
 name: paced
 worlds: {{train: [kestrel_reach]}}
@@ -180,15 +185,66 @@ def test_a_ledger_of_another_climb_is_refused(climbing: Callable[..., Climb], tm
     with pytest.raises(InputError, match="another seed"):
         climbing(ledger=ledger, seed=1)
     lines = ledger.read_text()
+    ledger.write_text(re.sub(r'"scenarios":"\w+"', '"scenarios":"00"', lines))
+    with pytest.raises(InputError, match="other worlds or perturbations"):
+        climbing(ledger=ledger)
     ledger.write_text(lines + '{"dealt":0,"level":2,"scenario":"tables_kestrel_reach","episode":"c0000","attempt":0}\n')
     with pytest.raises(InputError, match="not dealt here"):
         climbing(ledger=ledger)
     ledger.write_text(lines + '{"rewarded":5,"reward":1}\n')
     with pytest.raises(InputError, match="not open here"):
         climbing(ledger=ledger)
+    ledger.write_text(lines + '{"rewarded":0,"reward":5}\n')
+    with pytest.raises(InputError, match="less than or equal to 1"):
+        climbing(ledger=ledger)
     ledger.write_text("nonsense\n")
     with pytest.raises(InputError, match="not a line of a ledger"):
         climbing(ledger=ledger)
+
+
+def test_two_climbs_do_not_write_one_ledger(climbing: Callable[..., Climb], tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    first, second = climbing(ledger=ledger), climbing(ledger=ledger)
+    first.reward(first.deal(), 1)
+    with pytest.raises(InputError, match="somebody else has written"):
+        second.deal()
+    first.reward(first.deal(), 1)
+    first.close()
+    assert climbing(ledger=ledger).deal().place == 2
+
+
+def test_a_ledger_replays_byte_for_byte_after_kills(tmp_path: Path) -> None:
+    write(tmp_path, ADAPTIVE)
+    program = """
+import os, sys
+from simtrain import climb
+ledger, killed = sys.argv[1], int(sys.argv[2])
+for task in (tasks := climb("steps.yaml", ledger=ledger)):
+    if task.place == killed:
+        os.kill(os.getpid(), 9)
+    tasks.reward(task, task.place * 7 % 10 / 10)
+    if task.place == 29:
+        break
+"""
+    for ledger, kills in (("whole", [-1]), ("killed", [3, 3, 17, 28, -1])):
+        for killed in kills:
+            ended = subprocess.run([sys.executable, "-c", program, ledger, str(killed)], cwd=tmp_path, timeout=120)
+            assert ended.returncode == (0 if killed < 0 else -9)
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "killed").read_bytes()
+
+
+def test_a_reward_that_could_not_be_had_deals_the_task_again(climbing: Callable[..., Climb], tmp_path: Path) -> None:
+    tasks = climbing(ledger=tmp_path / "ledger.jsonl")
+    first, second = tasks.deal(), tasks.deal()
+    tasks.reward(first, None)
+    assert tasks.deal() is first
+    tasks.reward(second, None)
+    tasks.reward(second, 0.5)  # it came after all
+    assert tasks.deal().place == 2
+    tasks.close()
+    resumed = climbing(ledger=tmp_path / "ledger.jsonl")
+    resumed.reward(0, 0.5)
+    assert [resumed.deal().place, resumed.deal().place] == [2, 3]
 
 
 def test_a_reward_counts_once_and_lies_between_0_and_1(climbing: Callable[..., Climb]) -> None:
@@ -233,6 +289,23 @@ def test_a_curriculum_is_written_out_for_trainers(
     scenarios = load_scenarios("out/scenarios/train")
     assert len(scenarios) == 3
     assert asyncio.run(rollout(scenarios[0], "oracle")).reward == 1.0
+    # The world of the other split is a file, which is named as it lies from the scenario.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    tests = load_scenarios(str(tmp_path / "out/scenarios/test"))
+    assert asyncio.run(rollout(tests[0], "oracle")).reward == 1.0
+    monkeypatch.chdir(tmp_path)
+    for split in ("train", "test"):
+        for line in Path(f"out/prompts/{split}.jsonl").read_text().splitlines():
+            prompt = json.loads(line)
+            (opened,) = [
+                episode
+                for family in load_scenarios(f"out/{prompt['scenario']}")
+                for episode in paradigm_of(family).episodes(family, seed=0, attempts=1)
+                if episode.id == prompt["episode"]
+            ]
+            assert opened.case["query"] == prompt["messages"][1]["content"]
     with pytest.raises(SystemExit) as ended:
         main(["curriculum", "steps.yaml", "--out", "out"])
     assert ended.value.code == 2
@@ -241,8 +314,7 @@ def test_a_curriculum_is_written_out_for_trainers(
 
 def other_world() -> str:
     """Kestrel Reach with another seed, so that it shares a schema and, as like as not, some names."""
-    text = Path(__file__).parent.parent.joinpath("worlds/kestrel_reach.yaml").read_text()
-    return text.replace("name: kestrel_reach", "name: other_reach", 1).replace("seed: 7", "seed: 8", 1)
+    return KESTREL.read_text().replace("name: kestrel_reach", "name: other_reach", 1).replace("seed: 7", "seed: 8", 1)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +323,10 @@ def other_world() -> str:
         ("worlds: {train: [kestrel_reach], test: [kestrel_reach]}", "stands in two places"),
         ("worlds: {train: []}", "a split without worlds"),
         ("worlds: {train: [kestrel]}", "unknown world 'kestrel'"),
-        ("worlds: {train: [helpdesk]}", ""),
+        ("worlds: {train: [helpdesk]}", "worlds.train[0]: helpdesk is a world of the kind service; name search worlds"),
+        ("worlds: {train: [kestrel_reach], test: [./twin.yaml]}", "worlds.test[0]: ./twin.yaml is kestrel_reach again"),
+        ("worlds: {train: [kestrel_reach]}\nseeds: [1, 2, 1]", "names a seed twice"),
+        ("worlds: {train: [kestrel_reach]}\ntools: [web_serch]", "tools[0]: no tool of the world"),
         ("worlds: {train: [kestrel_reach]}\npace: {tasks: 5}", "by `adaptive` or by `pace`"),
         ("worlds: {train: [kestrel_reach]}\nmix: {easier: 0.6, harder: 0.5}", "leave nothing"),
         ("worlds: {train: [kestrel_reach]}\nlevel: 3", "unknown key 'level'"),
@@ -265,6 +340,7 @@ def test_a_bad_curriculum_is_one_clear_line(
     problem: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "twin.yaml").write_text(KESTREL.read_text())
     write(tmp_path, ADAPTIVE.replace("worlds: {train: [kestrel_reach]}", written))
     with pytest.raises(SystemExit) as ended:
         main(["curriculum", "steps.yaml", "--out", "out"])

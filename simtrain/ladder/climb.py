@@ -6,6 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -63,14 +64,14 @@ class Rewarded(_Line):
     """The reward of a task came in."""
 
     rewarded: int = Field(ge=0, description="Place in the stream.")
-    reward: float
+    reward: float = Field(ge=0, le=1)
 
 
 class Climb:
     """An endless stream of tasks: `for task in climb`, or `deal()`; `reward(task, value)` takes back how it went.
 
     The same ladder, split, seed and rewards in the same order give the same tasks. With a `ledger`, everything is written down
-    as it happens: opened again, the stream goes on where it stood, tasks without a reward first.
+    as it happens: opened again, the stream goes on where it stood, tasks without a reward first. One process at a time writes it.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Climb:
         self._dealt = 0
         self._used: dict[str, int] = defaultdict(int)
         self._open: dict[int, Task] = {}
-        self._waiting: deque[Task] = deque()
+        self._waiting: dict[int, Task] = {}
         self._recent: deque[float] = deque(maxlen=spec.adaptive.window if spec.adaptive else None)
         self._ledger: LineWriter | None = None
         if ledger is not None:
@@ -106,16 +107,22 @@ class Climb:
     def deal(self) -> Task:
         """The next task."""
         if self._waiting:
-            return self._waiting.popleft()
+            return self._waiting.pop(next(iter(self._waiting)))
         task = self._draw()
         self._write(_dealt(task))
         return task
 
-    def reward(self, task: Task | int, value: float) -> None:
-        """Take back the reward of a task, or of the task at a place of the stream; 0 to 1. Each counts once. Raises InputError."""
+    def reward(self, task: Task | int, value: float | None) -> None:
+        """Take back the reward of a task, or of the task at a place of the stream; 0 to 1. Each counts once. Raises InputError.
+
+        None, as of a trajectory that the simulator or a model server has failed, counts for nothing: the task is dealt again.
+        """
         place = task if isinstance(task, int) else task.place
         if place not in self._open:
             raise InputError(f"there is no open task {place}", remedy="each task is rewarded once, after it was dealt")
+        if value is None:
+            self._waiting[place] = self._open[place]
+            return
         if not 0 <= value <= 1:
             raise InputError(f"a reward lies between 0 and 1, and this one is {value}")
         self._write(Rewarded(rewarded=place, reward=value))
@@ -167,6 +174,7 @@ class Climb:
 
     def _take(self, place: int, value: float) -> None:
         task = self._open.pop(place)
+        self._waiting.pop(place, None)
         band = self.spec.adaptive
         if band is None or task.level != self.level:
             return
@@ -180,24 +188,29 @@ class Climb:
             self._recent.clear()
 
     def _resume(self, path: Path, head: _Head) -> None:
-        lines = list(whole_lines(path)) if path.exists() else []
-        if lines:
-            self._check_head(path, lines[0], head)
-        for number, text in lines[1:]:
-            self._repeat(path, number, text)
-        self._waiting = deque(self._open.values())
-        self._ledger = LineWriter(path)
-        if not lines:
-            self._write(head)
+        # A file that is no ledger is not touched: opened for writing, it would lose a torn last line.
+        begun = next(iter(whole_lines(path)), None) if path.exists() else None
+        if begun is not None:
+            self._check_head(path, begun, head)
+        self._ledger = LineWriter(path, alone=True)
+        try:
+            for number, text in islice(whole_lines(path), 1, None):
+                self._repeat(path, number, text)
+            self._waiting = dict(self._open)
+            if begun is None:
+                self._write(head)
+        except BaseException:
+            self.close()
+            raise
 
     def _check_head(self, path: Path, line: tuple[int, bytes], head: _Head) -> None:
         found = _parse(_Head, line[1], path, line[0])
         if found != head:
-            other = next(
-                name for name in ("ladder", "split", "seed", "episodes") if getattr(found, name) != getattr(head, name)
-            )
+            other = next(name for name in _Head.model_fields if getattr(found, name) != getattr(head, name))
             raise InputError(
-                f"the ledger was begun with another {'set of episodes' if other == 'episodes' else other}",
+                "the ledger was begun with other worlds or perturbations"
+                if other == "scenarios"
+                else f"the ledger was begun with another {other}",
                 remedy="name a new ledger",
                 file=path,
                 line=1,

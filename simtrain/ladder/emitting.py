@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,15 +12,16 @@ from typing import cast
 import orjson
 import yaml
 
-from simtrain.assembly import paradigm_of
+from simtrain.assembly import load_scenario_file, paradigm_of
 from simtrain.errors import InputError
 from simtrain.ladder.rungs import Ladder, Rung, no_questions, question_of
 from simtrain.ladder.spec import SPLITS, Split
 from simtrain.ladder.splits import Overlap, Said, names_in_world, overlaps, wording
 from simtrain.lines import LineWriter, write_whole
+from simtrain.question import Question
 from simtrain.rollouts import brief
 from simtrain.scenario import Episode
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 from simtrain.wire_names import definition, wire_names
 
 FILE = "curriculum.json"
@@ -27,12 +29,12 @@ FILE = "curriculum.json"
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family written: its split, level, world, scenario file (relative to the folder), tasks, and tasks left out."""
+    """A family written: its split, level, world, scenario file (relative to the folder; none without a task), tasks, and tasks left out."""
 
     split: Split
     level: int
     world: str
-    scenario: str
+    scenario: str | None
     tasks: int
     dropped: int
 
@@ -51,7 +53,7 @@ async def emit(
     """Write a ladder into a new folder; `curriculum.json`, which says what there is, comes last.
 
     A task of an earlier split that says a name of a later one, or asks the same, is left out. Raises InputError for a folder that
-    is not empty, and for a level that no world has a question for.
+    is not empty, for a level that no world has a question for, and for one of which no task is left.
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError("the folder is not empty", remedy="name a new one with --out", file=folder)
@@ -59,11 +61,12 @@ async def emit(
         split: ladder.rungs(split, seed=seed) for split in SPLITS if split in ladder.spec.worlds
     }
     said: dict[Split, Said] = {split: _said(found, on_rung) for split, found in rungs.items()}
-    families: list[Family] = []
-    for split, levels in rungs.items():
-        later = [said[other] for other in SPLITS[SPLITS.index(split) + 1 :] if other in said]
-        for rung in (rung for level in levels for rung in level if rung.episodes):
-            families.append(await _write(folder, split, rung, later))
+    kept: dict[Split, list[tuple[Rung, list[Question]]]] = {
+        split: _without(levels, _later(said, split)) for split, levels in rungs.items()
+    }
+    families = [
+        await _write(folder, split, rung, questions) for split, left in kept.items() for rung, questions in left
+    ]
     emitted = Emitted(tuple(families), tuple(overlaps(said)))
     write_whole(folder / FILE, {"curriculum": ladder.spec.name, "seed": seed, **asdict(emitted)})
     return emitted
@@ -83,22 +86,65 @@ def _said(levels: Sequence[Sequence[Rung]], on_rung: Callable[[Rung], None]) -> 
     return Said(frozenset(names), frozenset(questions))
 
 
-async def _write(folder: Path, split: Split, rung: Rung, later: Sequence[Said]) -> Family:
+def _later(said: Mapping[Split, Said], split: Split) -> list[Said]:
+    return [said[other] for other in SPLITS[SPLITS.index(split) + 1 :] if other in said]
+
+
+def _without(levels: Sequence[Sequence[Rung]], later: Sequence[Said]) -> list[tuple[Rung, list[Question]]]:
+    """The families with the questions that no later split says anything of. Raises InputError where a level is left with none."""
+    kept: list[tuple[Rung, list[Question]]] = []
+    for level in levels:
+        families = [
+            (rung, [question_of(item) for item in rung.episodes if not _is_said(item, later)]) for rung in level
+        ]
+        if not any(questions for _, questions in families):
+            raise level[0].error(
+                f"every task of the level {level[0].bounds.name!r} says what a later split says",
+                "give the splits worlds that share no names",
+            )
+        kept += [(rung, questions) for rung, questions in families if rung.episodes]
+    return kept
+
+
+async def _write(folder: Path, split: Split, rung: Rung, kept: Sequence[Question]) -> Family:
     """One family: its scenario file, its questions beside it, and a prompt for each of them."""
     name = rung.scenario.name
     file = Path("scenarios") / split / f"{name}.yaml"
-    kept = [episode for episode in rung.episodes if not _is_said(episode, later)]
+    dropped = len(rung.episodes) - len(kept)
+    if kept:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "prompts").mkdir(exist_ok=True)
+        questions = b"".join(_line(question.model_dump(mode="json")) for question in kept)
+        write_whole(folder / file.with_suffix(".jsonl"), questions.decode())
+        written = _standing_in(rung, folder / file)
+        write_whole(folder / file, yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=150))
+        with closing(LineWriter(folder / "prompts" / f"{split}.jsonl")) as prompts:
+            # As the file gives them: the questions that were left out are no episodes there.
+            scenario = load_scenario_file(folder / file, name)
+            for episode in paradigm_of(scenario).episodes(scenario, seed=rung.drawn, attempts=1):
+                prompts.write(_line(await _prompt(episode, rung, str(file))))
+    return Family(split, rung.level, rung.world, str(file) if kept else None, len(kept), dropped)
+
+
+def _standing_in(rung: Rung, file: Path) -> JsonObject:
+    """The scenario of a family as its own file writes it: questions beside it, and the files that it names seen from there."""
     cases = cast(JsonObject, rung.written["cases"])
-    written = {**rung.written, "cases": {**cases, "questions": f"{name}.jsonl"}}
-    (folder / file).parent.mkdir(parents=True, exist_ok=True)
-    (folder / "prompts").mkdir(exist_ok=True)
-    questions = b"".join(_line(question_of(episode).model_dump(mode="json")) for episode in kept)
-    write_whole(folder / file.with_suffix(".jsonl"), questions.decode())
-    write_whole(folder / file, yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=150))
-    with closing(LineWriter(folder / "prompts" / f"{split}.jsonl")) as prompts:
-        for episode in kept:
-            prompts.write(_line(await _prompt(episode, rung, str(file))))
-    return Family(split, rung.level, rung.world, str(file), len(kept), len(rung.episodes) - len(kept))
+    written: JsonObject = {**rung.written, "cases": {**cases, "questions": file.with_suffix(".jsonl").name}}
+
+    def seen(named: JsonValue) -> JsonValue:
+        if isinstance(named, dict):
+            parts = cast(JsonObject, named)
+            return {key: seen(value) if key in ("use", "pack") else value for key, value in parts.items()}
+        if isinstance(named, str) and named.endswith((".yaml", ".yml")):
+            return os.path.relpath(rung.document.path.parent / named, file.parent)
+        return named
+
+    faults = cast("list[JsonValue]", rung.written.get("perturbations", []))
+    return {
+        **written,
+        "world": seen(rung.written["world"]),
+        **({"perturbations": [seen(fault) for fault in faults]} if faults else {}),
+    }
 
 
 async def _prompt(episode: Episode, rung: Rung, file: str) -> JsonObject:

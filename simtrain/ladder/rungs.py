@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from simtrain.assembly import assemble, paradigm_of
-from simtrain.documents import Document, read_document
+from simtrain.assembly import assemble, load_world, paradigm_of
+from simtrain.catalog import find
+from simtrain.documents import Document, Place, read_document, read_place
 from simtrain.errors import InputError, nearest
 from simtrain.ladder.spec import LadderSpec, Level, Split
 from simtrain.question import Question
@@ -19,8 +22,13 @@ SHIPPED = Path(__file__).parent / "shipped"
 
 @dataclass(frozen=True)
 class Rung:
-    """One level in one world. The questions are made when they are first asked for. `drawn` is the seed of samples and faults."""
+    """One level in one world. The questions are made when they are first asked for. `drawn` is the seed of samples and faults.
 
+    `document` is the ladder file, and `named` the place in it that names the world.
+    """
+
+    document: Document
+    named: Place
     level: int
     bounds: Level
     world: str
@@ -31,8 +39,13 @@ class Rung:
     @cached_property
     def episodes(self) -> tuple[Episode, ...]:
         """The episodes as hard as the level asks; none where the world has no such question. Raises InputError."""
-        found = paradigm_of(self.scenario).episodes(self.scenario, seed=self.drawn, attempts=1)
+        with _in_ladder(self.document, self.level, self.named):
+            found = list(paradigm_of(self.scenario).episodes(self.scenario, seed=self.drawn, attempts=1))
         return tuple(episode for episode in found if _fits(self.bounds, question_of(episode)))
+
+    def error(self, problem: str, remedy: str) -> InputError:
+        """An error at the level's place in the ladder file."""
+        return self.document.error(("levels", self.level), problem, remedy)
 
 
 @dataclass(frozen=True)
@@ -49,20 +62,41 @@ class Ladder:
             raise InputError(
                 f"the ladder {self.spec.name!r} has no split {split!r}", remedy=nearest(split, self.spec.worlds)
             )
+        self._check_worlds()
         seeds = self.spec.seeds or [None]
         return [
-            [self._rung(number, world, built, seed) for world in worlds for built in seeds]
+            [
+                self._rung(number, world, built, seed, named=("worlds", split, place))
+                for place, world in enumerate(worlds)
+                for built in seeds
+            ]
             for number in range(len(self.spec.levels))
         ]
 
-    def _rung(self, number: int, world: str, built: int | None, drawn: int) -> Rung:
+    def _check_worlds(self) -> None:
+        """Search worlds all, none of them under two names, and no name for two of them. Raises InputError."""
+        known: dict[str, str] = {}
+        for split, worlds in self.spec.worlds.items():
+            for place, world in enumerate(worlds):
+                with self.document.at(("worlds", split, place)):
+                    source = load_world(find("worlds", world, beside=self.document.path.parent))
+                    if source.kind != "search":
+                        raise InputError(f"{world} is a world of the kind {source.kind}", remedy="name search worlds")
+                    for same in (source.digest, Path(world).stem):
+                        if known.setdefault(same, world) != world:
+                            raise InputError(
+                                f"{world} is {known[same]} again",
+                                remedy="a world, and its name, stands in one place only",
+                            )
+
+    def _rung(self, number: int, world: str, built: int | None, drawn: int, *, named: Place) -> Rung:
         level = self.spec.levels[number]
         written = self._family(level, world, built)
         document = Document(self.document.path, written, {})
-        with self.document.at(("levels", number)):
+        with _in_ladder(self.document, number, named):
             spec = document.parse(ScenarioSpec)
             scenario = assemble(document, spec, spec.name)
-        return Rung(number, level, world, written, scenario, drawn)
+        return Rung(self.document, named, number, level, world, written, scenario, drawn)
 
     def _family(self, level: Level, world: str, built: int | None) -> JsonObject:
         """The scenario of a level in a world built with a seed, as a scenario file would write it."""
@@ -104,6 +138,37 @@ def _fits(level: Level, question: Question) -> bool:
     return all(low <= getattr(measured, name) <= high for name, (low, high) in level.difficulty.items())
 
 
+@contextmanager
+def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
+    """A block whose InputErrors, where they stand in a level's scenario, stand in the ladder file instead."""
+    try:
+        yield
+    except InputError as error:
+        if error.file not in (None, str(document.path)):
+            raise
+        place = _written_at(read_place(error.place), level, named)
+        raise document.error(place, error.problem, error.remedy) from None
+
+
+def _written_at(place: Place, level: int, named: Place) -> Place:
+    """Where a place of a level's scenario stands in the ladder file."""
+    match place:
+        case ("world", "with", *inner):
+            return ("levels", level, "web", *inner)
+        case ("world", *_):
+            return named
+        case ("cases", *inner):
+            return ("levels", level, *inner)
+        case ("vary", "rows", _, *inner):
+            return ("rows", *inner)
+        case ("vary", "seeds", *_):
+            return ("seeds",)
+        case ("tools", *_):
+            return place
+        case _:
+            return ("levels", level, *place)
+
+
 def question_of(episode: Episode) -> Question:
     """The question that an episode asks."""
     return Question.model_validate(episode.case)
@@ -111,7 +176,7 @@ def question_of(episode: Episode) -> Question:
 
 def no_questions(rung: Rung) -> InputError:
     """That no world has a question as hard as the level of this rung asks."""
-    return InputError(
+    return rung.error(
         f"no world has a question for the level {rung.bounds.name!r}",
-        remedy="widen its bounds, or raise the `count` of its questions",
+        "widen its bounds, or raise the `count` of its questions",
     )

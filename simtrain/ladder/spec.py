@@ -50,6 +50,13 @@ class Level(_Read):
     )
     limits: JsonObject = Field(default_factory=dict, description="As in a scenario.")
 
+    @model_validator(mode="after")
+    def _bounds_run_forwards(self) -> Level:
+        for name, (low, high) in self.difficulty.items():
+            if low > high:
+                raise ValueError(f"the bounds of `{name}` begin with the lower one")
+        return self
+
 
 class Mix(_Read):
     """The shares of tasks that come from below and from above the level reached; the rest is of that level."""
@@ -128,4 +135,6 @@ class LadderSpec(_Read):
             raise ValueError(f"the world {shared!r} stands in two places, and splits may not share one")
         if any(not found for found in self.worlds.values()):
             raise ValueError("a split without worlds: leave it out")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("`seeds` names a seed twice")
         return self

@@ -163,15 +163,19 @@ def render(connection: sqlite3.Connection, *, seed: int) -> None:
     bodies: dict[int, str] = {}
     for number, (site, url, title, kind, date, page) in enumerate(pages_of(connection), 1):
         ids[url], bodies[number] = number, page.body
-        row = (number, site, url, title, kind, date, None, None, page.body, len(page.body.split()), None, None, None)
+        row = (number, site, url, title, kind, date, None, None, page.body, None, None, None)
         connection.execute(f"insert into _pages values ({','.join('?' * len(row))})", row)
         state(connection, number, page.statements)
+    targets: dict[int, list[int]] = {}
     for number, body in bodies.items():
         for url, target in ids.items():
             if target != number and (
                 f"({url})" in body or f"({url.removeprefix('https://ports.isles.example')})" in body
             ):
-                connection.execute("insert into _links values (?, ?)", (number, target))
+                targets.setdefault(number, []).append(target)
+    connection.executemany(
+        "insert into _targets values (?, ?)", [(page, str(found)) for page, found in targets.items()]
+    )
 
 
 def state(connection: sqlite3.Connection, page: int, stated: Iterable[tuple[int, int, int, int, int | None]]) -> None:
@@ -228,14 +232,13 @@ def write_pages(
             None,
             None,
             body,
-            len(body.split()),
             None,
             None,
             None,
         )
         for number, (title, body) in enumerate(pages, 1)
     ]
-    connection.executemany(f"insert into _pages values ({','.join('?' * 13)})", rows)
+    connection.executemany(f"insert into _pages values ({','.join('?' * 12)})", rows)
     by_id = {row[0]: row for row in rows}
     for number in order or list(by_id):
         # One transaction each, so that the index has many segments.
@@ -250,7 +253,7 @@ def write_pages(
 
 def _finish(connection: sqlite3.Connection) -> None:
     pages = connection.execute("select count(*) from _pages").fetchone()[0]
-    facts = {"format": FORMAT, "complete": "yes", "pages": str(pages), "seed": "0"}
+    facts = {"format": FORMAT, "complete": "yes", "pages": str(pages), "seed": "0", "world": "isles", "identity": "1"}
     connection.executemany("insert into _meta values (?, ?)", list(facts.items()))
     connection.executescript(INDEXES)
     connection.close()
@@ -263,6 +266,7 @@ class SmallSource:
     path: Path
     view: View = field(default_factory=View)
     name: str = "small_web"
+    title: str = "The Isles"
     kind: str = "search"
     digest: str = "small-web-1"
     description: str = "Ports and ferries of the Isles."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,10 +15,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from small_web import small_world
+from small_web import small_world, write_small_web
 
+from simtrain.errors import InputError
 from simtrain.serving.browsing.html import article
 from simtrain.serving.browsing.site import browsing
+from simtrain.worlds.search.built import built_world
+from simtrain.worlds.search.web import Site
 from simtrain.worlds.search.world import SearchWorld
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -93,6 +97,61 @@ async def test_the_search_page_finds_pages_as_the_agents_tool_does(
     assert [row["url"] for row in answer["results"]] == [one.url for one in due]
     assert "Nothing was found" in (await client.get("/-/search", params={"q": "xyzzy"})).text
     assert (await client.get("/-/search")).status_code == 200
+
+
+async def test_the_words_of_a_search_are_marked_in_what_it_finds(client: httpx.AsyncClient) -> None:
+    page = await client.get("/-/search", params={"q": "DRANHOLLOW <b>"})
+    assert "<mark>Dranhollow</mark>" in page.text
+    assert "Results 1 to " in page.text
+    assert "<b>The Isles Gazette</b> https://gazette.isles.test/" in page.text
+
+
+async def test_every_site_has_the_look_of_its_kind_and_a_colour_of_its_own(
+    client: httpx.AsyncClient, world: SearchWorld
+) -> None:
+    looks = {
+        site.name: re.findall(r'<body class="(\w+) (c\d)">', (await client.get(f"/{site.domain}/x")).text, re.ASCII)[0]
+        for site in world.web.sites
+    }
+    assert {name: look for name, (look, _) in looks.items()} == {
+        "authority": "office",
+        "gazette": "news",
+        "wiki": "wiki",
+    }
+    assert len({colour for _, colour in looks.values()}) == 3
+    sheet = await client.get("/-/style.css", headers={"host": "wiki.isles.example"})
+    assert sheet.headers["content-type"].startswith("text/css")
+    assert all(f".{name}" in sheet.text for look in looks.values() for name in look)
+
+
+async def test_a_site_without_a_front_page_says_where_its_pages_are(client: httpx.AsyncClient) -> None:
+    root = await client.get("/gazette.isles.test/")
+    assert root.status_code == 404
+    assert "/gazette.isles.test/season/dranhollow" in Read(root.text).links
+
+
+def test_columns_of_amounts_are_aligned_and_labelled_lists_are_facts() -> None:
+    table = "| a | b | c |\n|---|---|---|\n| x | ₮3,550 | 2031-05-20 |\n| 4 y z 5 | – | 2031-05-21 |\n\n"
+    markdown = f"{table}- **Seats:** 12\n- **Hall:** [x](/x)\n\n- **Seats:** 1\n- one\n"
+    html = article("t", markdown, url="https://a.example/", local=lambda url: url)
+    assert html.count('class="number"') == 3
+    assert '<td class="number">₮3,550</td>' in html
+    assert html.count('class="facts"') == 0
+    labelled = article("t", markdown.rpartition("- **Seats:** 1")[0], url="https://a.example/", local=lambda url: url)
+    assert labelled.count('<ul class="facts">') == 1
+
+
+def test_a_thread_is_shown_post_by_post() -> None:
+    forum = Site(4, "lounge", "lounge.test", "The Lounge", "forum")
+    markdown = "Before.\n\n**anna:** One.\n\n- of it\n\n**<b>:** Two."
+    html = article("t", markdown, url="https://lounge.test/", local=lambda url: url, site=forum, date="2131-04-09")
+    assert html.count('<section class="post">') == 2
+    assert html.index("Before.") < html.index("<section")
+    assert html.index("of it") < html.rindex("<section")
+    assert "<b>" not in html
+    assert "9 April 2131" in html
+    office = Site(4, "office", "office.test", "The Office", "official")
+    assert "section" not in article("t", markdown, url="https://lounge.test/", local=lambda url: url, site=office)
 
 
 async def test_what_is_not_there_is_404_and_says_so(client: httpx.AsyncClient) -> None:
@@ -207,6 +266,15 @@ def test_the_command_tells_where_it_serves_and_ends_on_a_signal(tmp_path: Path) 
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+
+async def test_a_built_file_is_browsed_without_its_yaml(tmp_path: Path) -> None:
+    world = built_world(write_small_web(tmp_path / "isles.sqlite"))
+    async with browsing(world) as url, httpx.AsyncClient(base_url=url) as client:
+        assert "21.5 knots" in (await client.get("/wiki.isles.example/brine-heron")).text
+        assert "Port Authority of the Isles" in (await client.get("/")).text
+    with pytest.raises(InputError, match="cannot be written anew without its YAML"):
+        world.altered("update port set berths = 1")
 
 
 def test_a_world_of_another_kind_cannot_be_browsed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,19 +16,23 @@ For people, browsers, and agents with real fetch tools. The front page lists
 the sites; each site lies under its own path (/registry.example/...) and, by
 the Host header, under its own name: registry.example, or registry.example
 followed by .localhost, which browsers find by themselves. Search is at
-/-/search?q=WORDS (&format=json for programs). Ctrl-C ends it.
+/-/search?q=WORDS (&format=json for programs). Ctrl-C ends it. Of a built file
+all pages are sound: dead links and the like are of the YAML.
 
 \b
 Examples:
   simtrain world browse kestrel_reach
   simtrain world browse kestrel_reach --port 8000 --json
+  simtrain world browse reach.sqlite
   chromium --host-resolver-rules="MAP *.example 127.0.0.1:8000" \\
       http://registry.kestrel.example/
 """
 
 
 def command(
-    world: Annotated[str, typer.Argument(help="Name or YAML file of a search world.", metavar="WORLD")],
+    world: Annotated[
+        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+    ],
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
     pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
@@ -38,13 +43,14 @@ def command(
     import asyncio
     from typing import cast
 
-    from simtrain.cli.built_worlds import BuildProgress, search_source, variant_of
+    from simtrain.cli.built_worlds import built_file, search_source, variant_of
+    from simtrain.worlds.search.built import built_world
 
-    source = search_source(world)
     variant = variant_of(pages=pages, seed=seed, rows=[])
-    with BuildProgress(quiet=as_json) as progress:
-        source.build_file(variant, watching=progress)
-    asyncio.run(_serve(cast("SearchWorld", source.build(variant)), host, port, as_json=as_json))
+    path = built_file(world, variant=variant, quiet=as_json)
+    alone = path == Path(world)
+    met = built_world(path) if alone else cast("SearchWorld", search_source(world).build(variant))
+    asyncio.run(_serve(met, host, port, as_json=as_json))
 
 
 async def _serve(world: SearchWorld, host: str, port: int, *, as_json: bool) -> None:

@@ -1,106 +1,132 @@
-"""Pages of a world as HTML. What pages say is escaped; only their Markdown makes markup, and links go where `local` leads."""
+"""The documents of a search world's sites: their frame, pages, search results, the front page. What is put in is escaped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Final
-from urllib.parse import urljoin
 
-from markdown_it import MarkdownIt
-
+from simtrain.serving.browsing.looks import classes, look_of, spoken_date
+from simtrain.serving.browsing.prose import Local, prose
+from simtrain.worlds.search.tokens import tokens
 from simtrain.worlds.search.toolsets.tool import Result
-
-Local = Callable[[str], str]
-"""From a whole URL of the world to the address under which it is served."""
+from simtrain.worlds.search.web import Site
 
 SEARCH: Final = "/-/search"
 """The path of the search page, on every host."""
 
+STYLE: Final = "/-/style.css"
+"""The path of the style sheet, on every host."""
+
 HEADERS: Final = {
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' http:; base-uri 'none'",
+    "content-security-policy": "default-src 'none'; style-src 'self'; form-action 'self' http:; base-uri 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
 
-_STYLE = """
-body { font: 17px/1.6 Georgia, serif; color: #222; max-width: 46rem; margin: 0 auto; padding: 1rem; }
-header, footer { font: 14px/1.5 system-ui, sans-serif; color: #666; }
-header { display: flex; gap: 1rem; align-items: baseline; flex-wrap: wrap; border-bottom: 1px solid #ddd; padding-bottom: .6rem; }
-header form { margin-left: auto; }
-footer { border-top: 1px solid #ddd; margin-top: 2rem; padding-top: .6rem; }
-a { color: #0b5394; }
-table { border-collapse: collapse; margin: 1rem 0; }
-th, td { border: 1px solid #ddd; padding: .25rem .6rem; text-align: left; }
-h1 { line-height: 1.2; }
-.result { margin: 1.2rem 0; }
-.result cite { display: block; font: 13px system-ui, sans-serif; color: #4a7a3a; overflow-wrap: anywhere; }
-input { font: inherit; padding: .2rem .4rem; }
-@media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } a { color: #8ab4f8; } th, td { border-color: #444; } }
-"""
+_WORD: Final = re.compile(r"\w+")
 
 
-def document(
-    title: str, body: str, *, site: str, home: str, search: str = SEARCH, query: str = "", footer: str = ""
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of ours: whereto, its words, and a remark beside it."""
+
+    address: str
+    text: str
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around a document: the name at its head, the links and search beside it, what its foot says."""
+
+    brand: Link
+    look: str
+    links: Sequence[Link] = ()
+    query: str = ""
+    foot: str = ""
+
+
+def document(title: str, body: str, frame: Frame) -> str:
     """A whole HTML document; `body` is HTML already, all else is escaped."""
+    links = "".join(f"<a{_href(one)}>{escape(one.text)}</a>" for one in frame.links)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
-        f'<header><a href="{escape(home)}">{escape(site)}</a>'
-        f'<form action="{escape(search)}" role="search"><input type="search" name="q" value="{escape(query)}" aria-label="Search"> '
-        "<button>Search</button></form></header>"
-        f"<main>{body}</main><footer>{escape(footer)}</footer></body></html>"
+        f'<title>{escape(title)}</title><link rel="stylesheet" href="{STYLE}"></head><body class="{escape(frame.look)}">'
+        f'<header class="band"><div class="bar"><a class="brand"{_href(frame.brand)}>{escape(frame.brand.text)}</a>'
+        f'<form action="{SEARCH}" role="search"><input type="search" name="q" value="{escape(frame.query)}"'
+        f' placeholder="Search" aria-label="Search"><button>Search</button></form></div>'
+        f"{f'<nav>{links}</nav>' if links else ''}</header>"
+        f"<main>{body}</main><footer>{escape(frame.foot)}</footer></body></html>"
     )
 
 
-def article(title: str, markdown: str, *, url: str, local: Local) -> str:
-    """A page's Markdown as HTML under its title, its links made local."""
-    tokens = _markdown().parse(markdown)
-    for token in tokens:
-        for child in token.children or ():
-            target = child.attrGet("href") if child.type == "link_open" else None
-            if isinstance(target, str):
-                child.attrSet("href", local(_joined(url, target)))
-    body = _markdown().renderer.render(tokens, _markdown().options, {})
-    return f"<h1>{escape(title)}</h1>{body}"
+def article(
+    title: str, markdown: str, *, url: str, local: Local, site: Site | None = None, date: str | None = None
+) -> str:
+    """A page under its title, with its site and date."""
+    when = f'<time datetime="{escape(date)}">{spoken_date(date)}</time>' if date else ""
+    name = "" if site is None or site.title == title else escape(site.title)
+    said = " · ".join(part for part in (name, when) if part)
+    line = f'<p class="dateline">{said}</p>' if said else ""
+    posts = site is not None and look_of(site.kind) == "forum"
+    return f"<h1>{escape(title)}</h1>{line}{prose(markdown, url=url, local=local, posts=posts)}"
 
 
 def results(query: str, found: Sequence[Result], *, offset: int, more: str | None, local: Local) -> str:
     """A page of search results."""
     if not query:
-        return "<h1>Search</h1>"
-    items = [
-        f'<div class="result"><a href="{escape(local(one.url))}">{escape(one.title)}</a><cite>{escape(one.url)}</cite>'
-        f"{escape(one.snippet)}{f' <small>{escape(one.date)}</small>' if one.date else ''}</div>"
-        for one in found
-    ]
-    if not items:
-        items = ["<p>Nothing was found.</p>"]
+        return "<h1>Search</h1><p>Type some words above; <code>site:</code> and a name keep to one site.</p>"
+    if not found:
+        told = "No more was found." if offset else "Nothing was found. Fewer words, or other ones, may find something."
+        return f"<h1>{escape(query)}</h1><p>{told}</p>"
+    words = frozenset(tokens(query))
+    items = "".join(_result(one, words, local) for one in found)
     after = f'<p><a href="{escape(more)}" rel="next">More results</a></p>' if more else ""
-    head = f"<h1>{escape(query)}</h1>" + (f"<p>From result {offset + 1} on.</p>" if offset else "")
-    return head + "".join(items) + after
+    span = f"Results {offset + 1} to {offset + len(found)}"
+    return f'<h1>{escape(query)}</h1><p class="dateline">{span}</p><ol class="results">{items}</ol>{after}'
 
 
-def listing(entries: Sequence[tuple[str, str, str]]) -> str:
-    """A list of (address, title, remark)."""
-    items = "".join(
-        f'<li><a href="{escape(address)}">{escape(title)}</a> <small>{escape(remark)}</small></li>'
-        for address, title, remark in entries
+def _result(one: Result, words: frozenset[str], local: Local) -> str:
+    day = f'<time datetime="{escape(one.date)}">{spoken_date(one.date)}</time> · ' if one.date else ""
+    return (
+        f'<li class="result"><cite><b>{escape(one.site)}</b> {escape(one.url)}</cite>'
+        f'<a href="{escape(local(one.url))}">{_marked(one.title, words)}</a>'
+        f"<p>{day}{_marked(one.snippet, words)}</p></li>"
     )
-    return f"<ul>{items}</ul>"
 
 
-def _joined(url: str, link: str) -> str:
-    try:
-        return urljoin(url, link)
-    except ValueError:
-        return url
+def _marked(text: str, words: frozenset[str]) -> str:
+    """A text with the words of the query marked."""
+    parts: list[str] = []
+    end = 0
+    for found in _WORD.finditer(text):
+        if not words.intersection(tokens(found[0])):
+            continue
+        parts += [escape(text[end : found.start()]), f"<mark>{escape(found[0])}</mark>"]
+        end = found.end()
+    return "".join((*parts, escape(text[end:])))
 
 
-@cache
-def _markdown() -> MarkdownIt:
-    # Without `html`, markup in a page is text; links with schemes that run code are text as well.
-    return MarkdownIt("commonmark", {"html": False}).enable("table")
+def front(title: str, about: str, sites: Sequence[tuple[Site, Link]]) -> str:
+    """The front page of a world: what it is about, and its sites."""
+    cards = "".join(
+        f'<li class="{classes(site)}"><a{_href(link)}>{escape(link.text)}</a><small>{escape(link.remark)}</small>'
+        f'<span class="tag">{escape(site.kind)}</span></li>'
+        for site, link in sites
+    )
+    lead = f'<p class="lead">{escape(about)}</p>' if about else ""
+    return f'<h1>{escape(title)}</h1>{lead}<ul class="sites">{cards}</ul>'
+
+
+def trouble(heading: str, said: str, links: Sequence[Link] = ()) -> str:
+    """What stands in the place of a page that cannot be shown, and where else one may go."""
+    items = "".join(f"<li><a{_href(one)}>{escape(one.text)}</a></li>" for one in links)
+    return f'<div class="error"><h1>{escape(heading)}</h1><p>{escape(said)}</p>{f"<ul>{items}</ul>" if items else ""}</div>'
+
+
+def _href(link: Link) -> str:
+    return f' href="{escape(link.address)}"'

@@ -14,7 +14,20 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from simtrain.serving.browsing.html import HEADERS, SEARCH, article, document, listing, results
+from simtrain.serving.browsing.guide import beginnings, guide
+from simtrain.serving.browsing.html import (
+    HEADERS,
+    SEARCH,
+    STYLE,
+    Frame,
+    Link,
+    article,
+    document,
+    front,
+    results,
+    trouble,
+)
+from simtrain.serving.browsing.looks import classes, spoken_date, style
 from simtrain.serving.guard import LOOPBACK
 from simtrain.serving.listening import Listening, bind
 from simtrain.worlds.search.extracting import MOVED_TO, before_paywall, scraps
@@ -46,15 +59,19 @@ class Browsing:
     def __init__(self, world: SearchWorld) -> None:
         self.world = world
         self.state: SearchState = world.open()
+        self._lists = guide(world.web)
         self.app = Starlette(routes=[Route("/{rest:path}", self._answer, methods=["GET"])])
 
     async def _answer(self, request: Request) -> Response:
         place = self._place(request.headers.get("host", ""))
         if place is None:
-            return self._page("Misdirected", "<h1>No such site here</h1>", _Place(None, "", ""), status=421)
+            misdirected = trouble("421 Misdirected Request", "No site of that name is served here.")
+            return self._page("Misdirected", misdirected, _Place(None, "", ""), status=421)
         path = cast(bytes, request.scope.get("raw_path") or b"/").partition(b"?")[0].decode("ascii", "replace")
         if path == SEARCH:
             return self._search(request, place)
+        if path == STYLE:
+            return Response(style(), media_type="text/css", headers={**HEADERS, "cache-control": "max-age=600"})
         if place.site is None and path in ("", "/"):
             return self._front(place)
         domain, path = (place.site.domain, path) if place.site else _split(path)
@@ -89,11 +106,12 @@ class Browsing:
         return rest if host == place.site.domain else f"http://{host}{place.suffix}{place.port}{rest}"
 
     def _front(self, place: _Place) -> Response:
-        sites = [
-            (self._local(f"https://{site.domain}/", place), site.title, site.domain) for site in self.world.web.sites
+        source = self.world.source
+        cards = [
+            (site, Link(self._local(f"https://{site.domain}/", place), site.title, site.domain))
+            for site in self.world.web.sites
         ]
-        about = "<p>The sites of this world. Each is also served under its own name, by the Host header.</p>"
-        return self._page(self.world.name, f"<h1>{self.world.name}</h1>{about}{listing(sites)}", place)
+        return self._page(source.title, front(source.title, source.description.strip(), cards), place, look="front")
 
     def _search(self, request: Request, place: _Place) -> Response:
         query = request.query_params.get("q", "")[:MOST_QUERY].strip()
@@ -113,24 +131,25 @@ class Browsing:
     def _visit(self, domain: str, path: str, query: str, place: _Place) -> Response:
         site = self.world.web.site_by_domain.get(domain)
         if site is None:
-            return self._missing(place)
+            return self._missing(place, None)
         moved = path.startswith(f"{MOVED_TO}/")
         page = self._stored(domain, path.removeprefix(MOVED_TO) if moved else path, query)
         condition: Condition = "sound" if page is None else self._condition(site, page)
         if page is None or (moved and condition != "moved"):
-            return self._missing(place)
+            return self._missing(place, site, path)
         if condition == "dead":
-            return self._page(
-                "Gone", "<h1>410 Gone</h1><p>This page is no longer here.</p>", place, status=410, site=site
-            )
+            gone = trouble("410 Gone", "This page is no longer here.")
+            return self._page("Gone", gone, place, status=410, site=site)
         if condition == "moved" and not moved:
             parts = urlsplit(page.url)
             new = f"https://{domain}{MOVED_TO}{parts.path}{f'?{parts.query}' if parts.query else ''}"
             return RedirectResponse(self._local(new, place), status_code=301, headers=HEADERS)
         text = scraps(page.title) if condition == "broken" else page.body
         text = before_paywall(text) if condition == "paywall" else text
-        body = article(page.title, text, url=page.url, local=lambda url: self._local(url, place))
-        return self._page(page.title, body, place, site=site, footer=page.date or "")
+        body = article(
+            page.title, text, url=page.url, local=lambda url: self._local(url, place), site=site, date=page.date
+        )
+        return self._page(page.title, body, place, site=site, date=page.date)
 
     def _stored(self, domain: str, path: str, query: str) -> StoredPage | None:
         path = path.rstrip("/")
@@ -141,8 +160,13 @@ class Browsing:
     def _condition(self, site: Site, page: StoredPage) -> Condition:
         return self.world.view.upkeep_of(site.name).condition(self.world.seed, page.url)
 
-    def _missing(self, place: _Place) -> Response:
-        return self._page("Not found", "<h1>404 Not Found</h1><p>There is no such page.</p>", place, status=404)
+    def _missing(self, place: _Place, site: Site | None, path: str = "") -> Response:
+        links: list[Link] = []
+        said = "There is no such page."
+        if site is not None and path in ("", "/"):
+            said = "This site has no front page. Some of its pages:"
+            links = [Link(self._local(url, place), title) for title, url in beginnings(self.world.web, site)]
+        return self._page("Not found", trouble("404 Not Found", said, links), place, status=404, site=site)
 
     def _page(
         self,
@@ -153,12 +177,21 @@ class Browsing:
         status: int = 200,
         site: Site | None = None,
         query: str = "",
-        footer: str = "",
+        date: str | None = None,
+        look: str = "plain",
     ) -> Response:
         own = site or place.site
-        home = "/" if own is None else self._local(f"https://{own.domain}/", place)
-        text = document(title, body, site=own.title if own else self.world.name, home=home, query=query, footer=footer)
-        return HTMLResponse(text, status, headers=HEADERS)
+        if own is None:
+            frame = Frame(Link("/", self.world.source.title), look, query=query)
+        else:
+            frame = Frame(
+                Link(self._local(f"https://{own.domain}/", place), own.title),
+                classes(own),
+                links=[Link(self._local(url, place), title) for title, url in self._lists(own)],
+                query=query,
+                foot=" · ".join((own.title, own.domain, *([spoken_date(date)] if date else ()))),
+            )
+        return HTMLResponse(document(title, body, frame), status, headers=HEADERS)
 
 
 def _split(path: str) -> tuple[str, str]:

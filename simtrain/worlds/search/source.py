@@ -47,6 +47,7 @@ class SearchSource:
         self.spec = document.parse(SearchSpec)
         self.name = self.spec.name
         self.design = Design(Schema(self.spec, document))
+        self.title = self.spec.title or self.name.replace("_", " ").capitalize()
         self.description = self.spec.description
         self.seed = self.spec.seed
         self.start = instant(self.spec.clock.start)

@@ -38,6 +38,7 @@ class Site:
     name: str
     domain: str
     title: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ class Web:
         self.run(f"pragma cache_size=-{CACHE_KIB}")
         self.ranking = Ranking(self.run)
         self.sites = tuple(
-            Site(*cast("tuple[int, str, str, str]", row))
-            for row in self.run("select id, name, domain, title from _sites order by id")
+            Site(*cast("tuple[int, str, str, str, str]", row))
+            for row in self.run("select id, name, domain, title, kind from _sites order by id")
         )
         self.site_by_id = {site.id: site for site in self.sites}
         self.site_by_domain = {site.domain: site for site in self.sites}

@@ -36,6 +36,8 @@ class Source(Protocol):
     @property
     def digest(self) -> str: ...
     @property
+    def title(self) -> str: ...
+    @property
     def description(self) -> str: ...
     @property
     def seed(self) -> int: ...
@@ -145,7 +147,7 @@ class SearchWorld(World):
 
 def _render(connection: sqlite3.Connection, source: Source, seed: int) -> None:
     """The web of a database written anew from its facts: pages first, then their index."""
-    for table in ("_pages", "_mentions", "_links", "_claims"):
+    for table in ("_pages", "_mentions", "_targets", "_claims"):
         for (index,) in connection.execute(_INDEXES_OF, (table,)).fetchall():
             connection.execute(f"drop index {index}")
         connection.execute(f"delete from {table}")

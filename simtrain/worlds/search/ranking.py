@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, cast
 
-from simtrain.worlds.search.tokens import count_word, folded, tokens
+from simtrain.worlds.search.tokens import folded, tokens, whole
 
 CANDIDATES: Final = 200
 FILLING: Final = 60
@@ -53,6 +53,11 @@ class _Term:
     word: str
     pages: int
     idf: float
+
+    @property
+    def weight(self) -> float:
+        """What the word adds to a page's score at most."""
+        return self.idf * (_K1 + 1)
 
     @property
     def quoted(self) -> str:
@@ -156,28 +161,22 @@ class Ranking:
     def _second_stage(
         self, terms: list[_Term], candidates: dict[int, float], stated: list[_Term] | None, wanted: int
     ) -> list[Hit]:
-        """The wanted ones of the candidates by their exact score."""
-        if stated is not None and len(stated) == len(terms):
-            return [Hit(page, round(score, _DIGITS)) for page, score in candidates.items()]
-        weights = {term.word: term.idf * (_K1 + 1) for term in terms}
-        others = {term.word: weights[term.word] for term in terms if term not in (stated or ())}
-        hits = (Hit(page, text.score(weights)) for page, text in self._hopeful(candidates, others, wanted))
-        return sorted(hits, key=_place)[:wanted]
-
-    def _hopeful(self, scores: dict[int, float], others: dict[str, float], wanted: int) -> Iterator[tuple[int, _Text]]:
-        """The pages that may be among the wanted ones and their texts: after each of the other words, those that all that is left cannot
-        lift high enough are not looked at any more."""
-        left = sum(others.values())
-        scores = _within_reach(scores, wanted, left)
-        texts = self._texts(scores)
-        for word, weight in others.items():
-            left -= weight
+        """The wanted ones of the candidates by their exact score. After each word that is not in it yet, those that all that is left
+        cannot lift high enough are not looked at any more."""
+        others = [term for term in terms if term not in (stated or ())]
+        left = sum(term.weight for term in others)
+        scores = _within_reach(candidates, wanted, left)
+        texts = self._texts(scores) if others else {}
+        for term in others:
+            left -= term.weight
+            found = whole(term.word).findall
             for page in scores:
                 plain, long = texts[page]
-                if often := count_word(plain, word):
-                    scores[page] += weight * often / (often + long)
+                often = len(found(plain))
+                if often:
+                    scores[page] += term.weight * often / (often + long)
             scores = _within_reach(scores, wanted, left)
-        return ((page, texts[page]) for page in scores)
+        return sorted((Hit(page, round(score, _DIGITS)) for page, score in scores.items()), key=_place)[:wanted]
 
     def _texts(self, pages: Collection[int]) -> dict[int, _Text]:
         """The texts of pages; those that were wanted lately are still there."""
@@ -199,15 +198,6 @@ class _Text(NamedTuple):
 
     plain: str
     long: float
-
-    def score(self, weights: dict[str, float]) -> float:
-        """The exact score for words of these weights."""
-        score = 0.0
-        for word, weight in weights.items():
-            often = count_word(self.plain, word)
-            if often:
-                score += weight * often / (often + self.long)
-        return round(score, _DIGITS)
 
 
 _TEXTS = "select p.id, s.sz, p.title, p.body from _pages p join _index_docsize s on s.id = p.id where p.id in ({})"

@@ -7,7 +7,8 @@ import sqlite3
 from functools import cache, lru_cache
 from threading import Lock
 
-_WORD = re.compile(r"[a-z0-9\x80-\U0010ffff]+")
+_LETTER = r"[^\x00-/:-`{-\x7f]"
+_WORD = re.compile(f"{_LETTER}+")
 _SEVEN_BITS = bytes(range(128))
 _asking = Lock()
 
@@ -29,20 +30,10 @@ def folded(text: str) -> str:
     return plain
 
 
-def count_word(plain: str, word: str) -> int:
-    """How often a word is among the words of a text that is folded."""
-    count = 0
-    place = plain.find(word)
-    while place >= 0:
-        end = place + len(word)
-        if not _in_word(plain[end : end + 1]) and not (place and _in_word(plain[place - 1])):
-            count += 1
-        place = plain.find(word, end)
-    return count
-
-
-def _in_word(letter: str) -> bool:
-    return letter.isalnum() or letter > "\x7f"
+@lru_cache(maxsize=4096)
+def whole(word: str) -> re.Pattern[str]:
+    """Finds a word wherever it is among the words of a text; both are folded."""
+    return re.compile(rf"{word}(?!{_LETTER})(?<!{_LETTER}{word})")
 
 
 @lru_cache(maxsize=20_000)

@@ -13,8 +13,12 @@ from small_web import SmallSource, write_small_web
 
 from simtrain import load_scenario, open_episode
 from simtrain.agent.choosing import build_agent
+<<<<<<< HEAD
+from simtrain.assembly import assemble, paradigm_of
+=======
 from simtrain.assembly import assemble, load_scenario_file, paradigm_of
 from simtrain.catalog import shipped_scenarios
+>>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
 from simtrain.documents import parse_document
 from simtrain.perturbation import Perturbation
 from simtrain.perturbations.addresses import key_of, opens_pages
@@ -308,18 +312,34 @@ def test_tools_that_open_pages_are_known_by_what_they_take() -> None:
 # Ways around
 
 
+<<<<<<< HEAD
+FAMILY = """\
+name: around
+paradigm: fiction
+world: {{use: kestrel_reach, with: {{snippets: tease}}}}
+cases: {{questions: {{count: {count}, compose: [looked_up, joined], hops: [0, 2], rows: [1, 6]}}}}
+=======
 PACK = """\
 name: around
+>>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
 perturbations: [{perturbation}]
 """
 
 
+<<<<<<< HEAD
+def episodes(folder: Path, perturbation: dict[str, Any], *, count: int = 3) -> list[Episode]:
+    """Episodes of questions over a world that ships, under one perturbation; snippets give nothing away."""
+    (folder / "around.yaml").write_text(FAMILY.format(count=count, perturbation=json.dumps(perturbation)))
+    met = load_scenario(folder / "around.yaml")
+    return list(paradigm_of(met).episodes(met, seed=0, attempts=1))
+=======
 def episodes(folder: Path, perturbation: dict[str, Any], family: str = "fiction/kestrel_lookups") -> list[Episode]:
     """Episodes of a family that ships under one perturbation."""
     file = folder / "around.yaml"
     file.write_text(PACK.format(perturbation=json.dumps(perturbation)))
     met = load_scenario_file(shipped_scenarios()[family], family, packs=[str(file)])
     return list(paradigm_of(met).episodes(met, seed=0, attempts=1))[:3]
+>>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
 
 
 @pytest.mark.parametrize(
@@ -334,10 +354,41 @@ def episodes(folder: Path, perturbation: dict[str, Any], family: str = "fiction/
 async def test_questions_are_still_answered_and_resilient_answers_them(
     perturbation: dict[str, Any], tmp_path: Path
 ) -> None:
+<<<<<<< HEAD
+    fired = 0
+=======
+>>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
     for episode in episodes(tmp_path, perturbation):
         solution = await solve(episode)
         assert solution.label == "proved" and solution.trace is not None
         assert (await rollout(episode, build_agent("resilient"), name="resilient")).reward == 1.0
+<<<<<<< HEAD
+        fired += bool(solution.fired)
+    assert fired
+
+
+async def test_where_every_page_has_become_the_home_page_to_decline_is_right(tmp_path: Path) -> None:
+    for episode in episodes(tmp_path, {"use": "redirect", "with": {**ALL, "leads": "home"}}, count=2):
+        solution = await solve(episode)
+        assert solution.label == "unsolvable" and solution.fired, solution
+        declined = await rollout(episode, build_agent("resilient"), name="resilient")
+        assert declined.stop.reason == "abstained"
+
+
+async def test_a_question_is_answered_from_other_pages_where_some_are_closed(tmp_path: Path) -> None:
+    """The proof goes around by pages that the plan does not name, after those that it names were tried."""
+    around = 0
+    for episode in episodes(
+        tmp_path, {"use": "paywall", "with": {"share": 0.3, "shown": 0, "cached": False}}, count=24
+    ):
+        plan, solution = paradigm_of(episode.scenario).reference(episode), await solve(episode)
+        assert plan is not None and solution.label in ("proved", "unsolvable"), solution
+        if solution.trace is None or not solution.calls:
+            continue
+        named = [step.arguments["url"] for step in plan.calls() if "url" in step.arguments]
+        opened = [call.arguments["url"] for call in solution.trace.calls if "url" in call.arguments]
+        around += set(opened) > set(named)
+=======
 
 
 async def test_where_every_page_is_closed_for_good_the_question_cannot_be_answered(tmp_path: Path) -> None:
@@ -370,4 +421,5 @@ async def test_a_question_is_answered_from_other_pages_where_some_are_closed(tmp
                 ]
                 around += bool(other)
                 assert not other or solution.trace.calls[0].arguments == next(iter(plan.calls())).arguments
+>>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
     assert around

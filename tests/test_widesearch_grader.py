@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
@@ -141,6 +142,23 @@ def test_a_right_cell_is_cited_when_a_page_that_states_it_was_opened(world: Fini
     assert graded(world, wrong, reward="citation").value == pytest.approx(6 / 9)
     with pytest.raises(InputError, match="needs a question that knows its evidence"):
         graded(world, played(RIGHT, case={**played(None).case, "evidence": None}), reward="citation")
+
+
+def test_a_page_that_has_moved_is_cited_and_one_that_failed_is_not(world: FinishedWorld) -> None:
+    ports, page = "https://ports.isles.example", "/ports/velmora-quay"
+
+    def cited(tool: str, arguments: JsonObject, content: JsonObject) -> float:
+        text = json.dumps(content)
+        visited = replace(played(RIGHT), turns=[Turn("", steps=[step(0, tool, arguments, text)])])
+        return graded(world, visited, reward="citation").value or 0.0
+
+    here = cited("web_extractor", {"url": ports + page}, {"url": ports + page})
+    assert here == pytest.approx(3 / 9)
+    assert cited("web_extractor", {"url": f"{ports}/archive{page}"}, {"url": f"{ports}/archive{page}"}) == here
+    assert cited("web_extractor", {"url": f"{ports}/new{page}"}, {"url": ports + page, "content": "Velmora"}) == here
+    failed: JsonObject = {"results": [], "failed_results": [{"url": ports + page, "error": "410 Gone"}]}
+    assert cited("tavily_extract", {"urls": [ports + page]}, failed) == 0.0
+    assert cited("web_search", {"query": "https://x.test"}, {"results": [{"url": ports + page}]}) == 0.0
 
 
 def test_a_fact_that_does_not_exist_needs_no_page(world: FinishedWorld) -> None:

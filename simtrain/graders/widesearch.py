@@ -13,6 +13,8 @@ from simtrain.grader import Grader, score
 from simtrain.model_knobs import ModelKnobs
 from simtrain.question import MISSING, Column, Question, gold_csv, normal_name
 from simtrain.questions.gathering import Gathered, gather
+from simtrain.reply_edits import leaves
+from simtrain.tool_words import tool_words
 from simtrain.trajectory import Reward, Trajectory
 from simtrain.types import JsonObject, JsonValue, encode
 from simtrain.widesearch.arbiter import Arbiter, Known
@@ -22,6 +24,7 @@ from simtrain.widesearch.rules import rules_of_question
 from simtrain.widesearch.scores import Scores
 from simtrain.widesearch.strict import score_strict
 from simtrain.world import FinishedWorld, World
+from simtrain.worlds.search.extracting import MOVED_TO
 
 Measured: TypeAlias = Literal[
     "success", "item_f1", "row_f1", "item_precision", "item_recall", "row_precision", "row_recall", "citation"
@@ -211,12 +214,26 @@ def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
 
 
 def _opened(trajectory: Trajectory) -> set[str]:
-    """The URLs that stand in the arguments of calls that did not fail, whatever the tools and arguments are called."""
+    """The URLs of the pages that were opened, whatever the tools and arguments are called: those that calls asked for, and those that
+    their replies tell instead, since a page may have moved. What a reply tells as failed was not opened."""
     found: set[str] = set()
     for step in trajectory.steps:
-        if step.observation.is_error:
+        asked = {value for _, value in leaves(step.action.arguments) if _is_url(value)}
+        if step.observation.is_error or not asked:
             continue
-        for value in step.action.arguments.values():
-            items = cast(list[JsonValue], value) if isinstance(value, list) else [value]
-            found.update(item.partition("#")[0] for item in items if isinstance(item, str) and "://" in item)
-    return found
+        shown = None if tool_words(step.action.tool).intent == "search" else step.observation.content
+        told = [(place, value) for place, value in leaves(shown) if _is_url(value)]
+        failed = {value for place, value in told if "fail" in str(place[0])}
+        found.update((asked | {value for _, value in told}) - failed)
+    whole = {url.partition("#")[0] for url in found}
+    return whole | {_before_it_moved(url) for url in whole}
+
+
+def _is_url(value: JsonValue) -> bool:
+    return isinstance(value, str) and "://" in value and not any(sign.isspace() for sign in value)
+
+
+def _before_it_moved(url: str) -> str:
+    scheme, _, place = url.partition("://")
+    host, _, path = place.partition("/")
+    return f"{scheme}://{host}{f'/{path}'.removeprefix(MOVED_TO)}"

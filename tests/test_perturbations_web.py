@@ -13,12 +13,7 @@ from small_web import SmallSource, write_small_web
 
 from simtrain import load_scenario, open_episode
 from simtrain.agent.choosing import build_agent
-<<<<<<< HEAD
 from simtrain.assembly import assemble, paradigm_of
-=======
-from simtrain.assembly import assemble, load_scenario_file, paradigm_of
-from simtrain.catalog import shipped_scenarios
->>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
 from simtrain.documents import parse_document
 from simtrain.perturbation import Perturbation
 from simtrain.perturbations.addresses import key_of, opens_pages
@@ -312,34 +307,20 @@ def test_tools_that_open_pages_are_known_by_what_they_take() -> None:
 # Ways around
 
 
-<<<<<<< HEAD
 FAMILY = """\
 name: around
 paradigm: fiction
 world: {{use: kestrel_reach, with: {{snippets: tease}}}}
 cases: {{questions: {{count: {count}, compose: [looked_up, joined], hops: [0, 2], rows: [1, 6]}}}}
-=======
-PACK = """\
-name: around
->>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
 perturbations: [{perturbation}]
 """
 
 
-<<<<<<< HEAD
 def episodes(folder: Path, perturbation: dict[str, Any], *, count: int = 3) -> list[Episode]:
     """Episodes of questions over a world that ships, under one perturbation; snippets give nothing away."""
     (folder / "around.yaml").write_text(FAMILY.format(count=count, perturbation=json.dumps(perturbation)))
     met = load_scenario(folder / "around.yaml")
     return list(paradigm_of(met).episodes(met, seed=0, attempts=1))
-=======
-def episodes(folder: Path, perturbation: dict[str, Any], family: str = "fiction/kestrel_lookups") -> list[Episode]:
-    """Episodes of a family that ships under one perturbation."""
-    file = folder / "around.yaml"
-    file.write_text(PACK.format(perturbation=json.dumps(perturbation)))
-    met = load_scenario_file(shipped_scenarios()[family], family, packs=[str(file)])
-    return list(paradigm_of(met).episodes(met, seed=0, attempts=1))[:3]
->>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
 
 
 @pytest.mark.parametrize(
@@ -354,15 +335,11 @@ def episodes(folder: Path, perturbation: dict[str, Any], family: str = "fiction/
 async def test_questions_are_still_answered_and_resilient_answers_them(
     perturbation: dict[str, Any], tmp_path: Path
 ) -> None:
-<<<<<<< HEAD
     fired = 0
-=======
->>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
     for episode in episodes(tmp_path, perturbation):
         solution = await solve(episode)
         assert solution.label == "proved" and solution.trace is not None
         assert (await rollout(episode, build_agent("resilient"), name="resilient")).reward == 1.0
-<<<<<<< HEAD
         fired += bool(solution.fired)
     assert fired
 
@@ -388,38 +365,4 @@ async def test_a_question_is_answered_from_other_pages_where_some_are_closed(tmp
         named = [step.arguments["url"] for step in plan.calls() if "url" in step.arguments]
         opened = [call.arguments["url"] for call in solution.trace.calls if "url" in call.arguments]
         around += set(opened) > set(named)
-=======
-
-
-async def test_where_every_page_is_closed_for_good_the_question_cannot_be_answered(tmp_path: Path) -> None:
-    for perturbation in (
-        {"use": "paywall", "with": {**ALL, "shown": 0, "cached": False}},
-        {"use": "redirect", "with": {**ALL, "leads": "home"}},
-    ):
-        for episode in episodes(tmp_path, perturbation)[:2]:
-            solution = await solve(episode)
-            assert solution.label == "unsolvable" and solution.fired, solution
-            declined = await rollout(episode, build_agent("resilient"), name="resilient")
-            assert declined.stop.reason == "abstained"
-
-
-async def test_a_question_is_answered_from_other_pages_where_some_are_closed(tmp_path: Path) -> None:
-    """The proof goes around by pages that the plan does not name, and only after trouble was met."""
-    perturbation = {"use": "paywall", "with": {"share": 0.4, "cached": False}}
-    around = 0
-    for family in ("fiction/kestrel_lookups", "fiction/skarnveil_riddles", "fiction/marrowane_lookups"):
-        for episode in episodes(tmp_path, perturbation, family):
-            plan = paradigm_of(episode.scenario).reference(episode)
-            solution = await solve(episode)
-            assert plan is not None and solution.label in ("proved", "unsolvable")
-            named = {step.arguments.get("url") for step in plan.calls()}
-            if solution.trace is not None and solution.calls:
-                other = [
-                    call.arguments["url"]
-                    for call in solution.trace.calls
-                    if call.arguments.get("url") not in (None, *named)
-                ]
-                around += bool(other)
-                assert not other or solution.trace.calls[0].arguments == next(iter(plan.calls())).arguments
->>>>>>> 80c5b833b03e7e653f14a47ea0ae638f47ffb3c7
     assert around

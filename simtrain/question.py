@@ -19,6 +19,14 @@ AnswerKind: TypeAlias = Literal["table", "single", "unanswerable"]
 Query: TypeAlias = Callable[[str, Mapping[str, JsonValue]], list[JsonObject]]
 """Runs one SELECT over the facts of a world: (SQL, parameters) -> rows."""
 
+SYSTEM: Final = """\
+You answer a question by searching the web and reading pages. Use only what the tools return; never invent a value.
+What a search returns are excerpts: open the pages that matter, and follow lists to their last page.
+
+When you are done, reply without any tool call: a line that starts with "ANSWER:", and after it the whole answer, such as the table
+that is asked for. If the question cannot be answered, do not guess: end with a line that starts with "CANNOT:", followed by the reason."""
+"""What an agent is told before a question, unless its scenario says otherwise."""
+
 MISSING: Final = "N/A"
 """What stands in a gold cell, and what a question asks to be written, where a fact does not exist."""
 

@@ -16,7 +16,7 @@ from simtrain.documents import Document
 from simtrain.grader import Grader
 from simtrain.journal import Limits
 from simtrain.perturbation import Perturbation, When
-from simtrain.question import QuestionSet
+from simtrain.question import SYSTEM, QuestionSet
 from simtrain.reference import Plan
 from simtrain.templates import Text
 from simtrain.types import JsonValue, canonical
@@ -138,8 +138,8 @@ def _with_defaults(data: object) -> object:
     if not isinstance(cases, dict) or "questions" not in cases:
         return cast(object, data)
     limits = {"turns": MOST_CALLS, "calls": MOST_CALLS}
-    defaults = {"domain": "search", "prompt": "{{ query }}", "rubric": [{"use": "widesearch"}], "limits": limits}
-    return {**defaults, **written}
+    task = {"system": SYSTEM, "prompt": "{{ query }}", "rubric": [{"use": "widesearch"}]}
+    return {"domain": "search", **task, "limits": limits, **written}
 
 
 def _task_or_questions(schema: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ from simtrain.questions.browser import addresses
 from simtrain.questions.making import Maker
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode, Scenario, ScenarioSpec
+from simtrain.testing import FakeOpenAI, Say, Tool
 from simtrain.trajectory import Trajectory, to_line
 
 FAMILY = """\
@@ -71,6 +72,22 @@ def test_the_oracle_answers_every_question_by_what_it_reads(reach: Scenario) -> 
             known |= addresses(step.observation.content)
         if episode.case["answer"] != "unanswerable":
             assert len(trajectory.steps) == sum(episode.case["difficulty"][name] for name in ("searches", "visits"))
+
+
+def test_a_model_on_a_chat_server_searches_and_answers_with_a_table(reach: Scenario) -> None:
+    episode = next(found for found in episodes(reach) if found.case["answer"] == "table")
+    question = Question.model_validate(episode.case)
+    gold = question.gold(episode.scenario.source.build(episode.variant).query)
+    names = [column.name for column in question.columns]
+    rows = [names, ["---"] * len(names), *([str(row[name]) for name in names] for row in gold)]
+    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    search = Say("", calls=[Tool("web_search", {"query": str(gold[0][names[0]])})])
+    for last in (f"ANSWER:\n```markdown\n{table}\n```", f"This is all there is.\n\n{table}\n"):
+        with FakeOpenAI([search, Say(last)]) as server:
+            agent = build_agent("chat:fake", {"base_url": server.url})
+            trajectory = asyncio.run(rollout(episode, agent, name="chat"))
+        assert (trajectory.reward, [step.action.tool for step in trajectory.steps]) == (1.0, ["web_search"])
+        assert "follow lists" in trajectory.system and "next_cursor" not in trajectory.system
 
 
 def test_questions_over_a_search_world_are_proved(reach: Scenario) -> None:

@@ -112,7 +112,9 @@ class LadderSpec(_Read):
     seeds: list[int] = Field(
         default_factory=list[int], description="Seeds with which each world is built; left out, its own."
     )
-    rows: dict[str, int] = Field(default_factory=dict, description="The size of the worlds, such as {pages: 2000}.")
+    rows: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict[str, int], description="The size of the worlds, such as {pages: 2000}."
+    )
     tools: list[str] = Field(
         default_factory=lambda: ["*"], min_length=1, description="Globs over the tools, as in a scenario."
     )

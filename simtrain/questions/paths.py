@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 from simtrain.errors import InputError
@@ -111,9 +112,6 @@ class Finder:
 
     def path(self, statements: Mapping[Needed, list[Statement]]) -> Path:
         """A short path to all of these facts. Raises Unreachable."""
-        for fact, found in statements.items():
-            if not found:
-                raise _unreachable(fact)
         # Begun anew for every path: a page may be found by a link of one beside it, and what was solved before must not matter.
         lost = set(self._left)
         while True:
@@ -178,11 +176,17 @@ class Finder:
         left = set(statements)
         chosen: dict[int, dict[Needed, _Found]] = {}
         counts = {page: len(facts) for page, facts in stating.items()}
+        # Counts only fall: what is first by an old count goes back with the new one.
+        heap = [(-count, page) for page, count in counts.items()]
+        heapify(heap)
         while left:
-            page = max(counts, key=lambda page: (counts[page], -page), default=None)
-            wanted = {} if page is None else {fact: item for fact, item in stating[page].items() if fact in left}
-            if page is None or not wanted:
-                raise _unreachable(min(left, key=lambda fact: fact[:3]))
+            count, page = heappop(heap) if heap else (0, 0)
+            if not count:
+                raise unreachable(min(left, key=lambda fact: fact[:3]))
+            if -count != counts[page]:
+                heappush(heap, (-counts[page], page))
+                continue
+            wanted = {fact: item for fact, item in stating[page].items() if fact in left}
             del counts[page]
             read = self._read(page, wanted)
             if not read:
@@ -228,7 +232,8 @@ class Finder:
         return self._queries[page]
 
 
-def _unreachable(fact: Needed) -> Unreachable:
+def unreachable(fact: Needed) -> Unreachable:
+    """What is said of a fact that cannot be read."""
     place = f"{fact.type}.{fact.name}"
     return Unreachable(f"{place} of row {fact.entity} is stated on no page in reach", place=place)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -10,10 +11,10 @@ from simtrain.errors import InputError
 from simtrain.question import Difficulty, Question
 from simtrain.questions.browser import Browser
 from simtrain.questions.gathering import Gathered, gather
-from simtrain.questions.paths import Finder, Path, Unreachable
+from simtrain.questions.paths import Finder, Path, Unreachable, unreachable
 from simtrain.questions.plans import abstaining, plan_of
 from simtrain.questions.schema import Schema
-from simtrain.questions.stating import Needed, Statement, Stating
+from simtrain.questions.stating import Needed, Statement, Stating, grouped
 from simtrain.reference import Plan
 from simtrain.types import JsonObject
 from simtrain.world import World
@@ -26,6 +27,7 @@ class Solved:
     """A question with its gold rows and the path on which every one of their cells is read."""
 
     gathered: Gathered
+    statements: Mapping[Needed, list[Statement]]
     path: Path
 
     @property
@@ -50,16 +52,22 @@ class Solver:
 
     def find(self, gathered: Gathered) -> Solved:
         """The path to what was gathered. Raises Unreachable."""
-        return Solved(gathered, self._path(gathered, self.finder))
-
-    def _path(self, gathered: Gathered, finder: Finder) -> Path:
-        facts = gathered.facts
-        if len(facts) > MOST_FACTS:
-            raise Unreachable(f"{len(facts)} facts are too many to be gathered by one agent")
-        return finder.path(self._statements(facts))
+        statements = self._statements(gathered.facts)
+        return Solved(gathered, statements, self.finder.path(statements))
 
     def _statements(self, facts: list[Needed]) -> dict[Needed, list[Statement]]:
-        return self.stating.statements(self.stating.values(facts))
+        """Where each fact that has a value is stated. Raises Unreachable for one that is stated nowhere."""
+        if len(facts) > MOST_FACTS:
+            raise Unreachable(f"{len(facts)} facts are too many to be gathered by one agent")
+        values = self.stating.values(facts)
+        found: dict[Needed, list[Statement]] = {}
+        # The few first: a fact that is stated nowhere is soon seen among them.
+        for group in sorted(grouped(values).values(), key=len):
+            found |= self.stating.statements({fact: values[fact] for fact in group})
+            silent = next((fact for fact in group if not found[fact]), None)
+            if silent is not None:
+                raise unreachable(silent)
+        return {fact: found[fact] for fact in values}
 
     def plan(self, question: Question, *, without: frozenset[str] = frozenset()) -> Plan:
         """What the oracle does, `without` some pages (their URLs) and searches. Raises InputError where the question cannot be solved."""
@@ -67,7 +75,7 @@ class Solver:
             return abstaining(self.browser.search_call(_told(question)), _told(question))
         gathered = gather(question, self.world)
         finder = Finder(self.schema, self.browser, without=without) if without else self.finder
-        return plan_of(question, gathered, self._path(gathered, finder))
+        return plan_of(question, gathered, finder.path(self._statements(gathered.facts)))
 
     def difficulty(self, question: Question, solved: Solved, *, hops: int, distractors: int) -> Difficulty:
         """What was measured on the path."""
@@ -79,20 +87,22 @@ class Solver:
             hops=hops,
             rows=len(solved.rows),
             columns=len(question.columns),
-            pages=1 if self._on_one_page(solved.gathered) else max(2, solved.path.pages),
+            pages=1 if _on_one_page(solved) else max(2, solved.path.pages),
             distractors=distractors,
             conflict=round(self.stating.disputed(facts) / len(facts), 3) if facts else 0.0,
         )
 
-    def _on_one_page(self, gathered: Gathered) -> bool:
-        """Whether some page states every cell of the answer."""
-        pages: set[int] | None = None
-        for statements in self._statements(gathered.stated).values():
-            found = {statement.page for statement in statements}
+
+def _on_one_page(solved: Solved) -> bool:
+    """Whether some page states every cell of the answer."""
+    pages: set[int] | None = None
+    for fact in solved.gathered.stated:
+        if fact in solved.statements:
+            found = {statement.page for statement in solved.statements[fact]}
             pages = found if pages is None else pages & found
             if not pages:
                 return False
-        return True
+    return True
 
 
 def _told(question: Question) -> str:

@@ -62,7 +62,7 @@ class Stating:
     def values(self, facts: Iterable[Needed]) -> dict[Needed, str]:
         """The facts with what holds: names of what is referred to; those that have no value are left out."""
         found: dict[Needed, str] = {}
-        for (kind, name), group in _grouped(facts).items():
+        for (kind, name), group in grouped(facts).items():
             attribute = self.schema.table(kind).attributes[name]
             ids = sorted({fact.entity for fact in group})
             rows = self._rows(f"select id, {name} as v from {kind} where id in ({{}})", ids)
@@ -79,7 +79,7 @@ class Stating:
     def statements(self, values: Mapping[Needed, str]) -> dict[Needed, list[Statement]]:
         """For each fact the statements that tell its value, the most exact first; a page that tells it twice counts once."""
         found: dict[Needed, list[Statement]] = {fact: [] for fact in values}
-        for (kind, name), group in _grouped(values).items():
+        for (kind, name), group in grouped(values).items():
             attribute = self.schema.table(kind).attributes[name]
             by_entity: dict[int, list[Needed]] = {}
             for fact in group:
@@ -104,7 +104,7 @@ class Stating:
     def disputed(self, facts: Iterable[Needed]) -> int:
         """How many of the facts some page states otherwise."""
         count = 0
-        for (kind, name), group in _grouped(facts).items():
+        for (kind, name), group in grouped(facts).items():
             sql = (
                 f"select distinct s.entity from _statements s where {self._of[kind, name]}"
                 " and s.claim is not null and s.entity in ({})"
@@ -119,7 +119,8 @@ class Stating:
         return found
 
 
-def _grouped(facts: Iterable[Needed]) -> dict[tuple[str, str], list[Needed]]:
+def grouped(facts: Iterable[Needed]) -> dict[tuple[str, str], list[Needed]]:
+    """The facts of each attribute (type, name)."""
     found: dict[tuple[str, str], list[Needed]] = {}
     for fact in facts:
         found.setdefault((fact.type, fact.name), []).append(fact)

@@ -16,7 +16,7 @@ from report import Figure, cpu, options, show
 from simtrain.assembly import load_world
 from simtrain.catalog import find
 from simtrain.world import Variant
-from simtrain.worlds.search.file import open_file
+from simtrain.worlds.search.file import WORDS, open_file
 from simtrain.worlds.search.press import Press, Sheet, compile_all
 from simtrain.worlds.search.source import SearchSource
 
@@ -95,7 +95,7 @@ def _build(source: SearchSource, path: Path, wanted: int) -> Built:
     source.build_file(Variant(rows=(("pages", wanted),)), path)
     spent = process_time() - begun
     connection = open_file(path)
-    pages, words = connection.execute("select count(*), avg(words) from _pages").fetchone()
+    pages, words = connection.execute(f"select count(*), avg({WORDS}) from _pages").fetchone()
     statements = connection.execute("select count(*) from _statements").fetchone()[0] / pages
     links = connection.execute("select count(*) from _links").fetchone()[0] / pages
     connection.close()

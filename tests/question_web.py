@@ -260,7 +260,6 @@ def _render(connection: sqlite3.Connection) -> None:
             table,
             entity,
             page.body,
-            len(page.body.split()),
             None,
             None,
             None,

@@ -21,7 +21,7 @@ from simtrain.questions.making import Maker
 from simtrain.types import JsonObject
 from simtrain.world import Variant
 from simtrain.worlds.search.checking.pages import check_pages
-from simtrain.worlds.search.file import open_file
+from simtrain.worlds.search.file import WORDS, open_file
 from simtrain.worlds.search.source import SearchSource
 
 FOLDER = shipped_root() / "worlds"
@@ -84,8 +84,8 @@ def test_pages_are_long_enough_and_full_of_facts_and_links(name: str, built: dic
     file = built[name]
     found = rows(
         file,
-        "select avg(words) as words, (select count(*) from _statements) * 1.0 / count(*) as facts,"
-        " (select count(*) from _links) * 1.0 / count(*) as links, min(words) as least from _pages",
+        f"select avg({WORDS}) as words, (select count(*) from _statements) * 1.0 / count(*) as facts,"
+        f" (select count(*) from _links) * 1.0 / count(*) as links, min({WORDS}) as least from _pages",
     )[0]
     assert float(str(found["words"])) >= 110 and float(str(found["facts"])) >= 6 and float(str(found["links"])) >= 5
     assert len(rows(file, "select distinct site from _pages")) >= 4

@@ -79,7 +79,7 @@ def test_a_built_file_alone_is_checked_as_far_as_it_goes(capsys: pytest.CaptureF
     assert any("'Londo Parisi'" in problem for problem in found["pages"]["problems"])
     assert found["reach"]["wrong"] == 0
     with sqlite3.connect(path) as connection:
-        connection.execute("delete from _links")
+        connection.execute("delete from _targets")
         connection.execute("insert into _index (_index) values ('delete-all')")
     connection.close()
     _, found = run(capsys, str(path), "--against", "kestrel_reach", "--json")

@@ -44,10 +44,11 @@ class Corrupted:
         self.path, self.random = copy, Random(5)
         self.connection = sqlite3.connect(copy)
         self.pages: set[str] = set()
-        # A table in place of the view: what is stated can then be changed row by row.
+        # Tables in place of the views: what is stated and linked can then be changed row by row.
         self.connection.executescript(
             "create table stated as select page, attribute, entity, start, length, claim from _statements;"
             "drop view _statements; alter table stated rename to _statements;"
+            "create table linked as select * from _links; drop view _links; alter table linked rename to _links;"
         )
 
     def statements(self, *kinds: str) -> list[tuple[int, str, int, int, str]]:

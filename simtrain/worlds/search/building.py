@@ -25,11 +25,11 @@ from simtrain.worlds.search.rewording import reword_file
 
 COMMIT_EVERY: Final = 10_000
 """After so many pages what is done is kept for good, should the build be killed."""
-GENERATION: Final = 5
+GENERATION: Final = 6
 """Raised whenever the same file comes to give another world, so that no world of before is taken for one of now."""
 _SETTINGS: Final = {"automerge": 0, "crisismerge": 1000, "hashsize": 32_000_000}
 """Of the full-text index: everything is merged once, at the end."""
-_MERGE_STEP: Final = 2000
+_MERGE_STEP: Final = 500
 _SMALL: Final = 32_000_000
 _DISK: Final = ("database or disk is full", "disk I/O error", "unable to open", "attempt to write")
 """How SQLite begins to say that a disk is full or cannot be written."""

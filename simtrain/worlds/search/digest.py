@@ -18,7 +18,7 @@ PROBES: Final = 1000
 _ROWS: Final = 2000
 _LOCAL: Final = ("version", "identity", "complete")
 """What `_meta` says of the build, not of the world."""
-_PARTS: Final = ("_index", "_mentions", "_places")
+_PARTS: Final = ("_index", "_mentions", "_places", "_targets")
 _ORDER: Final = {
     "_statements": "page, start, attribute, entity",
     "_links": "page, target",
@@ -39,7 +39,7 @@ def digest(connection: sqlite3.Connection) -> str:
 
 
 def tables(connection: sqlite3.Connection) -> list[str]:
-    """The tables of a world file by name, without those of which the full-text index and the view of statements are made."""
+    """The tables of a world file by name, without those of which the full-text index and the views of statements and links are made."""
     rows = connection.execute(
         "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by name"
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from simtrain.types import JsonObject
+from simtrain.worlds.search.file import WORDS
 
 
 def figures(connection: sqlite3.Connection, path: Path) -> JsonObject:
@@ -23,7 +24,7 @@ def figures(connection: sqlite3.Connection, path: Path) -> JsonObject:
         ).fetchall()
     }
     sites = connection.execute(
-        "select s.name, s.domain, s.kind, s.reliability, s.lag_days, count(p.id), coalesce(avg(p.words), 0)"
+        f"select s.name, s.domain, s.kind, s.reliability, s.lag_days, count(p.id), coalesce(avg({WORDS}), 0)"
         " from _sites s left join _pages p on p.site = s.id group by s.id order by s.id"
     ).fetchall()
     names = ("name", "domain", "kind", "reliability", "lag_days", "pages", "words")
@@ -39,7 +40,7 @@ def figures(connection: sqlite3.Connection, path: Path) -> JsonObject:
         "types": types,
         "sites": [{**dict(zip(names, row, strict=True)), "words": round(row[6], 1)} for row in sites],
         "kinds": dict(kinds),
-        "words_a_page": round(one("select avg(words) from _pages"), 1),
+        "words_a_page": round(one(f"select avg({WORDS}) from _pages"), 1),
         "statements_a_page": round(one("select count(*) from _statements") / pages, 1),
         "facts_a_page": round(
             one("select count(*) from (select distinct page, attribute, entity from _statements)") / pages, 1

@@ -26,7 +26,7 @@ create table _aliases (type text not null, entity integer not null, alias text n
 create table _sites (id integer primary key, name text not null unique, domain text not null unique, title text not null,
                      kind text not null, reliability real not null, lag_days integer not null);
 create table _pages (id integer primary key, site integer not null, url text not null, title text not null,
-                     kind text not null, date text, type text, entity integer, body text not null, words integer not null,
+                     kind text not null, date text, type text, entity integer, body text not null,
                      number integer, last integer, members integer);
 create table _claims (id integer primary key, attribute integer not null, entity integer not null, value,
                       reason text not null, site integer not null, since text, until text);
@@ -40,17 +40,26 @@ create view _statements as
          case when m.claims is not null
          then json_extract(m.claims, '$."' || unicode(substr(m.stated, 4 * p.place + 1, 1)) || '"') end as claim
   from _mentions m cross join _places p on p.place < length(m.stated) / 4;
-create table _links (page integer not null, target integer not null, primary key (page, target)) without rowid;
+create table _targets (page integer primary key, targets text not null);
+create view _links as select l.page, t.value as target from _targets l cross join json_each(l.targets) t;
 create virtual table _index using fts5 (title, body, content='_pages', content_rowid='id', tokenize='unicode61 remove_diacritics 2');
 """
-"""Tables beside those of the author. `_words`: what types, attributes (`label`), units and categories are called in questions.
-`_statements`: the characters `start` to `start + length` of the page's body state that
-attribute of that row; `claim` is null for the truth, else the deliberate falsehood that it states; `type` is the position of the
-attribute's type in `_types` (-1 for a pseudo-type), which finds the statements of a row sooner. There are so many of them that they
-would be half of a file, hence they are kept together: all that a page states of a row is one text in `_mentions` (see mentions.py), and
-`_places` counts the statements in it. What a page says of itself
-(pseudo-type `_page`, entity: the page) is the column of `_pages` of that name: `date`, `number` and `last` (page 2 of 5 of a list),
-`members` (how many the whole list has). A body is markdown; its links are relative to the page's own url."""
+"""Tables beside those of the author.
+
+`_statements`: the characters `start` to `start + length` of the page's body state that attribute of that row; `claim` is null for the
+truth, else the deliberate falsehood that it states; `type` is the position of the attribute's type in `_types` (-1 for a pseudo-type),
+which finds the statements of a row sooner. They would be half of a file, one row each, hence they are kept together: all that a page
+states of a row is one text in `_mentions` (see mentions.py), and `_places` counts the statements in it. `_targets` likewise holds the
+links of a page as one JSON array.
+
+What a page says of itself (pseudo-type `_page`, entity: the page) is the column of `_pages` of that name: `date`, `number` and `last`
+(page 2 of 5 of a list), `members` (how many the whole list has). A body is markdown; its links are relative to the page's own url.
+`_words`: what types, attributes (`label`), units and categories are called in questions."""
+
+WORDS: Final = """
+1 + length(replace(body, char(10, 10), ' ')) - length(replace(replace(replace(body, char(10, 10), ' '), char(10), ' '), ' ', ''))
+"""
+"""In SQL, the words of a page: what spaces and line ends part."""
 
 INDEXES: Final = """
 create unique index _pages_by_url on _pages (url);

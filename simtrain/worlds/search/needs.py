@@ -15,7 +15,7 @@ Job: TypeAlias = tuple[int, str, int, str | None, int | None, int | None, int | 
 """A page to write: its id, url, row, date, number, last number, members in all, members on it, and what its list is grouped by."""
 PageRow: TypeAlias = tuple[object, ...]
 Render: TypeAlias = Callable[
-    [Sequence[Job], Callable[[], float], list[PageRow], list[Mention], list[tuple[int, int]]], None
+    [Sequence[Job], Callable[[], float], list[PageRow], list[Mention], list[tuple[int, str]]], None
 ]
 
 

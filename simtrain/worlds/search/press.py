@@ -22,17 +22,17 @@ ROWS_AT_ONCE: Final = 200
 
 
 class Sheet(NamedTuple):
-    """Some pages that follow each other, as rows of `_pages`, `_mentions` and `_links`."""
+    """Some pages that follow each other, as rows of `_pages`, `_mentions` and `_targets`."""
 
     pages: list[PageRow]
     mentions: list[Mention]
-    links: list[tuple[int, int]]
+    targets: list[tuple[int, str]]
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Insert everything but the full-text index."""
-        connection.executemany(f"insert into _pages values {_marks(13)}", self.pages)
+        connection.executemany(f"insert into _pages values {_marks(12)}", self.pages)
         _insert(connection, "_mentions", 5, self.mentions)
-        _insert(connection, "_links", 2, self.links)
+        connection.executemany("insert into _targets values (?, ?)", self.targets)
 
 
 def _marks(width: int) -> str:

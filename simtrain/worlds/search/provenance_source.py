@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
+from simtrain.types import encode
 from simtrain.worlds.search.design import SiteDesign
 from simtrain.worlds.search.mentions import LENGTHS, PLACES, PSEUDO, kept
 from simtrain.worlds.search.needs import Needs
 from simtrain.worlds.search.python_source import Note, Source
 from simtrain.worlds.search.schema import PAGE, Attribute, Schema
 
-SCOPE: Final[dict[str, object]] = {"P": PLACES, "L": LENGTHS, "defaultdict": defaultdict, "str": str, "kept": kept}
+SCOPE: Final[dict[str, object]] = {
+    "P": PLACES,
+    "L": LENGTHS,
+    "defaultdict": defaultdict,
+    "str": str,
+    "kept": kept,
+    "encode": encode,
+}
 """What the code reads."""
 
 

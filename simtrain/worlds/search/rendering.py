@@ -87,13 +87,13 @@ class Code(ProvenanceSource):
         kind = f"{page.kind.name!r}" if page.kind else "None"
         self._line(
             f"pages.append((p, {page.site.id}, {'https://' + page.site.spec.domain!r} + url, {title}, {page.page_kind!r}, d, {kind}, "
-            "x or None, body, len(body.split()), num, last, total))"
+            "x or None, body, num, last, total))"
         )
-        self._line("if linked: links += [(p, t) for t in sorted(linked)]")
+        self._line("if linked: targets.append((p, encode(sorted(linked))))")
         self._end()
         body = "\n".join(self._lines)
         return (
-            "def render(jobs, random, pages, mentions, links):\n"
+            "def render(jobs, random, pages, mentions, targets):\n"
             " for p, url, x, d, num, last, total, members, g in jobs:\n"
             f"  {self._beginning()}\n"
             f"{body}\n"

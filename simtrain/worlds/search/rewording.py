@@ -163,7 +163,7 @@ def _replace(connection: sqlite3.Connection, page: int, title: str, apart: Cut, 
     # An index over the content of another table is told what it is to forget.
     forget = "insert into _index (_index, rowid, title, body) values ('delete', ?, ?, ?)"
     connection.execute(forget, (page, title, apart.body))
-    connection.execute("update _pages set body = ?, words = ? where id = ?", (body, len(body.split()), page))
+    connection.execute("update _pages set body = ? where id = ?", (body, page))
     connection.execute("insert into _index (rowid, title, body) values (?, ?, ?)", (page, title, body))
 
 

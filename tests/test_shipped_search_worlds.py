@@ -13,7 +13,7 @@ import pytest
 
 from simtrain.assembly import load_scenario_file
 from simtrain.auditing.overlap import overlap, runs
-from simtrain.auditing.prose import prose_words
+from simtrain.auditing.prose import prose_of
 from simtrain.catalog import shipped_root, shipped_scenarios
 from simtrain.documents import read_document
 from simtrain.proving import prove
@@ -104,8 +104,8 @@ def test_sites_differ_in_kind_and_some_say_what_is_out_of_date_or_wrong(name: st
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_page_agrees_with_the_facts(name: str, built: dict[str, Path], sources: dict[str, SearchSource]) -> None:
     connection = open_file(built[name])
-    words = prose_words(sources[name].document.data)
-    checked = check_pages(connection, sources[name].design.units, vocabulary=words)
+    words = prose_of(sources[name].document.data)
+    checked = check_pages(connection, sources[name].design.units, wording=words)
     connection.close()
     assert checked.pages >= 200 and checked.problems == ()
 

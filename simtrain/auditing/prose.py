@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import cast
 
 from simtrain.types import JsonObject, JsonValue
+from simtrain.worlds.search.checking.pieces import EDGE, Wording, bare
 
-_PLACES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|⟦\d+⟧|[^\W\d_][\w'’-]*", re.DOTALL)
+_PLACE = "{{", "{%", "⟦"
 
 
-def prose_words(data: JsonValue) -> frozenset[str]:
-    """The words, folded, of all texts in a world file; of what stands in braces only what is quoted there."""
-    found: set[str] = set()
-    for text in _texts(data):
-        quoted = [one or other for place in _PLACES.findall(text) for one, other in _QUOTED.findall(place)]
-        for part in (_PLACES.sub(" ", text), *quoted):
-            words = [word.casefold() for word in _WORD.findall(part)]
-            found.update(words)
-            found.update(word.removesuffix("'s").removesuffix("’s").rstrip("'’") for word in words)
-    return frozenset(found)
+def prose_of(data: JsonValue, reworded: Iterable[str] = ()) -> Wording:
+    """The prose of all texts in a world file, and of pages in other words; of what stands in braces only what is quoted there."""
+    words: set[str] = set()
+    pairs: set[tuple[str, str]] = set()
+    before: set[str] = set()
+    after: set[str] = set()
+    texts = [*_texts(data), *reworded]
+    # Labels that nobody wrote are made of what a thing is called.
+    for text in [*texts, *(text.replace("_", " ") for text in texts if "_" in text)]:
+        tokens = [EDGE, *_TOKEN.findall(text), EDGE]
+        for quoted in (part for token in tokens if token.startswith("{") for part in _QUOTED.findall(token)):
+            own = [bare(word).casefold() for word in _TOKEN.findall(quoted[0] or quoted[1])]
+            words.update(own)
+            pairs.update(pairwise(own))
+            after.update(own[:1])
+            before.update(own[-1:])
+        folded = [token if token == EDGE or token.startswith(_PLACE) else bare(token).casefold() for token in tokens]
+        for one, other in pairwise(folded):
+            if not _is_place(one) and not _is_place(other):
+                pairs.add((one, other))
+            elif not _is_place(one):
+                before.add(one)
+            elif not _is_place(other):
+                after.add(other)
+        words.update(token for token in folded if not _is_place(token))
+    return Wording(frozenset(words), frozenset(pairs), frozenset({*before, EDGE}), frozenset({*after, EDGE}))
+
+
+def _is_place(token: str) -> bool:
+    return token == EDGE or token.startswith(_PLACE)
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

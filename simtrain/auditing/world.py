@@ -19,6 +19,7 @@ from simtrain.types import JsonObject
 from simtrain.world import World
 from simtrain.worlds.search.checking.facts import Facts
 from simtrain.worlds.search.checking.pages import check_pages
+from simtrain.worlds.search.checking.pieces import NOTHING, Wording
 from simtrain.worlds.search.checking.reach import Reach
 from simtrain.worlds.search.file import blaming, open_file
 from simtrain.worlds.search.web import web_of
@@ -35,14 +36,15 @@ Watch = Callable[[str, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, the words of the author's prose,
-    a model to ask."""
+    """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, the author's prose, a model to
+    ask, and how many processes read pages."""
 
     depth: int = 4
     names: Path | None = None
     others: tuple[tuple[str, Path], ...] = ()
-    prose: frozenset[str] = frozenset()
+    prose: Wording = NOTHING
     client: ChatClient | None = None
+    workers: int = 1
 
 
 class Check:
@@ -55,7 +57,7 @@ class Check:
         options: Options,
         *,
         begin: Watch = lambda doing, total: None,
-        advance: Callable[[], None] = lambda: None,
+        advance: Callable[[int], None] = lambda count: None,
     ) -> None:
         """Raises InputError for a file that is none."""
         self.path, self.units, self.options = path, units, options
@@ -80,21 +82,25 @@ class Check:
     def read(self) -> None:
         """Pages against facts, reach, names, likeness: all that the file alone shows."""
         self.begin("reading pages", self.connection.execute("select count(*) from _pages").fetchone()[0])
-        read = check_pages(self.connection, self.units, vocabulary=self.options.prose, on_page=self.advance)
+        options = self.options
+        read = check_pages(
+            self.connection, self.units, wording=options.prose, workers=options.workers, on_pages=self.advance
+        )
         self._note("pages", map(str, read.problems), pages=read.pages, statements=read.statements, links=read.links)
-        self.begin("looking for pages", None)
         web = web_of(self.path)
         found = Reach(
             self.connection,
             lambda query: [hit.page for hit in web.ranking.top(query, count=RESULTS)],
-            depth=self.options.depth,
+            depth=options.depth,
+            begin=lambda total: self.begin("looking for pages", total),
+            on_page=self._one,
         )
         self.reach = found
         lost = [f"{url} is reached neither by links nor by a search" for url in found.lost]
         by_links = {str(distance): count for distance, count in found.links.items()}
         self._note("reach", lost, links=by_links, searched=found.searched, tried=len(found.tried))
         self.begin("comparing names", None)
-        names = check_names(Facts(self.connection).names(), real_names(self.options.names))
+        names = check_names(Facts(self.connection).names(), real_names(options.names))
         taken = [f"{name!r} stands in the list of {source}" for name, source in names.taken.items()]
         self._note("names", taken, names=names.names, lists=names.lists, words=len(names.words))
         self._compare()
@@ -106,7 +112,7 @@ class Check:
         for name, path in self.options.others:
             with blaming(path), closing(open_file(path)) as other:
                 shares[name] = round(overlap(own, runs(other)), 4)
-            self.advance()
+            self.advance(1)
         alike = [
             f"{share:.0%} of the five-word runs are those of {name}" for name, share in shares.items() if share >= ALIKE
         ]
@@ -115,16 +121,19 @@ class Check:
     async def questions(self, world: World, questions: Sequence[Question]) -> None:
         """The questions of the world, and a model without books where one is named. Raises ModelFault."""
         self.begin("auditing questions", len(questions))
-        audited = await QuestionAudit(world, self.reach).audit(questions, on_question=self.advance)
+        audited = await QuestionAudit(world, self.reach).audit(questions, on_question=self._one)
         told = [str(finding) for finding in audited.findings]
         self._note("questions", told, questions=audited.questions, cells=audited.cells, guess=round(audited.guess, 4))
         if self.options.client is None:
             return
         self.begin("asking a model without books", len(questions))
-        known = await closed_book(self.options.client, world, questions, on_question=self.advance)
+        known = await closed_book(self.options.client, world, questions, on_question=self._one)
         model = self.options.client.model
         problems = [f"the model {model} knows them: an item F1 of {known:.3f}"] if known > GUESSED else []
         self._note("closed_book", problems, model=model, item_f1=round(known, 4))
+
+    def _one(self) -> None:
+        self.advance(1)
 
     def _note(self, part: str, problems: Sequence[str] | map[str], **facts: object) -> None:
         found = list(problems)

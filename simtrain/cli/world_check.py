@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -12,7 +13,10 @@ if TYPE_CHECKING:
     from simtrain.auditing.world import Check
     from simtrain.types import JsonObject
     from simtrain.world import Variant
+    from simtrain.worlds.search.checking.pieces import Wording
     from simtrain.worlds.search.source import SearchSource
+
+MOST_WORKERS = 8
 
 HELP = """Prove that a search world is consistent, solvable, not to be guessed.
 
@@ -51,12 +55,12 @@ def command(
     """Build if need be, check, print."""
     import asyncio
 
-    from simtrain.auditing.prose import prose_words
     from simtrain.auditing.world import Check, Options
     from simtrain.cli.built_worlds import BuildProgress, built_file, search_source, variant_of
     from simtrain.cli.options import print_json
     from simtrain.errors import InputError
     from simtrain.llm import ChatClient
+    from simtrain.worlds.search.checking.pieces import NOTHING
     from simtrain.worlds.search.file import blaming
     from simtrain.worlds.search.units import UNITS, with_invented
 
@@ -67,14 +71,14 @@ def command(
         raise InputError("questions need the world's YAML, not a built file alone", place="--closed-book")
     client = None if model is None else ChatClient(model, base_url=base_url)
     others = _others(against, source, quiet=as_json)
-    prose = frozenset[str]() if source is None else prose_words(source.document.data)
+    prose = NOTHING if source is None else _prose(source)
     with blaming(path), BuildProgress(quiet=as_json) as progress:
         check = Check(
             path,
             UNITS if source is None else with_invented(source.spec.units),
-            Options(depth, names, others, prose, client),
+            Options(depth, names, others, prose, client, min(os.cpu_count() or 1, MOST_WORKERS)),
             begin=progress.phase,
-            advance=lambda: progress.advance(1),
+            advance=progress.advance,
         )
         try:
             asyncio.run(_checked(check, source, variant, questions))
@@ -109,6 +113,16 @@ async def _checked(check: Check, source: SearchSource | None, variant: Variant, 
     finally:
         if client is not None:
             await client.close()
+
+
+def _prose(source: SearchSource) -> Wording:
+    """The author's own prose, and a model's where pages were worded anew."""
+    from simtrain.auditing.prose import prose_of
+    from simtrain.worlds.search.rewording import read_reworded
+
+    enriched = source.spec.enriched
+    lines = () if enriched is None else read_reworded(source.document.path.parent / enriched)
+    return prose_of(source.document.data, [line.text for _, line in lines])
 
 
 def _others(names: list[str] | None, source: SearchSource | None, *, quiet: bool) -> tuple[tuple[str, Path], ...]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from simtrain.types import JsonValue
+from simtrain.types import JsonValue, encode
+
+Thing = tuple[str, int]
+"""A row of the world: its type, and its id."""
+
+_PSEUDO = {"_page": "_pages", "_site": "_sites"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,66 +44,103 @@ class Claim:
 
 
 class Facts:
-    """What the tables hold. Values of an attribute are read as a whole on first use."""
+    """What the tables hold. `load` reads what some pages state, all at once, and forgets that of the pages before."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         rows = connection.execute("select id, type, name, kind, unit, target, label from _attributes order by id")
         self.attributes = {row[0]: Attribute(*row) for row in rows}
+        self._name_of = {one.type: one for one in self.attributes.values() if one.name == "name"}
         self._values: dict[int, dict[int, JsonValue]] = {}
+        self._names: dict[str, dict[int, tuple[str, ...]]] = {}
+        self._claims: dict[int, Claim] = {}
+
+    def load(self, stated: Iterable[tuple[int, int]], claims: Iterable[int]) -> None:
+        """Read the facts (attribute, entity), the names of what they refer to, and the claims."""
+        self._values, self._names, self._claims = {}, {}, self._recorded(claims)
+        wanted: dict[int, set[int]] = {}
+        for attribute, entity in stated:
+            wanted.setdefault(attribute, set()).add(entity)
+        named: dict[str, set[int]] = {}
+        for number, entities in wanted.items():
+            attribute = self.attributes.get(number)
+            if attribute is None:
+                continue
+            values = self._values[number] = self._column(attribute, entities)
+            if attribute.kind == "name":
+                named.setdefault(attribute.type, set()).update(entities)
+            elif attribute.kind == "ref" and attribute.target:
+                targets = {value for value in values.values() if isinstance(value, int)}
+                named.setdefault(attribute.target, set()).update(targets)
+        for kind, entities in named.items():
+            self._names[kind] = self._all_names(kind, entities)
 
     def value(self, attribute: Attribute, entity: int) -> JsonValue:
         """The true value. Raises KeyError where there is no such row or column."""
-        if attribute.id not in self._values:
-            self._values[attribute.id] = self._column(attribute)
-        return self._values[attribute.id][entity]
+        known = self._values.get(attribute.id)
+        if known is not None and entity in known:
+            return known[entity]
+        return self._column(attribute, (entity,))[entity]
 
-    def _column(self, attribute: Attribute) -> dict[int, JsonValue]:
-        table = {"_page": "_pages", "_site": "_sites"}.get(attribute.type, attribute.type)
-        quoted = [name.replace('"', '""') for name in (attribute.name, table)]
+    def _column(self, attribute: Attribute, entities: Iterable[int]) -> dict[int, JsonValue]:
+        table = _PSEUDO.get(attribute.type, attribute.type)
+        sql = f"select id, {_quoted(attribute.name)} from {_quoted(table)} where id in (select value from json_each(?))"
         try:
-            return dict(self._connection.execute(f'select id, "{quoted[0]}" from "{quoted[1]}"').fetchall())
-        except sqlite3.Error:
-            raise KeyError(attribute.path) from None
+            return dict(self._connection.execute(sql, (encode(list(entities)),)).fetchall())
+        except sqlite3.OperationalError:
+            return {}
 
-    @cached_property
-    def claims(self) -> dict[int, Claim]:
-        """The claims by id."""
-        rows = self._connection.execute("select id, attribute, entity, value, site from _claims")
-        return {row[0]: Claim(*row[1:]) for row in rows}
+    def claim(self, number: int) -> Claim | None:
+        """A claim by its id; None where none is recorded."""
+        if number not in self._claims:
+            self._claims |= self._recorded((number,))
+        return self._claims.get(number)
 
-    @cached_property
-    def aliases(self) -> dict[tuple[str, int], tuple[str, ...]]:
-        """(type, entity) -> its other names."""
-        found: dict[tuple[str, int], tuple[str, ...]] = {}
-        for kind, entity, alias in self._connection.execute("select type, entity, alias from _aliases order by rowid"):
-            found[kind, entity] = (*found.get((kind, entity), ()), alias)
-        return found
+    def _recorded(self, numbers: Iterable[int]) -> dict[int, Claim]:
+        sql = "select id, attribute, entity, value, site from _claims where id in (select value from json_each(?))"
+        return {row[0]: Claim(*row[1:]) for row in self._connection.execute(sql, (encode(list(numbers)),))}
 
     @cached_property
     def entities(self) -> list[str]:
         """The entity types."""
-        return [
-            row[0]
-            for row in self._connection.execute("select name from _types where kind = 'entity' order by position")
-        ]
+        rows = self._connection.execute("select name from _types where kind = 'entity' order by position")
+        return [row[0] for row in rows]
 
     def names(self) -> Iterator[tuple[str, str]]:
         """(type, name) of every entity, then of every alias."""
         for kind in self.entities:
-            quoted = kind.replace('"', '""')
-            for (name,) in self._connection.execute(f'select name from "{quoted}" order by id'):
+            for (name,) in self._connection.execute(f"select name from {_quoted(kind)} order by id"):
                 yield kind, name
         yield from self._connection.execute("select type, alias from _aliases order by rowid")
 
     def names_of(self, kind: str, entity: int) -> tuple[str, ...]:
         """All names of an entity; none for a row of a type that has no names. Raises KeyError for a row that is not there."""
-        own = next((one for one in self.attributes.values() if one.type == kind and one.name == "name"), None)
-        name = () if own is None else (str(self.value(own, entity)),)
-        return (*name, *self.aliases.get((kind, entity), ()))
+        known = self._names.setdefault(kind, {})
+        if entity not in known:
+            known |= self._all_names(kind, (entity,))
+        return known[entity]
+
+    def _all_names(self, kind: str, entities: Iterable[int]) -> dict[int, tuple[str, ...]]:
+        wanted = list(entities)
+        own = self._name_of.get(kind)
+        found: dict[int, tuple[str, ...]] = (
+            dict.fromkeys(wanted, ())
+            if own is None
+            else {entity: (str(name),) for entity, name in self._column(own, wanted).items()}
+        )
+        sql = "select entity, alias from _aliases where type = ? and entity in (select value from json_each(?)) order by rowid"
+        for entity, alias in self._connection.execute(sql, (kind, encode(wanted))):
+            if entity in found:
+                found[entity] = (*found[entity], alias)
+        return found
 
     def texts_of(self, kind: str, entity: int) -> list[str]:
         """What may stand for an entity in a title: its names, and its own words and codes. Raises KeyError where there is none."""
         own = [one for one in self.attributes.values() if one.type == kind and one.kind in ("text", "category")]
-        values = [self.value(one, entity) for one in own]
+        values = [self._column(one, (entity,))[entity] for one in own]
         return [*self.names_of(kind, entity), *(str(value) for value in values if value is not None)]
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'

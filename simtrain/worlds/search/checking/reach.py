@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 BEGINNING: Final = 16
 """Words at the beginning of a page by which it is looked for where its title does not find it."""
+
+FARTHEST: Final = 254
+"""Links beyond which nothing is counted: a byte holds a distance."""
 
 _TARGET = re.compile(r"\]\([^()\s]*\)")
 _WORD = re.compile(r"\w+")
@@ -29,28 +33,40 @@ class Reach:
     a front page, `searched` those that only a search found, or links from there; `lost` are the URLs of those that nothing did.
     """
 
-    def __init__(self, connection: sqlite3.Connection, search: Search, *, depth: int) -> None:
-        self._connection, self._search, self._depth = connection, search, depth
-        self._web = _Web(connection)
-        home = [row[0] for row in connection.execute("select id from _pages where kind = 'home' order by id")]
-        near = self._web.within(home, depth)
-        self._pages = set(near)
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        search: Search,
+        *,
+        depth: int,
+        begin: Callable[[int], None] = lambda total: None,
+        on_page: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`begin` is told how many pages will be looked for, `on_page` of each that was."""
+        self._connection, self._search = connection, search
+        self._near = _Near(connection, depth)
+        self._near.spread(
+            [row[0] for row in connection.execute("select id from _pages where kind = 'home' order by id")]
+        )
         self._tried: set[int] = set()
-        self.links = dict(sorted(Counter(near.values()).items()))
-        far = [row[0] for row in connection.execute("select id from _pages order by id") if row[0] not in near]
+        self.links = dict(sorted(Counter(self._near.distances()).items()))
+        by_links = len(self._near)
+        far = [row[0] for row in connection.execute("select id from _pages order by id") if row[0] not in self._near]
         self.tried = far[:: max(1, -(-len(far) // MOST_SEARCHED))]
+        begin(len(self.tried))
         for page in self.tried:
             self._look_for(page)
-        self.searched = len(self._pages) - len(near)
-        self.lost = tuple(self._url(page) for page in self.tried if page not in self._pages)
+            on_page()
+        self.searched = len(self._near) - by_links
+        self.lost = tuple(self._url(page) for page in self.tried if page not in self._near)
 
     def __contains__(self, page: int) -> bool:
         """Whether a page can be reached; a search is made where that is not known yet."""
         self._look_for(page)
-        return page in self._pages
+        return page in self._near
 
     def _look_for(self, page: int) -> None:
-        if page in self._pages or page in self._tried:
+        if page in self._near or page in self._tried:
             return
         self._tried.add(page)
         title, begins = self._connection.execute(
@@ -58,38 +74,62 @@ class Reach:
         ).fetchone()
         first = " ".join(_WORD.findall(_TARGET.sub("", begins))[:BEGINNING])
         if any(page in self._search(query) for query in (title, first)):
-            self._pages |= self._web.within([page], self._depth).keys()
+            self._near.spread([page])
 
     def _url(self, page: int) -> str:
         return self._connection.execute("select url from _pages where id = ?", (page,)).fetchone()[0]
 
 
-class _Web:
-    """The links of a world; `lists` tells of which list a page is a part."""
+class _Near:
+    """The pages at most so many links away from where reading begins; new beginnings only add to what is known."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._links: dict[int, list[int]] = {}
-        for page, target in connection.execute("select page, target from _links order by page, target"):
-            self._links.setdefault(page, []).append(target)
+    def __init__(self, connection: sqlite3.Connection, depth: int) -> None:
+        self._depth = min(depth, FARTHEST)
+        pages = connection.execute("select max(id) from _pages").fetchone()[0] or 0
+        # One byte a page and four a link: worlds have millions.
+        self._distance = bytearray([self._depth + 1]) * (pages + 1)
+        self._begins, self._targets = _links(connection, pages)
         parts = connection.execute("select id, url from _pages where last > 1")
         self._lists: Mapping[int, str] = {page: url.partition("?")[0] for page, url in parts}
 
-    def within(self, start: Sequence[int], depth: int) -> dict[int, int]:
-        """The pages at most so many links away, with their distance."""
-        found = dict.fromkeys(start, 0)
+    def __contains__(self, page: int) -> bool:
+        return 0 <= page < len(self._distance) and self._distance[page] <= self._depth
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.distances())
+
+    def distances(self) -> Iterator[int]:
+        """How far each page is that is near enough."""
+        return (distance for distance in self._distance if distance <= self._depth)
+
+    def spread(self, start: Sequence[int]) -> None:
+        """Follow links from further beginnings, wherever they lead to a page sooner than was known."""
+        for page in start:
+            self._distance[page] = 0
         waiting = deque(start)
         while waiting:
             page = waiting.popleft()
             own = self._lists.get(page)
-            for target in self._links.get(page, ()):
+            for target in self._targets[self._begins[page] : self._begins[page + 1]]:
                 same = own is not None and self._lists.get(target) == own
-                distance = found[page] + (0 if same else 1)
-                if distance > depth or found.get(target, depth + 1) <= distance:
+                distance = self._distance[page] + (0 if same else 1)
+                if distance > self._depth or self._distance[target] <= distance:
                     continue
-                found[target] = distance
+                self._distance[target] = distance
                 # What costs nothing is followed first, so that the first distance is mostly the last.
                 if same:
                     waiting.appendleft(target)
                 else:
                     waiting.append(target)
-        return found
+
+
+def _links(connection: sqlite3.Connection, pages: int) -> tuple[array[int], array[int]]:
+    """The targets of all links in the order of their pages, and where those of each page begin; links of no page are left out."""
+    begins, targets = array("I", bytes(4 * (pages + 2))), array("I")
+    sql = "select page, target from _links where page between 0 and ? and target between 0 and ? order by page"
+    for page, target in connection.execute(sql, (pages, pages)):
+        targets.append(target)
+        begins[page + 1] = len(targets)
+    for page in range(1, pages + 2):
+        begins[page] = max(begins[page], begins[page - 1])
+    return begins, targets

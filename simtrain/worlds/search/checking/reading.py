@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
+
+MOST: Final = 50_000
+"""Words whose reading is remembered: most dates and numbers stand on many pages."""
 
 MONTHS: Final = {
     name: number
@@ -17,6 +21,9 @@ MONTHS: Final = {
     )
     for name in names.split()
 }  # fmt: skip
+DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+CALENDAR: Final = frozenset({*MONTHS, *DAYS, *(f"{day}s" for day in DAYS)})
+"""Months and days: without a number beside them they are no date."""
 SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 
 _NAME = "|".join(sorted(MONTHS, key=len, reverse=True))
@@ -45,15 +52,18 @@ _DEGREES = re.compile(
 class Amount:
     """A number as it is shown: in single units of `unit` (empty: none written), known to half of `step`.
 
-    `rough` is the step where zeros at the end are taken for rounding: 1,600,000 may stand for 1,623,411.
+    `rough` is the step where zeros at the end are taken for rounding: 1,600,000 may stand for 1,623,411. `whole`: it is written out in
+    single units, without a fraction.
     """
 
     value: float
     unit: str
     step: float
     rough: float
+    whole: bool
 
 
+@lru_cache(MOST)
 def read_date(words: str) -> tuple[int, int | None, int | None] | None:
     """Year, month and day; None where not told. None for words that are no date."""
     for form in _DATES:
@@ -66,6 +76,7 @@ def read_date(words: str) -> tuple[int, int | None, int | None] | None:
     return None
 
 
+@lru_cache(MOST)
 def read_amount(words: str) -> Amount | None:
     """The one number of the words; None for words that are none."""
     match = _AMOUNT.fullmatch(words.strip())
@@ -78,7 +89,8 @@ def read_amount(words: str) -> Amount | None:
     unit = " ".join(part for part in (before, (match["unit"] or "").strip()) if part)
     step = 10 ** -len(fraction) * scale
     zeros = len(digits) - len(digits.rstrip("0")) if not fraction and int(digits) else 0
-    return Amount(-value if match["sign"] in ("-", "−") and match["sign"] else value, unit, step, step * 10**zeros)
+    value = -value if match["sign"] in ("-", "−") and match["sign"] else value
+    return Amount(value, unit, step, step * 10**zeros, whole=step == 1)
 
 
 def read_coordinates(words: str) -> tuple[float, float] | None:

@@ -1,29 +1,26 @@
-"""Whether the words of a statement say what the database (or the claim behind them) says, under a rounding that its like share."""
+"""Whether the words of a statement say what the database (or the claim behind them) says, in the way that its like are put."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from simtrain.types import JsonValue
+from simtrain.worlds.search.checking.customs import Customs, Group, Odd
 from simtrain.worlds.search.checking.facts import Attribute, Facts
 from simtrain.worlds.search.checking.reading import read_amount, read_coordinates, read_date
 
-FEW: Final = 0.05
-"""The share of rounded numbers below which rounding is no custom of a kind of page, but a wrong number."""
-ENOUGH: Final = 20
-
-Group = tuple[int, int, str, str]
-"""Attribute, site, kind of page, and form of the number: statements that are made in one way."""
+NUMERIC: Final = ("number", "quantity", "money")
+_THOUSAND: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One statement with the words that stand there, and where."""
+    """One statement with the words that stand there, and where: `kind` is that of the page, `place` counts its characters."""
 
     page: int
+    place: int
     site: int
     kind: str
     attribute: Attribute
@@ -34,30 +31,32 @@ class Stated:
 
 @dataclass
 class Verifier:
-    """Compares statements one by one; `late` holds what only all of them together show."""
+    """Compares statements one by one; what only all of them together show is noted."""
 
     facts: Facts
     units: Mapping[str, tuple[str, float]]
-    _groups: Counter[Group] = field(default_factory=Counter[Group])
-    _rounded: dict[Group, list[Stated]] = field(default_factory=dict[Group, list[Stated]])
-    _flags: dict[tuple[int, str], dict[JsonValue, list[Stated]]] = field(
-        default_factory=dict[tuple[int, str], dict[JsonValue, list[Stated]]]
-    )
+    customs: Customs
 
     def problem(self, stated: Stated) -> str | None:
         """What is wrong with a statement; None where it is right as far as it alone can show."""
         if not stated.words.strip():
             return "a statement without words"
         try:
-            value = self._value(stated)
+            value = self.value(stated)
+            if self._says(stated, value):
+                return None
+            due = self._named(stated.attribute, value)
         except KeyError:
             return "it states a fact that is not there"
         except _WrongClaimError as error:
             return str(error)
-        if self._says(stated, value):
-            return None
-        due = self._named(stated.attribute, value)
+        except (ValueError, TypeError):
+            return "it states a fact that cannot be read"
         return f"says {stated.words!r}, where the {'claim' if stated.claim else 'database'} has {due!r}"
+
+    def is_prose(self, stated: Stated) -> bool:
+        """Whether the words are the author's own, as those for a missing fact and for yes or no are: they may hold nothing else."""
+        return stated.attribute.kind == "flag" or self.true_value(stated) is None
 
     def _named(self, attribute: Attribute, value: JsonValue) -> JsonValue:
         """A value as people read it: of a reference, the name."""
@@ -65,25 +64,18 @@ class Verifier:
             return value
         return self.facts.names_of(str(attribute.target), int(value))[0]
 
-    def late(self) -> list[tuple[Stated, str]]:
-        """The statements that differ from their like: a rounded number among exact ones, a flag in the words of its opposite."""
-        found: list[tuple[Stated, str]] = []
-        for group, rounded in self._rounded.items():
-            if self._groups[group] >= ENOUGH and len(rounded) < FEW * self._groups[group]:
-                found += [(stated, f"says {stated.words!r}, rounded where its like are exact") for stated in rounded]
-        for values in self._flags.values():
-            common = max(values.values(), key=len)
-            for statements in values.values():
-                if statements is not common:
-                    found += [
-                        (one, f"says {one.words!r}, which elsewhere stands for the opposite") for one in statements
-                    ]
-        return found
+    def true_value(self, stated: Stated) -> JsonValue:
+        """What the words have to say; None where there is nothing."""
+        try:
+            return self.value(stated)
+        except (KeyError, _WrongClaimError):
+            return None
 
-    def _value(self, stated: Stated) -> JsonValue:
+    def value(self, stated: Stated) -> JsonValue:
+        """What the words have to say. Raises KeyError where there is no such fact."""
         if stated.claim is None:
             return self.facts.value(stated.attribute, stated.entity)
-        claim = self.facts.claims.get(stated.claim)
+        claim = self.facts.claim(stated.claim)
         if claim is None:
             raise _WrongClaimError("it states a claim that is not recorded")
         if (claim.attribute, claim.entity, claim.site) != (stated.attribute.id, stated.entity, stated.site):
@@ -107,7 +99,9 @@ class Verifier:
             case "coordinates":
                 return _same_place(words, str(value))
             case "flag":
-                self._flags.setdefault((attribute.id, words.casefold()), {}).setdefault(bool(value), []).append(stated)
+                self._note(
+                    stated, ("flag", attribute.id, words.casefold()), bool(value), "which elsewhere is the opposite"
+                )
                 return True
             case _:
                 return words.casefold() == str(value).casefold()
@@ -121,14 +115,24 @@ class Verifier:
             return False
         off = abs(shown.value * factor - value)
         slack = 1e-9 * max(1.0, abs(value))
-        group = (stated.attribute.id, stated.site, stated.kind, shown.unit)
-        self._groups[group] += 1
-        if off <= shown.step * factor / 2 + slack:
-            return True
-        if off > shown.rough * factor / 2 + slack:
+        exact = off <= shown.step * factor / 2 + slack
+        if not exact and off > shown.rough * factor / 2 + slack:
             return False
-        self._rounded.setdefault(group, []).append(stated)
+        like = (stated.attribute.id, stated.site, stated.kind)
+        self._note(stated, ("rounded", *like, shown.unit), exact, "rounded where its like are exact")
+        if stated.attribute.unit is not None:
+            self._note(stated, ("bare", *like), bool(shown.unit), "without a unit where its like have one")
+        if shown.whole and abs(shown.value) >= _THOUSAND:
+            separated = "," in stated.words
+            self._note(stated, ("separated", *like, shown.unit), separated, "which its like write otherwise")
         return True
+
+    def _note(self, stated: Stated, group: Group, form: bool, otherwise: str) -> None:
+        def odd() -> Odd:
+            what = f"{stated.attribute.path} of {stated.entity}: says {stated.words!r}, {otherwise}"
+            return Odd(stated.page, stated.place, what)
+
+        self.customs.note(group, form, odd)
 
     def _factor(self, attribute: Attribute, unit: str) -> float | None:
         """By what a number in that unit is multiplied to be in the attribute's own; None where it is another kind of unit."""
@@ -147,7 +151,7 @@ class _WrongClaimError(Exception):
 
 
 def _among(words: str, names: tuple[str, ...]) -> bool:
-    return words.casefold() in (name.casefold() for name in names)
+    return words in names or words.casefold() in (name.casefold() for name in names)
 
 
 def _same_date(words: str, value: str) -> bool:

@@ -1,0 +1,106 @@
+"""The links of a page: those in its text are those recorded, and what a link says is where it leads."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import urljoin
+
+from simtrain.worlds.search.checking.customs import Customs, Odd
+from simtrain.worlds.search.checking.facts import Thing
+
+Span = tuple[int, int]
+
+LINK: Final = re.compile(r"\[([^\[\]]*)\]\(([^()\s]*)\)")
+TARGET: Final = re.compile(r"\]\(([^()\s]*)\)")
+_ROOT = re.compile(r"[a-z]+://[^/]*")
+_SCHEMES = ("https://", "http://")
+_DOTS = re.compile(r"(?:^|/)\.\.?(?:/|$)")
+
+
+class Target(NamedTuple):
+    """A page that is linked to, and what it is about."""
+
+    id: int
+    url: str
+    about: Thing | None
+
+
+def resolved(url: str, target: str) -> str:
+    """The address that a link on a page leads to."""
+    plain = target.partition("#")[0]
+    if not _DOTS.search(target):
+        if target.startswith(_SCHEMES):
+            return plain
+        root = _ROOT.match(url)
+        if root is not None and target[:1] == "/" and target[:2] != "//":
+            return root[0] + plain
+    return urljoin(url, target).partition("#")[0]
+
+
+def recorded(connection: sqlite3.Connection, first: int, last: int) -> dict[int, dict[str, Target]]:
+    """The recorded links of the pages from `first` to `last`: page -> url -> target."""
+    sql = (
+        "select l.page, l.target, p.url, p.type, p.entity from _links l left join _pages p on p.id = l.target"
+        " where l.page between ? and ? order by l.page, l.target"
+    )
+    found: dict[int, dict[str, Target]] = {}
+    for page, target, url, kind, entity in connection.execute(sql, (first, last)):
+        about = None if entity is None else (str(kind), int(entity))
+        address = f"page {target}, which is not there" if url is None else str(url)
+        found.setdefault(page, {})[address] = Target(target, address, about)
+    return found
+
+
+def link_problems(
+    page: tuple[int, str], body: str, known: Mapping[str, Target], exists: sqlite3.Connection
+) -> list[tuple[int, str]]:
+    """Links of the text that lead nowhere or are not recorded, and recorded ones that are not in the text. `page`: its id and url."""
+    found: list[tuple[int, str]] = []
+    seen: set[str] = set()
+    for match in TARGET.finditer(body):
+        url = resolved(page[1], match[1])
+        if url in seen or url == page[1]:
+            continue
+        seen.add(url)
+        if url in known:
+            continue
+        there = exists.execute("select 1 from _pages where url = ?", (url,)).fetchone()
+        what = f"the link to {url} is not recorded" if there else "a link leads to no page"
+        found.append((match.start(1), what))
+    missing = [target for url, target in known.items() if url not in seen and target.id != page[0]]
+    return found + [(0, f"the link to {target.url} is not in the text") for target in missing]
+
+
+def note_words(
+    customs: Customs,
+    page: tuple[int, int, str],
+    body: str,
+    known: Mapping[str, Target],
+    named: Sequence[tuple[Span, Thing | None]],
+) -> Iterator[tuple[int, str]]:
+    """Links on the name of a thing that lead to the page of another; of other words, where they lead is noted.
+
+    `page`: its id, site and url. `named`: the statements, and what each of them names.
+    """
+    at = iter(sorted(named))
+    one = next(at, None)
+    for match in LINK.finditer(body):
+        start, end = match.span(1)
+        inside: list[Thing | None] = []
+        while one is not None and one[0][0] < end:
+            if one[0][0] >= start:
+                inside.append(one[1])
+            one = next(at, None)
+        target = known.get(resolved(page[2], match[2]))
+        if target is None:
+            continue
+        things = [thing for thing in inside if thing is not None]
+        if things and target.about is not None and target.about[0] in {thing[0] for thing in things}:
+            if target.about not in things:
+                yield start, f"the link {match[1]!r} leads to the page of something else"
+        elif not inside:
+            where = Odd(page[0], start, f"the link {match[1]!r} leads elsewhere than on other pages")
+            customs.note(("link", page[1], match[1]), target.id, lambda where=where: where)

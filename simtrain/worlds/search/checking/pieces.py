@@ -1,0 +1,176 @@
+"""What stands between the statements of a page, piece by piece: the same pieces stand on many pages, and are judged once."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from simtrain.worlds.search.checking.reading import CALENDAR, SCALES
+
+Span = tuple[int, int]
+
+EDGE: Final = "§"
+"""What stands for a statement beside words of prose."""
+
+NUMERALS: Final = (
+    frozenset(
+        re.findall(
+            r"\w+",
+            "zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+            " twenty thirty forty fifty sixty seventy eighty ninety hundred hundreds thousands millions billions dozen dozens score"
+            " half halves third thirds quarter quarters fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
+            " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth thirtieth fortieth fiftieth sixtieth seventieth"
+            " eightieth ninetieth hundredth thousandth twice thrice double triple treble percent",
+        )
+    )
+    | SCALES.keys()
+)
+"""Words that count, measure or order. `one`, `first` and `second` are not among them: prose is full of them."""
+
+DATING: Final = CALENDAR - {"may", "march", "mar", "jan", "sat", "sun"}
+"""Words that date."""
+
+_NUMBER = re.compile(r"\d[\d.,:/-]*")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_ROMAN = re.compile(r"(?=[MDCLXVI]{2})M{0,3}(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})")
+_PLAIN = re.compile(r"[\n\t -~\u00a0-\u00ac\u00ae-\u024f–—‘’“”…·•²³µ′″−]*")
+_BEGINS = '.!?:;*|#>-–—("“\n'
+_POWERS = "²³"
+
+
+class Suspect(NamedTuple):
+    """Words that are fine if others have them too: a `name`, a `count` (with the words beside it), a `run` that is not the author's.
+
+    `begins`: the word begins a sentence, where capitals say little.
+    """
+
+    place: int
+    kind: str
+    words: str
+    begins: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is in a piece: what may never stand there, by its place, suspects, and its words in small letters."""
+
+    wrong: tuple[tuple[int, str], ...]
+    suspects: tuple[Suspect, ...]
+    small: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The author's own prose, where it is at hand: its words, folded, and which stand beside each other.
+
+    A word pairs with EDGE where a fact stands beside it. `before` are the words that a place for something else may follow, `after` those
+    that may follow it: what is rendered there may be left out, so that the words on both sides meet.
+    """
+
+    words: frozenset[str] = frozenset()
+    pairs: frozenset[tuple[str, str]] = frozenset()
+    before: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
+
+    def knows(self, one: str, other: str) -> bool:
+        """Whether the author's prose may have these words beside each other."""
+        return (one, other) in self.pairs or (one in self.before and other in self.after)
+
+
+NOTHING: Final = Wording()
+
+
+def pieces_of(body: str, stated: Sequence[Span], targets: Sequence[Span]) -> list[str]:
+    """The prose of a page: cut where something is stated, targets of links left out. The first begins with a line break."""
+    parts, last = ["\n"], 0
+    for start, end, between in sorted([*((*span, "\x00") for span in stated), *((*span, "") for span in targets)]):
+        if start >= last:
+            parts.append(body[last:start])
+            parts.append(between)
+        last = max(last, end)
+    parts.append(body[last:])
+    return "".join(parts).split("\x00")
+
+
+def place_of(body: str, stated: Sequence[Span], targets: Sequence[Span], piece: int, offset: int) -> int:
+    """Where in a body something in a piece stands."""
+    left = offset - (1 if piece == 0 else 0)
+    last = 0
+    for start, end, is_stated in sorted([*((*span, True) for span in stated), *((*span, False) for span in targets)]):
+        if start >= last:
+            if piece == 0 and left < start - last:
+                return max(0, last + left)
+            if is_stated:
+                piece -= 1
+            elif piece == 0:
+                left -= start - last
+        last = max(last, end)
+    return min(len(body), max(0, last + left))
+
+
+def judged(piece: str, wording: Wording) -> Judged:
+    """Judge one piece of prose."""
+    wrong = [(found.start(), f"the number {found[0]!r}") for found in _NUMBER.finditer(piece)]
+    if _PLAIN.fullmatch(piece) is None or any(power in piece for power in _POWERS):
+        wrong += _strange(piece)
+    words = list(_WORD.finditer(piece))
+    suspects: list[Suspect] = []
+    small: set[str] = set()
+    for index, word in enumerate(words):
+        text = bare(word[0])
+        folded = text.casefold()
+        if folded in NUMERALS or folded in DATING or folded.partition("-")[0] in NUMERALS or _ROMAN.fullmatch(text):
+            suspects.append(Suspect(word.start(), "count", _around(words, index), begins=False))
+        if text[0].islower():
+            small.add(folded)
+            if text.islower():
+                continue
+        suspects.append(Suspect(word.start(), "name", text, _begins(piece, words, index)))
+    if wording.pairs:
+        suspects += _runs(piece, words, wording)
+    return Judged(tuple(wrong), tuple(suspects), frozenset(small))
+
+
+def bare(word: str) -> str:
+    """A word without what makes it a genitive."""
+    return word.removesuffix("'s").removesuffix("’s").rstrip("'’-") or word
+
+
+def _begins(piece: str, words: Sequence[re.Match[str]], index: int) -> bool:
+    """Whether a word begins a sentence, and the next is no part of the same name."""
+    before = piece[: words[index].start()].rstrip(" \t\u00a0")
+    follower = words[index + 1] if index + 1 < len(words) else None
+    pair = follower is not None and follower[0][0].isupper() and follower.start() == words[index].end() + 1
+    return bool(before) and before[-1] in _BEGINS and not pair
+
+
+def _around(words: Sequence[re.Match[str]], index: int) -> str:
+    """A word with the ones beside it."""
+    found = [bare(word[0]).casefold() for word in words[max(0, index - 1) : index + 2]]
+    return " ".join(found if index else [EDGE, *found])
+
+
+def _runs(piece: str, words: Sequence[re.Match[str]], wording: Wording) -> Iterator[Suspect]:
+    folded = [bare(word[0]).casefold() for word in words]
+    if folded and piece[0] != "\n" and not wording.knows(EDGE, folded[0]):
+        yield Suspect(words[0].start(), "run", f"{EDGE} {folded[0]}", begins=False)
+    for index in range(1, len(words)):
+        one, other = folded[index - 1], folded[index]
+        # Which block follows which depends on the facts.
+        if not wording.knows(one, other) and "\n" not in piece[words[index - 1].end() : words[index].start()]:
+            yield Suspect(words[index].start(), "run", f"{one} {other}", begins=False)
+
+
+def _strange(piece: str) -> Iterator[tuple[int, str]]:
+    """Signs that do not show, and those that are numbers without being digits."""
+    for place, letter in enumerate(piece):
+        if unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn", "Zl", "Zp") and letter not in "\n\t":
+            yield place, f"the sign U+{ord(letter):04X}"
+        elif letter in _POWERS:
+            if not (place and piece[place - 1].isalpha()):
+                yield place, f"the number {letter!r}"
+        elif unicodedata.category(letter) in ("No", "Nl"):
+            yield place, f"the number {letter!r}"

@@ -1,0 +1,89 @@
+"""Pages shared out among processes: each reads every so many-th batch, and tells what it found."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import cast
+
+from simtrain.errors import SimulatorFault
+from simtrain.worlds.search.checking.page import Reader, Told
+from simtrain.worlds.search.checking.pieces import Wording
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be read: the pages of a file up to `last`, so many at once."""
+
+    path: str
+    units: dict[str, tuple[str, float]]
+    wording: Wording
+    last: int
+    at_once: int
+
+
+def shared(task: Task, *, workers: int, on_pages: Callable[[int], None]) -> list[Told]:
+    """Read everything; what each process found, in the order of the processes.
+
+    Raises sqlite3.DatabaseError for a file that is damaged, and SimulatorFault for a process that ends before it is done.
+    """
+    context = get_context("spawn")
+    ends: dict[Connection, int] = {}
+    processes: list[SpawnProcess] = []
+    try:
+        for number in range(workers):
+            end, far = context.Pipe(duplex=False)
+            ends[end] = number
+            process = context.Process(target=_work, args=(far, task, number, workers), daemon=True)
+            process.start()
+            far.close()
+            processes.append(process)
+        return _gathered(ends, on_pages)
+    finally:
+        for end in ends:
+            end.close()
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def _gathered(ends: Mapping[Connection, int], on_pages: Callable[[int], None]) -> list[Told]:
+    found: dict[int, Told] = {}
+    while len(found) < len(ends):
+        for end in wait([end for end, number in ends.items() if number not in found]):
+            own = cast(Connection, end)
+            try:
+                said: object = own.recv()
+            except EOFError:
+                raise SimulatorFault("a process that reads pages has ended early") from None
+            if isinstance(said, sqlite3.DatabaseError):
+                raise said
+            if isinstance(said, Told):
+                found[ends[own]] = said
+            else:
+                on_pages(cast(int, said))
+    return [found[number] for number in range(len(ends))]
+
+
+def _work(end: Connection, task: Task, number: int, workers: int) -> None:
+    # Ctrl-C is the parent's to handle: it ends its processes.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connection = sqlite3.connect(f"{Path(task.path).as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        reader = Reader(connection, task.units, task.wording)
+        for first in range(1 + number * task.at_once, task.last + 1, workers * task.at_once):
+            end.send(reader.read(first, first + task.at_once - 1))
+        end.send(reader.told())
+    except sqlite3.DatabaseError as error:
+        end.send(error)
+    except BrokenPipeError:
+        # The parent is gone.
+        return
+    finally:
+        connection.close()

@@ -47,6 +47,9 @@ class Column(_Part):
     names: str | None = Field(
         default=None, description="The entity type whose names stand here; the world knows their aliases."
     )
+    words: dict[str, str] = Field(
+        default_factory=dict, description="Categories in the question's language, each with the page's word for it."
+    )
 
 
 class Fact(_Part):

@@ -28,6 +28,7 @@ from simtrain.questions.solving import Solver
 from simtrain.questions.sql_reading import joins, loosened
 from simtrain.questions.stating import Needed
 from simtrain.questions.written import written_questions
+from simtrain.widesearch.cells import agree
 from simtrain.worlds.search.world import SearchWorld
 
 COUNT = 120
@@ -251,6 +252,21 @@ def test_a_chinese_question_is_chinese_but_for_names(world: SearchWorld) -> None
         for name in sorted(names, key=len, reverse=True):
             text = text.replace(name, "")
         assert re.findall("[A-Za-z]+", text) == [], item.question.query
+
+
+def test_a_category_may_be_written_in_the_words_of_the_question(world: SearchWorld) -> None:
+    tested = 0
+    for item in Maker(world, languages=["zh"], seed=3).make(30):
+        for column in item.question.columns:
+            said = {value: word for word, value in column.words.items()}
+            for row in item.gold:
+                if said and row[column.name] in said:
+                    cell = str(row[column.name])
+                    other = next(word for value, word in said.items() if value != cell)
+                    assert agree(cell, cell, column=column) == agree(cell, said[cell], column=column) == 1
+                    assert agree(cell, other, column=column) == 0
+                    tested += 1
+    assert tested > 10
 
 
 def test_hops_and_rows_stay_within_what_is_asked_for(world: SearchWorld) -> None:

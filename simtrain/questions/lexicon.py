@@ -43,6 +43,12 @@ class Lexicon:
         number = f"{value:,}" if isinstance(value, int | float) else text
         return f"{number}{self._after(attribute.unit)}" if attribute.unit else number
 
+    def categories(self, attribute: Attribute) -> dict[str, str]:
+        """The words for an attribute's categories, each with the value that it stands for."""
+        begin = f"{attribute.type}.{attribute.name}="
+        given = {subject: word for (kind, subject), word in self._given.items() if kind == "value"}
+        return {word: subject.removeprefix(begin) for subject, word in given.items() if subject.startswith(begin)}
+
     def unit(self, unit: str) -> str:
         """What a unit is called."""
         return self._given.get(("unit", unit), unit)

@@ -45,7 +45,7 @@ class Wording:
             attribute = self.schema.table(shape.subject).attributes[shape.dispute.attribute]
             for site in (shape.dispute.trusted, shape.dispute.other):
                 label = self.words.columns.by_site.format(label=self._headed(attribute), site=self.schema.site(site))
-                found.append(typed_column(attribute, _capital(label)))
+                found.append(self._typed(attribute, _capital(label)))
         return found
 
     def query(self, shape: Shape, columns: list[Column], stream: Stream, *, answer: AnswerKind = "table") -> str:
@@ -115,7 +115,11 @@ class Wording:
         if name.casefold() in taken:
             chained = self.words.chain([self.lexicon.thing(table), self.lexicon.label(attribute)])
             name = _capital(self._headed(attribute, chained))
-        return typed_column(attribute, _apart(name, taken))
+        return self._typed(attribute, _apart(name, taken))
+
+    def _typed(self, attribute: Attribute, name: str) -> Column:
+        column = typed_column(attribute, name)
+        return column.model_copy(update={"words": self.lexicon.categories(attribute)})
 
     def _measure(self, shape: Shape, measure: Measure) -> Column:
         words = self.words.columns

@@ -60,7 +60,7 @@ def _exact(gold: str, given: str, column: Column, unit: str) -> bool:
             return any(dates.same(one, other) for one in wanted for other in found)
     if "extract_number" in column.preprocess and quantities.read_quantity(gold) is not None:
         return _number_near(gold, given, column.model_copy(update={"criterion": 0.0}), unit)
-    return same_text(gold, given)
+    return same_text(gold, given) or same_text(gold, column.words.get(given.strip(), given))
 
 
 def same_text(gold: str, given: str) -> bool:

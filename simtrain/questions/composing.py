@@ -17,6 +17,9 @@ SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
 
 MOST_COLUMNS: Final = 6
 
+LEAST_SHARED: Final = 1.4
+"""Rows for each group, on average, from which on groups are worth asking for."""
+
 _NAMING: Final = re.compile(
     r"\b(number|no|year|rank|rating|score|grade|index|level|age|edition|version|share|rate)\b", re.IGNORECASE
 )
@@ -91,6 +94,11 @@ class Composer:
         """A walk of so many references from one of these tables; None where none is so long."""
         roots = [walks for table in tables if (walks := self.walks(table.name, hops))]
         return stream.choose(stream.choose(roots)) if roots else None
+
+    def groups(self, nodes: tuple[Node, ...]) -> bool:
+        """Whether the first reference of a walk is shared: where most rows have one of their own, groups by it mean little."""
+        ref = self.schema.table(nodes[0].table).attributes[nodes[1].ref]
+        return LEAST_SHARED * len(self.schema.present(ref)) <= self.schema.size(nodes[0].table)
 
     def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape | None:
         """The shape with a condition on what lies so many references away: its name, or else one of its attributes."""

@@ -117,7 +117,7 @@ def temporal(composer: Composer, hops: int, stream: Stream) -> Shape | None:
 def counted(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     """For each entity that lies so many references away: how many rows lead to it, their sum or their mean."""
     nodes = composer.rooted([*composer.entities, *composer.relations], hops, stream)
-    if nodes is None:
+    if nodes is None or not composer.groups(nodes):
         return None
     subject = composer.schema.table(nodes[0].table)
     shape: Shape | None = Shape("counted", nodes, (Term(hops, "name"),), group=hops)
@@ -168,7 +168,7 @@ def topped(composer: Composer, hops: int, stream: Stream) -> Shape | None:
 def best(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     """For each entity that references point to, the one row that comes first; with more hops, of those that lead somewhere."""
     nodes = composer.rooted(composer.entities, hops, stream)
-    if nodes is None:
+    if nodes is None or not composer.groups(nodes):
         return None
     orders = composer.ordered(composer.schema.table(nodes[0].table))
     if not orders:
@@ -262,7 +262,9 @@ def disputed(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     shape: Shape | None = Shape("disputed", nodes, (Term(0, "name"),), dispute=dispute)
     if hops or stream.random() < 0.8:
         shape = composer.reached(shape, hops, stream, share=0.6, named=0.3)
-    return shape
+    # What is in dispute cannot tell which things are meant.
+    in_dispute = shape is not None and any(test.term == Term(0, attribute.name) for test in shape.tests)
+    return None if in_dispute else shape
 
 
 def single(composer: Composer, hops: int, stream: Stream) -> Shape | None:

@@ -10,7 +10,9 @@ from simtrain.questions.schema import Attribute, Schema, Table
 from simtrain.questions.wordings import wordings
 from simtrain.types import JsonValue
 
-_PHRASE: Final = re.compile(r" (?:of|in|for|per|a|an|on|under|that|to|over|by|with|from|above|the|sent|made|used)\b.*")
+_PHRASE: Final = re.compile(
+    r" (?:of|in|for|per|a|an|on|under|that|to|over|by|with|from|above|the|last|sent|made|used)\b.*"
+)
 """What follows the noun of a label: `flight hours per year` is told by `flight hours`."""
 
 _PARTICIPLE: Final = re.compile(r" (?:\w+ed|\w+en|won|sold)$")

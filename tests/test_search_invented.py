@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -42,13 +42,16 @@ def found(*results: JsonObject) -> Say:
 
 
 async def play(
-    script: list[Say] | Callable[[JsonObject], Say], *calls: tuple[str, JsonObject], patch: pytest.MonkeyPatch
+    script: list[Say] | Callable[[JsonObject], Say],
+    *calls: tuple[str, JsonObject],
+    patch: pytest.MonkeyPatch,
+    packs: Sequence[str] = (),
 ) -> tuple[list[Observation], list[JsonObject]]:
     """What an agent is told in one episode, and the requests that reached the model's server."""
     async with FakeOpenAI(script, models=("qwen-agentworld",)) as server:
         patch.setenv("OPENAI_BASE_URL", server.url)
         patch.setenv("OPENAI_API_KEY", "none")
-        scenario = load_scenario_file(KEEPERS, "keepers")
+        scenario = load_scenario_file(KEEPERS, "keepers", packs=packs)
         episode = next(iter(paradigm_of(scenario).episodes(scenario, seed=0, attempts=1)))
         async with paradigm_of(scenario).open(episode) as environment:
             told = [await environment.step(Action(str(number), *call)) for number, call in enumerate(calls)]
@@ -83,6 +86,26 @@ async def test_a_page_visited_twice_reads_the_same_and_is_not_invented_twice(mon
     assert len(chats) == 2
     assert told[0].text == told[2].text and told[1].text == told[3].text == told[4].text
     assert "Ysolt Brannagh" in told[4].text
+
+
+async def test_pages_of_an_invented_web_may_have_moved_and_be_walled_off_and_are_invented_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = tmp_path / "trouble.yaml"
+    uses = [
+        {"use": "redirect", "with": {"share": 1, "hops": 1}},
+        {"use": "paywall", "with": {"share": 1, "shown": 0.5}},
+    ]
+    pack.write_text(json.dumps({"name": "trouble", "perturbations": uses}))
+    first, _ = await play([observation(PAGE)], VISIT, patch=monkeypatch, packs=[str(pack)])
+    assert first[0].is_error and "301" in first[0].text
+    onward = ("web_extractor", {"url": first[0].text.partition(" now at ")[2].split('"')[0].strip()})
+    copy = ("web_extractor_cached", onward[1])
+    told, chats = await play(
+        [observation(PAGE)], VISIT, onward, VISIT, copy, onward, patch=monkeypatch, packs=[str(pack)]
+    )
+    assert len(chats) == 1 and told[0] == told[2] and told[1].text == told[4].text
+    assert "Ysolt" not in told[1].text and "free preview" in told[1].text and "Ysolt Brannagh" in told[3].text
 
 
 async def test_what_was_shown_is_given_back_with_the_call_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:

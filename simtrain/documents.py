@@ -83,18 +83,20 @@ class Document:
         # An unknown key is named first: a misspelt key is also a missing one, and the misspelling is the cause.
         first = next((item for item in details if item["type"] == "extra_forbidden"), details[0])
         problem, remedy = describe(first, model)
-        return self.error((*place, *_written(first["loc"], data)), problem, remedy)
+        written = _written(first["loc"], data, missing=first["type"] == "missing")
+        return self.error((*place, *written), problem, remedy)
 
 
-def _written(location: tuple[str | int, ...], data: JsonValue) -> Place:
-    """The parts of a pydantic location that stand in the file: pydantic also names union branches, and keys that a validator added."""
+def _written(location: tuple[str | int, ...], data: JsonValue, *, missing: bool) -> Place:
+    """The parts of a pydantic location that stand in the file, or are `missing` at its end: pydantic also names union branches, and
+    keys that a validator added."""
     found: list[str | int] = []
     for index, part in enumerate(location):
         if isinstance(data, dict) and part in data:
             data = cast(JsonObject, data)[str(part)]
         elif isinstance(data, list) and isinstance(part, int) and part < len(cast(list[JsonValue], data)):
             data = cast(list[JsonValue], data)[part]
-        elif index < len(location) - 1 or not isinstance(data, dict):
+        elif not missing or index < len(location) - 1 or not isinstance(data, dict):
             continue
         found.append(part)
     return tuple(found)

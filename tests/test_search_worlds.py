@@ -26,7 +26,7 @@ def refusal(folder: Path, old: str, new: str) -> str:
     with pytest.raises(InputError) as caught:
         SearchSource.load(document).build_file(path=out)
     assert not [path for path in folder.iterdir() if path.suffix == ".sqlite"]
-    assert not out.with_name("world.sqlite.partial").exists()
+    assert [*folder.iterdir()] == []
     return str(caught.value)
 
 
@@ -105,6 +105,66 @@ REFUSALS = {
         "select crew from ship where home = :id + 100",
         ["row 1 gets no value", "optional: true"],
     ),
+    "a derived value of another kind": (
+        'sql: "select max(launched) from ship where home = :id", kind: date',
+        "sql: \"select 'soon'\", kind: date",
+        ["derived.port.newest: row 1 gets 'soon', which is no date"],
+    ),
+    "a derived number that is none": (
+        "select count(*) from ship where home = :id",
+        "select max(plate) from ship",
+        ["derived.port.ships: row 1 gets", "which is no number"],
+    ),
+    "a derived ref that leads nowhere": (
+        "port.ships: select count(*) from ship where home = :id",
+        "port.flagship: {sql: select 999, kind: ref, target: ship}\n  port.ships: select 1",
+        ["derived.port.flagship: row 1 gets 999, which is no ref"],
+    ),
+    "several derived values for one row": (
+        "select count(*) from ship where home = :id",
+        "select crew from ship",
+        ["derived.port.ships: row 1 gets 24 values", "`limit 1`"],
+    ),
+    "weights that choose nothing": (
+        "climate: {category: [mild, stormy, frozen]}",
+        "climate: {category: [mild, stormy, frozen], weights: [0, 0, 0]}",
+        ["entities.port.attributes.climate: weights are 0 or more, and not all 0"],
+    ),
+    "places that are nowhere": (
+        "[[-40, 40], [-100, 100]]",
+        "[[40, -40], [-100, 100]]",
+        ["entities.port.attributes.place: latitudes run from -90 to 90"],
+    ),
+    "a date that no calendar has": (
+        "founded: {date: [1990-01-01",
+        "founded: {date: [1990-02-31",
+        ["entities.port.attributes.founded.date[0]: '1990-02-31' is no bound"],
+    ),
+    "a site that is ages behind": (
+        "lag: 200d",
+        "lag: 99999y",
+        ["sites.gossip.lag: '99999y' is longer than 1,000 years"],
+    ),
+    "dates before all years": (
+        "founded: {date: [1990-01-01, 2040-12-31]}",
+        "founded: {date: [0100-01-01-900y, 2040-12-31]}",
+        ["entities.port.attributes.founded"],
+    ),
+    "numbers that no column holds": (
+        "money: [100000, 9000000]",
+        "money: [0, 1e300]",
+        ["entities.ship.attributes.price: numbers are at most 1,000,000,000,000,000"],
+    ),
+    "a spread beyond all bounds": (
+        "{lognormal: [30, 2]}",
+        "{lognormal: [30, 1e300]}",
+        ["entities.ship.attributes.crew: numbers are at most"],
+    ),
+    "a distribution of two kinds": (
+        "{lognormal: [30, 2]}",
+        "{lognormal: [30, 2], normal: [1, 2]}",
+        ["entities.ship.attributes.crew.number: a distribution names exactly one of"],
+    ),
     "constraints that cannot both hold": (
         "constraints:\n",
         "constraints:\n  ships are older than their ports: >-\n"
@@ -152,6 +212,13 @@ def test_what_cannot_be_is_refused_with_file_line_and_place(tmp_path: Path, what
     line = int(said.split(":")[1])
     begin = UNIVERSE[: UNIVERSE.index(old)].count("\n") + 1
     assert begin - 8 <= line <= begin + new.count("\n") + 8
+
+
+def test_sql_without_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simtrain.worlds.search.tables._MAX_STEPS", 10)
+    endless = "with recursive t (n) as (select 1 union all select n + 1 from t) select n from t where n < 0"
+    said = refusal(tmp_path, "constraints:\n", f"constraints:\n  none: {endless}\n")
+    assert "constraints.none: the SQL comes to no end" in said
 
 
 def test_the_line_of_a_mistake_inside_a_block_is_that_of_the_mistake(tmp_path: Path) -> None:

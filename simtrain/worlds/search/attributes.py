@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import repeat
 from math import cos, exp, log, pi, sqrt
 from random import Random
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from simtrain.errors import InputError
 from simtrain.worlds.search.spec import AttributeSpec, Distribution, Numbers
@@ -18,6 +19,8 @@ Draw: TypeAlias = Callable[[], float]
 Bounds: TypeAlias = Sequence[float] | float | None
 """One number for each row, the same for all, or none."""
 
+MOST = 10**15
+"""The greatest number: up to here, whole ones are exact however they are kept."""
 _REDRAWS = 30
 
 
@@ -30,9 +33,11 @@ _ISO: dict[int, str] = {}
 
 
 def iso(day: int) -> str:
-    """The ISO date of a day number."""
+    """The ISO date of a day number. Raises InputError for days outside of the years 1 to 9999."""
     found = _ISO.get(day)
     if found is None:
+        if not 1 <= day <= date.max.toordinal():
+            raise InputError("dates are of the years 1 to 9999", remedy="shorten the span")
         found = _ISO[day] = date.fromordinal(day).isoformat()
     return found
 
@@ -77,7 +82,21 @@ def sampler(numbers: Numbers, draw: Draw) -> Draw:
 def numbers(
     spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: Bounds, times: Sequence[float] | None
 ) -> Column:
-    """So many numbers, kept between the bounds, rounded to the digits and the step. Raises InputError where nothing fits."""
+    """So many numbers, kept between the bounds, rounded to the digits and the step.
+
+    Raises InputError where nothing fits, and for numbers that no column can hold.
+    """
+    found: Column = [MOST + 1]
+    with suppress(OverflowError):
+        found = _numbers(spec, count, draw, low=low, high=high, times=times)
+    if max(map(abs, cast(list[float], found)), default=0) > MOST:
+        raise InputError(f"numbers are at most {MOST:,}", remedy="narrow the range, or give `max`")
+    return found
+
+
+def _numbers(
+    spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: Bounds, times: Sequence[float] | None
+) -> Column:
     given = next(found for found in (spec.number, spec.quantity, spec.money) if found is not None)
     sample = sampler(given, draw)
     digits, step = spec.digits, spec.step

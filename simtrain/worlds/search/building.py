@@ -114,12 +114,22 @@ def _run(order: Order, partial: Path, watching: Watching) -> None:
 def _locked(path: Path) -> Generator[None]:
     """A block in which nobody else builds the same file."""
     lock = path.with_name(f"{path.name}.lock")
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = _lock(lock)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
-        lock.unlink(missing_ok=True)
     finally:
+        lock.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _lock(lock: Path) -> int:
+    """Wait for the lock; whoever had it before takes the file away, and then another one counts."""
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), lock.stat()):
+                return descriptor
         os.close(descriptor)
 
 

@@ -237,8 +237,9 @@ def _order(schema: Schema) -> list[Node]:
                 continue
             if given.each is not None:
                 graph.add((kind.name, ""), (schema.type(attribute.target or "").name, ""))
-            for key, path, wanted in _bounds(given):
+            for key, bound, wanted in _bounds(given):
                 with schema.document.at((*attribute.place, *key)):
+                    path = split_bound(bound)[0] if wanted == "date" else bound
                     for node in _reads(schema, kind, path, wanted):
                         graph.add((kind.name, attribute.name), node)
     try:
@@ -255,10 +256,10 @@ def _order(schema: Schema) -> list[Node]:
 
 
 def _bounds(spec: AttributeSpec) -> list[tuple[Place, str, str]]:
-    """The places, paths and kinds of what an attribute is bound by."""
+    """The places, texts and kinds of what an attribute is bound by."""
     found: list[tuple[Place, str, str]] = []
     for index, bound in enumerate(spec.date or ()):
-        found.append((("date", index), split_bound(bound)[0], "date"))
+        found.append((("date", index), bound, "date"))
     for key, bound in (("min", spec.min), ("max", spec.max), ("times", spec.times)):
         if isinstance(bound, str):
             found.append(((key,), bound, "number"))

@@ -86,7 +86,9 @@ def open_file(path: Path) -> sqlite3.Connection:
     try:
         keys = "'format', 'version', 'complete'"
         found = dict(connection.execute(f"select key, value from _meta where key in ({keys})").fetchall())
-        problem = _wrong(found, {name for (name,) in connection.execute("select name from sqlite_master")})
+        problem = _wrong(found, {name for (name,) in connection.execute("select name from sqlite_master")}) or _cut(
+            path
+        )
     except sqlite3.DatabaseError:
         connection.close()
         raise InputError("not a world file", remedy="`simtrain world build --force` makes one", file=path) from None
@@ -119,3 +121,11 @@ def _wrong(found: dict[str, str], tables: set[str]) -> str | None:
         return "the build of this world was cut off"
     missing = min(_NAMES - tables, default=None)
     return None if missing is None else f"the world file is damaged: it has no table {missing}"
+
+
+def _cut(path: Path) -> str | None:
+    """That a file is not as long as its head says (https://www.sqlite.org/fileformat2.html#the_database_header)."""
+    with path.open("rb") as file:
+        head = file.read(32)
+    size, count = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
+    return None if path.stat().st_size == (65536 if size == 1 else size) * count else "the world file is damaged"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from simtrain.clock import instant, seconds
 from simtrain.errors import nearest
@@ -128,7 +128,13 @@ class Distribution(Spec):
         return self
 
 
-Numbers: TypeAlias = Pair | Distribution
+def _shape(given: object) -> str:
+    return "distribution" if isinstance(given, dict | Distribution) else "range"
+
+
+Numbers: TypeAlias = Annotated[
+    Annotated[Pair, Tag("range")] | Annotated[Distribution, Tag("distribution")], Discriminator(_shape)
+]
 
 KINDS = ("name", "text", "code", "category", "date", "number", "quantity", "money", "coordinates", "flag", "ref")
 _OPTIONS: dict[str, frozenset[str]] = {
@@ -197,6 +203,13 @@ class AttributeSpec(Spec):
             raise ValueError("money needs a currency")
         if self.weights is not None and len(self.weights) != len(self.category or ()):
             raise ValueError(f"{len(self.category or ())} values but {len(self.weights)} weights")
+        if self.weights is not None and (min(self.weights) < 0 or not sum(self.weights)):
+            raise ValueError("weights are 0 or more, and not all 0")
+        for name, (low, high), most in zip(
+            ("latitudes", "longitudes"), self.coordinates or (), (90, 180), strict=False
+        ):
+            if not -most <= low <= high <= most:
+                raise ValueError(f"{name} run from -{most} to {most}, the lower one first")
         if self.each is not None and not 0 <= self.each[0] <= self.each[1]:
             raise ValueError("a range begins with its lower end")
         if self.changes is not None:

@@ -31,6 +31,7 @@ def checked(value: T, parse: Callable[[T], object]) -> None:
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(d|w|m|y)")
 _SPAN_DAYS = {"d": 1.0, "w": 7.0, "m": 30.4375, "y": 365.25}
+MAX_SPAN = 365_250
 
 
 def days(text: str) -> int:
@@ -38,4 +39,7 @@ def days(text: str) -> int:
     found = _SPAN.fullmatch(text)
     if found is None:
         raise InputError(f"{text!r} is no span of days", remedy="write it like 90d, 6w, 18m or 5y")
-    return round(float(found[1]) * _SPAN_DAYS[found[2]])
+    span = round(float(found[1]) * _SPAN_DAYS[found[2]])
+    if span > MAX_SPAN:
+        raise InputError(f"{text!r} is longer than 1,000 years")
+    return span

@@ -6,10 +6,12 @@ import re
 import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from datetime import date
 from typing import Final, cast
 
 from simtrain.clock import instant, stamp
 from simtrain.errors import InputError
+from simtrain.worlds.search.attributes import Value
 from simtrain.worlds.search.facts import Facts, value_rows
 from simtrain.worlds.search.schema import Attribute, Schema, Type
 from simtrain.worlds.service.database import time_functions
@@ -23,8 +25,11 @@ _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE
 _REFUSED = frozenset(
     {"random", "randomblob", "load_extension", "zeroblob", "fts3_tokenizer", "last_insert_rowid", "changes"}
 )
+_NUMERIC = frozenset({"number", "quantity", "money"})
+_TRIED = 20
+"""Rows for which a derived attribute is asked for more than one value."""
 _STEP_OPS = 100_000
-_MAX_STEPS = 1_000_000
+_MAX_STEPS = 100_000
 
 
 def column_type(attribute: Attribute) -> str:
@@ -86,39 +91,78 @@ def _reads(connection: sqlite3.Connection, schema: Schema, attribute: Attribute)
         try:
             connection.execute(f"explain {_formula(attribute)}", {"now": _today(schema)}).close()
         except sqlite3.Error as error:
-            raise schema.document.error(attribute.place, f"the SQL fails: {error}") from None
+            raise schema.document.error(attribute.place, _failure(error)) from None
     # The row's own id, through which the query is tied to it, is no fact.
     return {(kind, name) for kind, name in found if name != "id"}
 
 
 def _formula(attribute: Attribute) -> str:
-    sql = attribute.derived.sql.strip().rstrip(";") if attribute.derived else ""
-    value = _ROW_ID.sub('"_row".id', sql)
-    if attribute.kind in ("number", "quantity", "money"):
-        value = f"select round(({value}), {attribute.digits})"
+    value = _ROW_ID.sub('"_row".id', _sql(attribute))
     return f'select "_row".id, ({value}) from "{attribute.type}" as "_row"'
 
 
+def _sql(attribute: Attribute) -> str:
+    return attribute.derived.sql.strip().rstrip(";") if attribute.derived else ""
+
+
 def _derive(connection: sqlite3.Connection, schema: Schema, attribute: Attribute) -> None:
+    today = {"now": _today(schema)}
     with _guarded(connection, schema):
         try:
-            rows = cast(
-                list[tuple[int, object]], connection.execute(_formula(attribute), {"now": _today(schema)}).fetchall()
-            )
+            several = connection.execute(_several(attribute), today).fetchone()
+            rows = cast(list[tuple[int, Value]], connection.execute(_formula(attribute), today).fetchall())
         except sqlite3.Error as error:
-            raise schema.document.error(attribute.place, f"the SQL fails: {error}") from None
-    if not attribute.optional and any(value is None for _, value in rows):
-        row = next(row for row, value in rows if value is None)
+            raise schema.document.error(attribute.place, _failure(error)) from None
+    if several is not None:
         raise schema.document.error(
-            attribute.place, f"row {row} gets no value", "say `optional: true`, or use coalesce"
+            attribute.place, f"row {several[0]} gets {several[1]} values", "say which, with an aggregate or `limit 1`"
         )
+    fits = _fitting(connection, attribute)
+    for row, value in rows:
+        if value is None and not attribute.optional:
+            raise schema.document.error(
+                attribute.place, f"row {row} gets no value", "say `optional: true`, or use coalesce"
+            )
+        if value is not None and not fits(value):
+            raise schema.document.error(
+                attribute.place, f"row {row} gets {value!r}, which is no {attribute.kind}", "change the SQL or `kind`"
+            )
+    mark = f"round(?, {attribute.digits})" if attribute.kind in _NUMERIC else "?"
     connection.executemany(
-        f'update "{attribute.type}" set "{attribute.name}" = ? where id = ?', ((value, row) for row, value in rows)
+        f'update "{attribute.type}" set "{attribute.name}" = {mark} where id = ?', ((value, row) for row, value in rows)
     )
     if attribute.kind == "ref":
         connection.execute(
             f'create index "_{attribute.type}_by_{attribute.name}" on "{attribute.type}" ("{attribute.name}")'
         )
+
+
+def _several(attribute: Attribute) -> str:
+    """SQL that finds a row, among the first ones, for which there is more than one value."""
+    query = _ROW_ID.sub('"_row".id', _sql(attribute))
+    counted = f'select id, (select count(*) from ({query})) as "_values" from "{attribute.type}" as "_row"'
+    return f'select * from ({counted} limit {_TRIED}) where "_values" > 1'
+
+
+def _fitting(connection: sqlite3.Connection, attribute: Attribute) -> Callable[[Value], bool]:
+    """Whether a value is one of the kind of an attribute."""
+    if attribute.kind in _NUMERIC:
+        return lambda value: not isinstance(value, str | bytes)
+    if attribute.kind == "date":
+        return _is_date
+    if attribute.kind == "flag":
+        return lambda value: value in (0, 1)
+    if attribute.kind == "ref":
+        size = cast(int, connection.execute(f'select count(*) from "{attribute.target}"').fetchone()[0])
+        return lambda value: isinstance(value, int) and 1 <= value <= size
+    return lambda value: isinstance(value, str)
+
+
+def _is_date(value: Value) -> bool:
+    try:
+        return date.fromisoformat(str(value)).isoformat() == value
+    except ValueError:
+        return False
 
 
 def check_constraints(connection: sqlite3.Connection, schema: Schema) -> None:
@@ -130,7 +174,7 @@ def check_constraints(connection: sqlite3.Connection, schema: Schema) -> None:
                 cursor = connection.execute(f"select * from ({sql.strip().rstrip(';')})", {"now": _today(schema)})
                 rows = cursor.fetchmany(1000)
             except sqlite3.Error as error:
-                raise schema.document.error(place, f"the SQL fails: {error}") from None
+                raise schema.document.error(place, _failure(error)) from None
         if rows:
             names = [column[0] for column in cursor.description]
             shown = ", ".join(f"{name} {value}" for name, value in zip(names, rows[0], strict=True))
@@ -149,7 +193,11 @@ def rows_where(connection: sqlite3.Connection, schema: Schema, kind: Type, condi
             sql = f'select id from "{kind.name}" where ({condition}) order by id'
             return [row[0] for row in connection.execute(sql, {"now": _today(schema)})]
         except sqlite3.Error as error:
-            raise InputError(f"the SQL fails: {error}") from None
+            raise InputError(_failure(error)) from None
+
+
+def _failure(error: sqlite3.Error) -> str:
+    return "the SQL comes to no end" if str(error) == "interrupted" else f"the SQL fails: {error}"
 
 
 def _today(schema: Schema) -> str:

@@ -8,10 +8,12 @@ from itertools import pairwise
 from typing import cast
 
 from simtrain.types import JsonObject, JsonValue
-from simtrain.worlds.search.checking.pieces import EDGE, Wording, bare
+from simtrain.worlds.search.checking.pieces import EDGE, Wording, folded
 
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|⟦\d+⟧|[^\W\d_][\w'’-]*", re.DOTALL)
+_ANYWHERE = frozenset({EDGE, "a", "yes", "no"})
+"""What may stand at any place for a fact: articles, and what is said of yes and no."""
 _PLACE = "{{", "{%", "⟦"
 
 
@@ -26,21 +28,21 @@ def prose_of(data: JsonValue, reworded: Iterable[str] = ()) -> Wording:
     for text in [*texts, *(text.replace("_", " ") for text in texts if "_" in text)]:
         tokens = [EDGE, *_TOKEN.findall(text), EDGE]
         for quoted in (part for token in tokens if token.startswith("{") for part in _QUOTED.findall(token)):
-            own = [bare(word).casefold() for word in _TOKEN.findall(quoted[0] or quoted[1])]
+            own = [folded(word) for word in _TOKEN.findall(quoted[0] or quoted[1])]
             words.update(own)
             pairs.update(pairwise(own))
             after.update(own[:1])
             before.update(own[-1:])
-        folded = [token if token == EDGE or token.startswith(_PLACE) else bare(token).casefold() for token in tokens]
-        for one, other in pairwise(folded):
+        read = [token if _is_place(token) else folded(token) for token in tokens]
+        for one, other in pairwise(read):
             if not _is_place(one) and not _is_place(other):
                 pairs.add((one, other))
             elif not _is_place(one):
                 before.add(one)
             elif not _is_place(other):
                 after.add(other)
-        words.update(token for token in folded if not _is_place(token))
-    return Wording(frozenset(words), frozenset(pairs), frozenset({*before, EDGE}), frozenset({*after, EDGE}))
+        words.update(token for token in read if not _is_place(token))
+    return Wording(frozenset(words), frozenset(pairs), frozenset(before | _ANYWHERE), frozenset(after | _ANYWHERE))
 
 
 def _is_place(token: str) -> bool:

@@ -84,7 +84,7 @@ class Code(ProvenanceSource):
         self._line("body = ''.join(parts)")
         self._silent = True
         title = self._title(page.titles)
-        kind = f"{page.kind.name!r}" if page.kind else "None"
+        kind = repr(page.group.target if page.group and page.group.kind == "ref" else page.kind and page.kind.name)
         self._line(
             f"pages.append((p, {page.site.id}, {'https://' + page.site.spec.domain!r} + url, {title}, {page.page_kind!r}, d, {kind}, "
             "x or None, body, num, last, total))"

@@ -20,8 +20,8 @@ AT_ONCE: Final = 500
 ALONE: Final = 5_000
 """Pages up to which one process is sooner done than several."""
 
-NAVIGATION: Final = frozenset({"page", "of", "previous", "next"})
-"""What the parts of a list say of each other, in every world."""
+NAVIGATION: Final = frozenset({"page", "of", "previous", "next", "an"})
+"""What the parts of a list say of each other, in every world, and the article that stands in for `a`."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 

@@ -32,6 +32,7 @@ NUMERALS: Final = (
 
 DATING: Final = CALENDAR - {"may", "march", "mar", "jan", "sat", "sun"}
 """Words that date."""
+COUNTING: Final = NUMERALS | DATING
 
 _NUMBER = re.compile(r"\d[\d.,:/-]*")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
@@ -121,11 +122,11 @@ def judged(piece: str, wording: Wording) -> Judged:
     small: set[str] = set()
     for index, word in enumerate(words):
         text = bare(word[0])
-        folded = text.casefold()
-        if folded in NUMERALS or folded in DATING or folded.partition("-")[0] in NUMERALS or _ROMAN.fullmatch(text):
+        small_text = text.casefold()
+        if {small_text, small_text.partition("-")[0]} & COUNTING or _ROMAN.fullmatch(text):
             suspects.append(Suspect(word.start(), "count", _around(words, index), begins=False))
         if text[0].islower():
-            small.add(folded)
+            small.add(small_text)
             if text.islower():
                 continue
         suspects.append(Suspect(word.start(), "name", text, _begins(piece, words, index)))
@@ -139,6 +140,12 @@ def bare(word: str) -> str:
     return word.removesuffix("'s").removesuffix("’s").rstrip("'’-") or word
 
 
+def folded(word: str) -> str:
+    """A word as it is compared: which article stands there depends on what follows."""
+    plain = bare(word).casefold()
+    return "a" if plain == "an" else plain
+
+
 def _begins(piece: str, words: Sequence[re.Match[str]], index: int) -> bool:
     """Whether a word begins a sentence, and the next is no part of the same name."""
     before = piece[: words[index].start()].rstrip(" \t\u00a0")
@@ -149,16 +156,16 @@ def _begins(piece: str, words: Sequence[re.Match[str]], index: int) -> bool:
 
 def _around(words: Sequence[re.Match[str]], index: int) -> str:
     """A word with the ones beside it."""
-    found = [bare(word[0]).casefold() for word in words[max(0, index - 1) : index + 2]]
+    found = [folded(word[0]) for word in words[max(0, index - 1) : index + 2]]
     return " ".join(found if index else [EDGE, *found])
 
 
 def _runs(piece: str, words: Sequence[re.Match[str]], wording: Wording) -> Iterator[Suspect]:
-    folded = [bare(word[0]).casefold() for word in words]
-    if folded and piece[0] != "\n" and not wording.knows(EDGE, folded[0]):
-        yield Suspect(words[0].start(), "run", f"{EDGE} {folded[0]}", begins=False)
+    plain = [folded(word[0]) for word in words]
+    if plain and piece[0] != "\n" and not wording.knows(EDGE, plain[0]):
+        yield Suspect(words[0].start(), "run", f"{EDGE} {plain[0]}", begins=False)
     for index in range(1, len(words)):
-        one, other = folded[index - 1], folded[index]
+        one, other = plain[index - 1], plain[index]
         # Which block follows which depends on the facts.
         if not wording.knows(one, other) and "\n" not in piece[words[index - 1].end() : words[index].start()]:
             yield Suspect(words[index].start(), "run", f"{one} {other}", begins=False)

@@ -15,8 +15,8 @@ from simtrain.worlds.search.checking.pieces import NOTHING, Judged, Suspect, Wor
 Kind = tuple[int, str, str | None]
 """Site, kind of page, type that the page is about."""
 
-FEW: Final = 5
-"""Pages of a kind of a site below which a word of its prose may begin a sentence nowhere else and be no name."""
+FEW: Final = 40
+"""Pages of a kind of a site below which words of its prose may stand on one page alone: a sentence is chosen among several."""
 OFTEN: Final = 2
 """Pages on which something in the prose stands, so that it is no invention of one."""
 KEPT: Final = 100
@@ -93,8 +93,8 @@ class Prose:
 
     def late(self, facts: Facts, known: frozenset[str]) -> Iterator[Odd]:
         """Names, numbers in words and foreign words among the prose, once all pages are read. `known` words are no names."""
-        own = name_words(facts)
         known |= self.wording.words
+        own = {word for word in name_words(facts) if word.casefold() not in self.wording.words}
         for (kind, words), use in self._uses.items():
             for one in use.places:
                 problem = self._problem(kind, words, use, one, own, known)
@@ -104,11 +104,9 @@ class Prose:
             for word in sorted({word.casefold() for word in own} & self._small.keys() - known):
                 yield Odd(*self._small[word], f"the name {word!r} is stated by nothing")
 
-    def _problem(
-        self, kind: str, words: str, use: Use, one: Place, own: frozenset[str], known: frozenset[str]
-    ) -> str | None:
+    def _problem(self, kind: str, words: str, use: Use, one: Place, own: set[str], known: frozenset[str]) -> str | None:
         if kind == "name":
-            fine = words not in own and (_is_known(words, known) or self._is_usual(words, use, one))
+            fine = words not in own and (len(words) == 1 or _is_known(words, known) or self._is_usual(words, use, one))
             return None if fine else f"the name {words!r} is stated by nothing"
         if kind == "count":
             # Where the author's prose is at hand, `run` tells of these.
@@ -174,7 +172,7 @@ def _is_known(word: str, known: frozenset[str]) -> bool:
 
 
 def name_words(facts: Facts) -> frozenset[str]:
-    """The words that make names: those that only few names of a type share."""
+    """The words that make names: those that only few names of a type share, and no half of them."""
     found: set[str] = set()
     by_type: dict[str, Counter[str]] = {}
     totals: Counter[str] = Counter()
@@ -182,5 +180,8 @@ def name_words(facts: Facts) -> frozenset[str]:
         by_type.setdefault(kind, Counter()).update(set(_WORD.findall(name)))
         totals[kind] += 1
     for kind, words in by_type.items():
-        found |= {word for word, count in words.items() if count <= max(2, 0.05 * totals[kind]) and word[0].isupper()}
+        few = max(2, 0.05 * totals[kind])
+        found |= {
+            word for word, count in words.items() if count <= few and 2 * count <= totals[kind] and word[0].isupper()
+        }
     return frozenset(found)

@@ -22,6 +22,8 @@ GAP_LINE: Final = "[...]"
 
 RELATIVE = re.compile(r"(\]\()([^)\s]+)(\))")
 """The address of a markdown link."""
+_PATH = re.compile(r"/(?:[\w-][\w.-]*(?:/[\w-][\w.-]*)*/?)?")
+"""A link from the root of a site as nearly all are, which need no parsing: no step up, no query, no fragment."""
 _SCHEMES = ("http", "https")
 
 
@@ -73,10 +75,13 @@ def spellings(host: str, path: str, query: str) -> list[str]:
 
 def absolute(markdown: str, url: str) -> str:
     """The page with its links made whole."""
-    return RELATIVE.sub(lambda found: f"{found[1]}{_joined(url, found[2])}{found[3]}", markdown)
+    site = urljoin(url, "/").removesuffix("/")
+    return RELATIVE.sub(lambda found: f"{found[1]}{_joined(url, site, found[2])}{found[3]}", markdown)
 
 
-def _joined(url: str, link: str) -> str:
+def _joined(url: str, site: str, link: str) -> str:
+    if _PATH.fullmatch(link):
+        return site + link
     try:
         return urljoin(url, link)
     except ValueError:

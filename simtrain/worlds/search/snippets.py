@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -37,6 +38,20 @@ class _Sentence:
     score: float
 
 
+class _Places:
+    """Where a page states facts, in order."""
+
+    def __init__(self, statements: Iterable[Statement]) -> None:
+        self._places = sorted(statements)
+        self._starts = [start for start, _ in self._places]
+        self._longest = max((length for _, length in self._places), default=0)
+
+    def within(self, start: int, end: int) -> list[Statement]:
+        """Those of which something stands between two characters."""
+        near = slice(bisect_left(self._starts, start - self._longest), bisect_left(self._starts, end))
+        return [(first, length) for first, length in self._places[near] if first + length > start]
+
+
 def snippet(
     body: str,
     *,
@@ -50,7 +65,7 @@ def snippet(
 
     A teasing one states no fact at all and no gold cell, which is checked. Raises SimulatorFault when the check fails.
     """
-    places = sorted(statements)
+    places = _Places(statements)
     sentences = [
         sentence
         for found in _SENTENCE.finditer(body)
@@ -67,9 +82,9 @@ def snippet(
     return said
 
 
-def _sentence(start: int, raw: str, query: Sequence[str], leak: Leak, places: list[Statement]) -> _Sentence:
+def _sentence(start: int, raw: str, query: Sequence[str], leak: Leak, places: _Places) -> _Sentence:
     end = start + len(raw)
-    inside = [(first, length) for first, length in places if first < end and first + length > start]
+    inside = places.within(start, end)
     shown = _without(raw, start, inside) if leak == "tease" else raw
     text = plain(shown)
     words = tokens(text)

@@ -189,6 +189,12 @@ async def test_a_tool_that_opens_several_pages_has_those_that_moved_among_its_fa
     ]
     assert "301 Moved Permanently" in first.content["failed_results"][1]["error"] and "Failed: " + QUAY in first.text
     assert [one["url"] for one in second.content["results"]] == [NEWS]
+    (none,) = await told(tmp_path, use, ("tavily_extract", {"urls": ["https://x.test/a"]}), world={"tools": ["tavily"]})
+    assert (
+        none.content is not None
+        and [one["error"] for one in none.content["failed_results"]] != []
+        and "301" not in none.text
+    )
     new = first.content["failed_results"][1]["error"].rpartition(" ")[2]
     *_, there = await told(tmp_path, use, calls[0], ("tavily_extract", {"urls": [new]}), world={"tools": ["tavily"]})
     assert TOLD in there.text

@@ -139,7 +139,7 @@ def _next(call: Call, address: Address) -> str | None:
     """Where an address leads; None for one where the page is."""
     place = cast("tuple[str, int] | None", call.memory.get(_PLACES, {}).get(address.key))
     origin, passed = place or (address.url, 0)
-    ways = cast("dict[str, list[str]]", call.memory[_WAYS])
+    ways = cast("dict[str, list[str]]", call.memory.get(_WAYS, {}))
     way = ways.get(key_of(origin), [])
     return way[passed] if passed < len(way) else None
 

@@ -28,6 +28,24 @@ else:
 
 _TOO_DEEP = "the file is nested too deeply, or refers to itself"
 
+PLAIN_NAME = r"^[a-z][a-z0-9_]*$"
+_WORDS = {
+    "too_short": "at least {min_length} are needed, and there are {actual_length}",
+    "too_long": "at most {max_length} fit, and there are {actual_length}",
+    "int_type": "an integer is needed",
+    "int_parsing": "an integer is needed",
+    "int_from_float": "an integer is needed",
+    "float_type": "a number is needed",
+    "float_parsing": "a number is needed",
+    "bool_type": "true or false is needed",
+    "bool_parsing": "true or false is needed",
+    "string_type": "text is needed",
+    "list_type": "a list is needed",
+    "tuple_type": "a list is needed",
+    "dict_type": "a mapping of keys is needed",
+}
+"""What is said in the place of pydantic's message, by the type of its error."""
+
 Place: TypeAlias = tuple[str | int, ...]
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -92,6 +110,8 @@ def _written(location: tuple[str | int, ...], data: JsonValue, *, missing: bool)
     keys that a validator added."""
     found: list[str | int] = []
     for index, part in enumerate(location):
+        if part == "[key]":
+            continue
         if isinstance(data, dict) and part in data:
             data = cast(JsonObject, data)[str(part)]
         elif isinstance(data, list) and isinstance(part, int) and part < len(cast(list[JsonValue], data)):
@@ -111,8 +131,14 @@ def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
             return f"unknown key {name!r}", nearest(name, _keys_at(model, location[:-1]))
         case "missing":
             return f"the key {name!r} is missing", None
-        case _:
-            message = cast(str, detail["msg"]).removeprefix("Value error, ")
+        case "string_pattern_mismatch" if detail["ctx"]["pattern"] == PLAIN_NAME:
+            return (
+                f"{detail['input']!r} is no name",
+                "write it in small letters, digits and underscores, a letter first",
+            )
+        case kind:
+            message = _WORDS.get(kind, cast(str, detail["msg"]).removeprefix("Value error, "))
+            message = message.format_map(detail.get("ctx", {})) if kind in _WORDS else message
             given = detail.get("input")
             shown = (
                 f" (given: {given!r})" if isinstance(given, str | int | float | bool) and len(str(given)) < 60 else ""

@@ -111,7 +111,7 @@ TABLE = [
     in_scenario("a key that is missing", "world: shelf.yaml\n", "", "the key 'world' is missing", at="name: sell"),
     in_scenario("a wrong type", "turns: 9", "turns: many", "limits.turns", "integer", "'many'"),
     in_scenario("a bad limit", "turns: 9", "turns: 0", "limits.turns", "greater than"),
-    in_scenario("a bad name", "name: sell", "name: Sell It", "name", "pattern"),
+    in_scenario("a bad name", "name: sell", "name: Sell It", "name", "is no name", "small letters"),
     in_world("an unknown key", "    page: 4", "    pages: 4", "tools[0]", "unknown key 'pages'", "did you mean 'page'?"),
     in_world("a wrong type", "    page: 4", "    page: four", "tools[0].page", "integer"),
     in_world("an unknown kind", "kind: service", "kind: servise", "kind", "unknown world 'servise'", "did you mean 'service'?"),

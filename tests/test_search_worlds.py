@@ -105,16 +105,57 @@ REFUSALS = {
         "select crew from ship where home = :id + 100",
         ["row 1 gets no value", "optional: true"],
     ),
-    "a derived value of another kind": (
-        'sql: "select max(launched) from ship where home = :id", kind: date',
-        "sql: \"select 'soon'\", kind: date",
-        ["derived.port.newest: row 1 gets 'soon', which is no date"],
-    ),
-    "a derived number that is none": (
+    "a derived number that is text": (
         "select count(*) from ship where home = :id",
-        "select max(plate) from ship",
-        ["derived.port.ships: row 1 gets", "which is no number"],
+        "select climate from port where id = :id",
+        ["derived.port.ships", "row 1 gets '", "which is no number", "name its `kind`"],
     ),
+    "a derived date that is none": (
+        "select max(launched) from ship where home = :id",
+        "select max(crew) from ship where home = :id",
+        ["derived.port.newest", "which is no date"],
+    ),
+    "a bound that is no date": (
+        "[1990-01-01, 2040-12-31]",
+        "[1990-02-30, 2040-12-31]",
+        ["entities.port.attributes.founded", "'1990-02-30' is no bound"],
+    ),
+    "a bound with a span that is none": (
+        "home.founded+1d",
+        "home.founded+1x",
+        ["entities.ship.attributes.launched", "'1x' is no span of days"],
+    ),
+    "latitudes that run backwards": ("[[-40, 40], [", "[[40, -40], [", ["port.attributes.place", "[south, north]"]),
+    "a longitude beyond the globe": ("[-100, 100]]", "[-100, 190]]", ["at most 90 and 180"]),
+    "a weight below 0": ("[mild, stormy, frozen]}", "[mild, stormy, frozen], weights: [1, 1, -1]}", ["not below 0"]),
+    "weights that are all 0": ("[mild, stormy, frozen]}", "[mild, stormy, frozen], weights: [0, 0, 0]}", ["above"]),
+    "a category with one value twice": ("[mild, stormy, frozen]", "[mild, mild, frozen]", ["'mild' stands twice"]),
+    "a phrase with a number": ("armed: {flag: 0.4}", "armed: {text: [with 2 guns]}", ["no digits"]),
+    "a phrase with a name": ("armed: {flag: 0.4}", "armed: {text: [by Krupp]}", ["no capital letters"]),
+    "a minimum above the maximum": ("min: 3, changes", "min: 3, max: 2, changes", ["`min` is 3 and `max` 2"]),
+    "no multiple of the step between the bounds": (
+        "currency: crowns, step: 500",
+        "currency: crowns, step: 500, min: 501, max: 999",
+        ["no multiple of 500 lies between 501 and 999"],
+    ),
+    "bounds that no draw meets": ("min: 3, changes", "min: 90000, changes", ["not one of 24 draws falls between"]),
+    "more different rows than there are": (
+        "    each: [1, 3]\n",
+        "    each: [9, 9]\n",
+        ["relations.visit.each", "9 different rows of port, but there are 6", "distinct: false"],
+    ),
+    "an unknown toolset": (
+        "seed: 3",
+        "seed: 3\ntools: [wab]",
+        ["small_universe.yaml", "tools[0]", "did you mean 'web'"],
+    ),
+    "a derived fact that hides its rows": (
+        "port.ships_by_home[:5]",
+        "port.ships[:5]",
+        ["port.ships is a single fact", "its rows are ships_by_home"],
+    ),
+    "a name with a capital letter": ("  port:\n", "  Port:\n", ["entities.Port: 'Port' is no name", "small letters"]),
+    "a language of one sound": ("nuclei: [a, e, i, o, u, ae, ou]", "nuclei: [a]", ["at least 2 are needed"]),
     "a derived ref that leads nowhere": (
         "port.ships: select count(*) from ship where home = :id",
         "port.flagship: {sql: select 999, kind: ref, target: ship}\n  port.ships: select 1",
@@ -124,21 +165,6 @@ REFUSALS = {
         "select count(*) from ship where home = :id",
         "select crew from ship",
         ["derived.port.ships: row 1 gets 24 values", "`limit 1`"],
-    ),
-    "weights that choose nothing": (
-        "climate: {category: [mild, stormy, frozen]}",
-        "climate: {category: [mild, stormy, frozen], weights: [0, 0, 0]}",
-        ["entities.port.attributes.climate: weights are 0 or more, and not all 0"],
-    ),
-    "places that are nowhere": (
-        "[[-40, 40], [-100, 100]]",
-        "[[40, -40], [-100, 100]]",
-        ["entities.port.attributes.place: latitudes run from -90 to 90"],
-    ),
-    "a date that no calendar has": (
-        "founded: {date: [1990-01-01",
-        "founded: {date: [1990-02-31",
-        ["entities.port.attributes.founded.date[0]: '1990-02-31' is no bound"],
     ),
     "a site that is ages behind": (
         "lag: 200d",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import repeat
-from math import cos, exp, log, pi, sqrt
+from math import ceil, cos, exp, floor, log, pi, sqrt
 from random import Random
 from typing import TypeAlias, cast
 
@@ -22,6 +22,8 @@ Bounds: TypeAlias = Sequence[float] | float | None
 MOST = 10**15
 """The greatest number: up to here, whole ones are exact however they are kept."""
 _REDRAWS = 30
+_FEW = 10
+"""So many rows may all miss their bounds by chance."""
 
 
 def ordinal(text: str) -> int:
@@ -103,6 +105,7 @@ def _numbers(
     if low is None and high is None and times is None and step is None:
         return [round(sample(), digits) if digits else round(sample()) for _ in range(count)]
     found: Column = []
+    pressed = 0
     bounds = zip(_spread(low, count), _spread(high, count), repeat(1.0) if times is None else times, strict=False)
     for least, most, factor in bounds:
         if least is not None and most is not None and least > most:
@@ -112,12 +115,28 @@ def _numbers(
             if (least is None or value >= least) and (most is None or value <= most):
                 break
             value = sample() * factor
+        else:
+            pressed += 1
         value = value if least is None else max(value, least)
         value = value if most is None else min(value, most)
         if step is not None:
-            value = round(value / step) * step
+            value = _stepped(value, step, least, most)
         found.append(round(value, digits) if digits else round(value))
+    if count > _FEW and pressed == count:
+        raise InputError(
+            f"not one of {count} draws falls between the bounds", remedy="widen them, or move the distribution"
+        )
     return found
+
+
+def _stepped(value: float, step: float, least: float | None, most: float | None) -> float:
+    """The nearest multiple of the step that the bounds allow; the nearest one where they allow none."""
+    nearest = round(value / step) * step
+    if most is not None and nearest > most:
+        return floor(most / step) * step
+    if least is not None and nearest < least:
+        return ceil(least / step) * step
+    return nearest
 
 
 def _spread(bound: Bounds, count: int) -> Iterable[float | None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from simtrain.documents import Document, Place
 from simtrain.errors import InputError, nearest
-from simtrain.worlds.search.spec import RESERVED, AttributeSpec, DerivedSpec, SearchSpec
+from simtrain.worlds.search.spec import RESERVED, AttributeSpec, DerivedSpec, RelationSpec, SearchSpec
 from simtrain.worlds.search.spec_parts import days
 from simtrain.worlds.search.wordbook import word_rows
 
@@ -87,6 +87,7 @@ class Schema:
                 name, "relation", relation.plural or f"{name}s", relation.label or _words(name), len(self.types)
             )
             self.types[name] = found
+            self._check_room(relation, place)
             ends = relation.ends or (relation.from_, relation.to)
             for end, target in zip(ends, (relation.from_, relation.to), strict=True):
                 self._put(found, Attribute(self._id(), name, end, "ref", _words(end), target=target, place=place))
@@ -130,6 +131,19 @@ class Schema:
     def _check_name(self, name: str, place: Place) -> None:
         if name in RESERVED or name.startswith("sqlite") or name in self.types:
             raise self.document.error(place, f"{name!r} cannot be the name of a type", "choose another")
+
+    def _check_room(self, relation: RelationSpec, place: Place) -> None:
+        """There are as many different rows to tie to as each row wants, at the size that is written."""
+        target = self.spec.entities.get(relation.to)
+        if target is None or target.count is None or not relation.distinct:
+            return
+        most = target.count - (relation.from_ == relation.to)
+        if relation.each[0] > most:
+            raise self.document.error(
+                (*place, "each"),
+                f"each {relation.from_} is tied to {relation.each[0]} different rows of {relation.to}, but there are {most}",
+                "change the counts, or say `distinct: false`",
+            )
 
     def _put(self, kind: Type, attribute: Attribute) -> None:
         if attribute.name in RESERVED or attribute.name in kind.attributes:

@@ -24,6 +24,7 @@ from simtrain.worlds.search.press import Press, compile_all
 from simtrain.worlds.search.scaling import ordered
 from simtrain.worlds.search.schema import Schema
 from simtrain.worlds.search.spec import SearchSpec
+from simtrain.worlds.search.toolsets.table import tools_of
 from simtrain.worlds.search.view import View
 from simtrain.worlds.search.vocabulary import vocabulary
 
@@ -53,6 +54,8 @@ class SearchSource:
         self.start = instant(self.spec.clock.start)
         self.per_step = seconds(self.spec.clock.per_step)
         self.view = self._view()
+        with document.at(()):
+            tools_of(self.view.tools)
         self._digest = blake2b(canonical(document.data), digest_size=16).hexdigest()
         self._built: dict[Variant, World] = {}
 

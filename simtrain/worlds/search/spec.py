@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from math import floor
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
@@ -201,20 +203,42 @@ class AttributeSpec(Spec):
             raise ValueError("a quantity needs a unit")
         if given[0] == "money" and self.currency is None:
             raise ValueError("money needs a currency")
-        if self.weights is not None and len(self.weights) != len(self.category or ()):
-            raise ValueError(f"{len(self.category or ())} values but {len(self.weights)} weights")
-        if self.weights is not None and (min(self.weights) < 0 or not sum(self.weights)):
-            raise ValueError("weights are 0 or more, and not all 0")
-        for name, (low, high), most in zip(
-            ("latitudes", "longitudes"), self.coordinates or (), (90, 180), strict=False
-        ):
-            if not -most <= low <= high <= most:
-                raise ValueError(f"{name} run from -{most} to {most}, the lower one first")
+        if self.category is not None:
+            self._check_category(self.category)
+        if self.text is not None and any(re.search(r"\d|\B[A-Z]|\s[A-Z]", phrase) for phrase in self.text):
+            raise ValueError(
+                "phrases hold no digits and no capital letters but the first: pages state names and numbers"
+            )
+        if self.coordinates is not None:
+            for (low, high), most in zip(self.coordinates, (90, 180), strict=True):
+                if not -most <= low <= high <= most:
+                    raise ValueError(
+                        "coordinates are [[south, north], [west, east]] in degrees, at most 90 and 180 from 0"
+                    )
+        if isinstance(self.min, float) and isinstance(self.max, float):
+            self._check_room(self.min, self.max)
         if self.each is not None and not 0 <= self.each[0] <= self.each[1]:
             raise ValueError("a range begins with its lower end")
         if self.changes is not None:
             checked(self.changes, days)
         return self
+
+    def _check_category(self, values: list[str]) -> None:
+        twice = [value for at, value in enumerate(values) if value in values[:at]]
+        if twice:
+            raise ValueError(f"the value {twice[0]!r} stands twice; use `weights` to make it frequent")
+        if self.weights is None:
+            return
+        if len(self.weights) != len(values):
+            raise ValueError(f"{len(values)} values but {len(self.weights)} weights")
+        if min(self.weights) < 0 or not any(self.weights):
+            raise ValueError("a weight is not below 0, and one of them is above")
+
+    def _check_room(self, low: float, high: float) -> None:
+        if low > high:
+            raise ValueError(f"no number fits: `min` is {low:g} and `max` {high:g}")
+        if self.step is not None and floor(high / self.step) * self.step < low:
+            raise ValueError(f"no multiple of {self.step:g} lies between {low:g} and {high:g}")
 
 
 class Aliases(Spec):

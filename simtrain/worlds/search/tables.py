@@ -125,7 +125,9 @@ def _derive(connection: sqlite3.Connection, schema: Schema, attribute: Attribute
             )
         if value is not None and not fits(value):
             raise schema.document.error(
-                attribute.place, f"row {row} gets {value!r}, which is no {attribute.kind}", "change the SQL or `kind`"
+                attribute.place,
+                f"row {row} gets {value!r}, which is no {attribute.kind}",
+                "name its `kind`, or change the SQL",
             )
     mark = f"round(?, {attribute.digits})" if attribute.kind in _NUMERIC else "?"
     connection.executemany(

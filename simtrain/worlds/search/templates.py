@@ -207,9 +207,11 @@ class _Parser:
                 f"{'.'.join(steps)} is nothing to loop over",
                 remedy=nearest(steps[-1], _reverse(self.scope.schema, path.kind)),
             )
-        if left[0] in path.kind.attributes:
-            raise InputError(f"{'.'.join(steps)} is a single fact: a loop needs many rows")
         known = _reverse(self.scope.schema, path.kind)
+        if left[0] in path.kind.attributes:
+            rows = [name for name in known if name.startswith(f"{left[0]}_by_")]
+            remedy = f"its rows are {' or '.join(rows)}" if rows else None
+            raise InputError(f"{'.'.join(steps)} is a single fact: a loop needs many rows", remedy=remedy)
         if left[0] not in known:
             raise InputError(f"{path.kind.name} has no {left[0]!r} to loop over", remedy=nearest(left[0], known))
         kind, via = known[left[0]]

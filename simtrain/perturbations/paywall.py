@@ -173,7 +173,7 @@ def _whole(call: Call) -> Observation | None:
 
 
 def _texts_of(content: JsonValue, closed: Sequence[Address]) -> list[Path]:
-    """Where the texts of those pages stand in a reply: the longest of each, and others about as long."""
+    """Where the texts of those pages stand in a reply: the longest of each, and others of several lines about as long."""
     keys = {address.key for address in closed}
     roots: list[Path] = [()]
     if not any(address.is_single for address in closed):
@@ -183,7 +183,8 @@ def _texts_of(content: JsonValue, closed: Sequence[Address]) -> list[Path]:
     for root in roots:
         texts = {(*root, *path): value for path, value in leaves(at(content, root)) if isinstance(value, str)}
         most = max((len(text) for text in texts.values()), default=0)
-        found += [path for path, text in texts.items() if len(text) >= _PAGE * most and not key_of(text)]
+        long = {path: text for path, text in texts.items() if len(text) >= _PAGE * most and not key_of(text)}
+        found += [path for path, text in long.items() if len(text) == most or "\n" in text]
     return found
 
 

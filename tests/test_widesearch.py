@@ -11,6 +11,7 @@ from widesearching import GOLD, OBSERVATORIES, cell, fenced, strict, table
 
 from simtrain.question import Column
 from simtrain.widesearch.arbiter import Known
+from simtrain.widesearch.rules import Rules
 from simtrain.widesearch.scores import FIGURES, Measure, over_questions, over_trials
 from simtrain.widesearch.tables import read_tables
 
@@ -77,6 +78,15 @@ def test_headings_are_found_in_any_order_with_markup_and_with_units() -> None:
     assert strict(table(in_feet, heading=("Director", "Mirror [ft]", "Observatory", "Founded"))).rows.precision == 1.0
 
 
+def test_headings_are_found_without_the_unit_or_with_another() -> None:
+    rules = Rules(("name",), (Column(name="name"), Column(name="mass (t)", metric=("number_near",), criterion=0.0)))
+    for heading, given in (("Mass", "4"), ("Mass (kg)", "4000"), ("mass(t)", "4")):
+        assert strict(table([("a", given)], heading=("Name", heading)), gold=[("a", "4")], rules=rules).success == 1
+    two = Rules(("name",), (*rules.columns, Column(name="mass (empty)")))
+    found = strict(table([("a", "4")], heading=("Name", "Mass")), gold=[("a", "4", "3")], rules=two)
+    assert found.items.recall == pytest.approx(1 / 3)  # nobody can tell which of the two is meant
+
+
 def test_no_table_no_rows_and_no_key_in_common_are_zeros_with_a_reason() -> None:
     for response in (None, "", "I could not find them.", "| a | b |\n|---|---|\n| 1 | 2 |"):
         found = strict(response)
@@ -103,6 +113,54 @@ def test_a_single_answer_may_be_a_bare_value() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ("1,042", 1),
+        ("1042 m", 1),
+        ("104200 cm", 1),
+        ("1040", 1),
+        ("| Depth (km) |\n|---|\n| 1.042 |", 1),
+        ("| Depth |\n|---|\n| 1042 |", 1),
+        ("1100", 0),
+        ("1,042 or 1,043", 0),
+        ("N/A", 0),
+    ],
+)
+def test_a_single_answer_is_held_to_the_rule_of_its_column(given: str, value: int) -> None:
+    rule = Column(name="depth (m)", preprocess=("extract_number",), metric=("number_near",), criterion=0.02)
+    rules = type(OBSERVATORIES)(("depth (m)",), (rule,))
+    assert strict(given, gold=[("1042",)], rules=rules, single=True).success == value
+    assert strict(given, gold=[("1042",)], rules=rules, single=True).items.f1 == value
+
+
+def test_keys_that_are_one_number_are_one_key_unless_the_gold_tells_them_apart() -> None:
+    rules = type(OBSERVATORIES)(("season",), (Column(name="season"), Column(name="v")))
+    response = "| Season | v |\n|---|---|\n| 2,031 | a |\n| 2032.0 | b |"
+    assert strict(response, gold=[("2031", "a"), ("2032", "b")], rules=rules).success == 1.0
+    versions = [("1.1", "a"), ("1.10", "b")]
+    assert strict("| Season | v |\n|---|---|\n| 1.1 | a |\n| 1.10 | b |", gold=versions, rules=rules).success == 1.0
+    assert strict("| Season | v |\n|---|---|\n| 007 | a |", gold=[("7", "a")], rules=rules).success == 0.0
+
+
+def test_rules_between_rows_quotations_and_empty_rows_are_ornaments() -> None:
+    ruled = table([row for gold in GOLD for row in (gold, ("---",) * 4)])
+    assert strict(ruled).success == 1.0
+    assert strict("\ufeff" + table(GOLD)).success == 1.0
+    assert strict("> " + table(GOLD).replace("\n", "\n> ")).success == 1.0
+    assert strict(table([*GOLD, ("", "", "", "")])).success == 1.0
+    stacked = table(GOLD[:1]) + "\n" + table(GOLD[1:])
+    assert strict(stacked).success == 1.0
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["[{}](https://w.example/Eye_(old))", '[{}](https://w.example/x "An eye")', "__{}__", "~~{}~~", "\u200b{}\ufeff"],
+)
+def test_names_are_found_in_links_and_markup_of_every_kind(written: str) -> None:
+    assert strict(table([(written.format(row[0]), *row[1:]) for row in GOLD])).success == 1.0
+
+
+@pytest.mark.parametrize(
     ("gold", "given", "value"),
     [
         ("4.2 m", "4.2", 1),
@@ -123,6 +181,10 @@ def test_a_single_answer_may_be_a_bare_value() -> None:
         ("12.5%", "12.5", 1),
         ("12.5%", "12.5 percent", 1),
         ("12.5%", "0.125", 0),
+        ("20 °C", "68 °F", 1),
+        ("20 °C", "20 ℃", 1),
+        ("20 °C", "20 °F", 0),
+        ("2 years", "24 months", 1),
         ("-3", "−3", 1),
         ("-3", "3", 0),
         ("0", "0", 1),
@@ -140,6 +202,7 @@ def test_numbers_are_compared_with_their_units(gold: str, given: str, value: int
     ("gold", "given", "value"),
     [
         ("1987-04-12", "12 April 1987", 1),
+        ("1987-04-12", "12 April 1987 (opened)", 1),
         ("1987-04-12", "Sunday, April 12th, 1987", 1),
         ("1987-04-12", "1987年4月12日", 1),
         ("1987-04-12", "April 1987", 1),
@@ -189,6 +252,9 @@ def test_text_is_compared_as_text(gold: str, given: str, value: int) -> None:
 @pytest.mark.parametrize(
     ("column", "gold", "given", "value"),
     [
+        (LINK, "https://127.0.0.1/x", "http://127.0.0.1:80/y", 1),
+        (LINK, "https://例子.example/1", "https://例子.example/2", 1),
+        (LINK, "https://a.example", "me@a.example", 0),
         (LINK, "https://a.example/x", "http://www.a.example", 1),
         (LINK, "https://a.example/x", "https://b.example", 0),
         (LINK, "unlisted", "no site", 0),

@@ -128,6 +128,7 @@ def test_bad_input_is_one_line_that_names_the_place(bench: Bench) -> None:
 
     assert "there is no mode 'lenient'" in refused("--mode", "lenient")
     assert "--as-of: 'soon' is no date" in refused("--as-of", "soon")
+    assert "no file can be written there" in refused("--out", str(bench.folder / "nowhere" / "scores.jsonl"))
     bench.responses({"instance_id": "ws_en_01", "response": ""})
     assert "r.jsonl:1: no question is called 'ws_en_01'; did you mean 'ws_en_001'?" in refused()
     bench.responses({"instance_id": "ws_en_001", "response": 7})

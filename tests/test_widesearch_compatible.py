@@ -12,14 +12,29 @@ import orjson
 import pytest
 from widesearching import GOLD, OBSERVATORIES, TODAY, compatible, fenced, table
 
-from simtrain.errors import InputError
+from simtrain.errors import InputError, ModelFault
 from simtrain.question import Column
 from simtrain.widesearch.arbiter import Known
 from simtrain.widesearch.compatible import score_compatible
 from simtrain.widesearch.rules import Rules, read_rules
 
 CASES = orjson.loads((Path(__file__).parent / "widesearch_golden.json").read_bytes())["cases"]
+MORE = orjson.loads((Path(__file__).parent / "widesearch_cases.json").read_bytes())
 PLAIN = Rules(("k",), (Column(name="k"), Column(name="v", metric=("exact_match",))))
+
+
+class Unheard(Known):
+    """A model that never answers."""
+
+    async def align_columns(self, *_: Any) -> Any:
+        raise ModelFault("no answer")
+
+    async def align_keys(self, *_: Any) -> Any:
+        raise ModelFault("no answer")
+
+    async def judge(self, *_: Any) -> Any:
+        raise ModelFault("no answer")
+
 
 needs_extra = pytest.mark.skipif(
     "pandas" not in sys.modules and not __import__("importlib.util").util.find_spec("pandas"),
@@ -36,6 +51,26 @@ def test_the_golden_cases_come_out_as_the_reference_computed_them(case: Any) -> 
         read_rules(case["evaluation"]), case["gold_csv"], case["response"], as_of=TODAY, arbiter=known
     )
     assert asyncio.run(scoring).figures() == pytest.approx(case["expected"], abs=1e-9)
+
+
+@needs_extra
+@pytest.mark.parametrize("case", MORE["cases"], ids=lambda case: case[0])
+def test_a_second_implementation_gives_the_same_figures(case: Any) -> None:
+    _, evaluation, gold, response, told, figures = case
+    known: Any = (
+        Unheard()
+        if told.get("fail")
+        else Known(
+            told.get("column_map", {}),
+            told.get("key_map", {}),
+            frozenset(map(tuple, told.get("accept", []))),
+            exact=True,
+        )
+    )
+    scoring = score_compatible(
+        read_rules(MORE["evaluations"][evaluation]), MORE["golds"][gold], response, as_of=TODAY, arbiter=known
+    )
+    assert list(asyncio.run(scoring).figures().values()) == pytest.approx(figures, abs=1e-9)
 
 
 @needs_extra

@@ -60,6 +60,8 @@ def command(
     from simtrain.widesearch.files import read_known, read_questions, read_responses
 
     way = Way(_mode(mode), _day(as_of), {} if aliases is None else read_known(aliases))
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise InputError("no file can be written there", remedy="name one in a folder that exists", file=out)
     asked = read_questions(questions, gold)
     answered = read_responses(responses, [question.id for question in asked])
 

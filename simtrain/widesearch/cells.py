@@ -17,7 +17,8 @@ MAX_CELL: Final = 10_000
 """Characters of a cell that are read."""
 
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d{0,30}|[1-9]\d{0,2}(?:,\d{3}){1,9})(?:\.\d{1,30})?")
-_HOST = re.compile(r"(?:https?://)?((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61})(?![\w.-]*@)")
+_URL = re.compile(r"https?://[^\s|<>()\[\]\"']+")
+_HOST = re.compile(r"(?<![\w.@-])((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61})(?![\w.-]*@)")
 
 
 def agree(gold: str, given: str, *, column: Column, unit: str = "") -> float | None:
@@ -67,10 +68,14 @@ def same_text(gold: str, given: str) -> bool:
     """Whether two cells read the same, without markup, case and white space; 5 is 5.0 and 1,000 is 1000, but 007 is not 7."""
     if folded(gold) == folded(given):
         return True
-    one, other = plain(gold), plain(given)
-    if not (_PLAIN_NUMBER.fullmatch(one) and _PLAIN_NUMBER.fullmatch(other)):
-        return False
-    return Decimal(one.replace(",", "")) == Decimal(other.replace(",", ""))
+    one, other = plain_number(gold), plain_number(given)
+    return one is not None and one == other
+
+
+def plain_number(text: str) -> Decimal | None:
+    """The number that a cell is, without a unit; None where it is more than that, or has leading zeros."""
+    bare = plain(text)
+    return Decimal(bare.replace(",", "")).normalize() if _PLAIN_NUMBER.fullmatch(bare) else None
 
 
 def _within(gold: str, given: str) -> bool:
@@ -89,14 +94,16 @@ def same_hosts(gold: str, given: str) -> bool:
 
 
 def _hosts(text: str) -> frozenset[str]:
+    """The hosts of all links in a text, and of what looks like one without its scheme."""
     found: set[str] = set()
-    for match in _HOST.finditer(text.casefold()):
+    bare = text.casefold()
+    for url in (*_URL.findall(bare), *(f"http://{host}" for host in _HOST.findall(_URL.sub(" ", bare)))):
         try:
-            host = urlsplit(f"http://{match[1]}").hostname
+            host = urlsplit(url).hostname
         except ValueError:
             continue
         if host:
-            found.add(host.removeprefix("www."))
+            found.add(host.rstrip(".,;:").removeprefix("www."))
     return frozenset(found)
 
 

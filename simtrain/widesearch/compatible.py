@@ -147,6 +147,8 @@ class _Scoring:
             given[name] = [found.get(cell, cell) for cell in given[name]]
 
     def _preprocess(self, right: Frame, given: Frame) -> None:
+        if self.rules.stray:
+            raise KeyError(*sorted(self.rules.stray))
         steps = {"norm_str": _norm_str, "extract_number": _extract_number, "norm_date": self._norm_date}
         for column in self.rules.columns:
             if column.name in self.rules.unruled:

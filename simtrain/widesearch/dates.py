@@ -43,6 +43,7 @@ _FORMS: Final = tuple(
         rf"{_Y}\s+{_NAME}(?:\s+{_D}{_ORDINAL})?",
     )
 )
+_ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _TWO_WAYS = re.compile(r"(?P<a>\d{1,2})[-/.](?P<b>\d{1,2})[-/.](?P<y>\d{4})")
 
 
@@ -61,10 +62,13 @@ class PartialDate:
 
 
 def read_dates(text: str) -> tuple[PartialDate, ...]:
-    """What a cell's date may mean: one date, two where day and month may change places (`04/12/1987`), none when it is no date."""
+    """What a cell's date may mean: one date, two where day and month may change places (`04/12/1987`), none when it is no date.
+
+    What stands in parentheses is an aside.
+    """
     if len(text) > MAX_TEXT:
         return ()
-    bare = plain(text).casefold().strip(" .")
+    bare = _ASIDE.sub(" ", plain(text)).casefold().strip(" .")
     both = _TWO_WAYS.fullmatch(bare)
     if both is not None:
         year, one, other = int(both["y"]), int(both["a"]), int(both["b"])

@@ -184,7 +184,7 @@ def _text(row: JsonObject, field: str, path: Path, line: int) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         problem = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
         raise InputError(problem.lower(), file=path) from None

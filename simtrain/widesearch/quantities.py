@@ -40,6 +40,8 @@ _UNITS: Final[dict[str, tuple[str, float]]] = {
     "ms": ("time", 1e-3), "s": ("time", 1.0), "sec": ("time", 1.0), "seconds": ("time", 1.0), "min": ("time", 60.0),
     "minutes": ("time", 60.0), "h": ("time", 3600.0), "hours": ("time", 3600.0), "hrs": ("time", 3600.0), "d": ("time", 86400.0),
     "day": ("time", 86400.0), "days": ("time", 86400.0), "天": ("time", 86400.0), "weeks": ("time", 604800.0),
+    "month": ("time", 2629800.0), "months": ("time", 2629800.0), "year": ("time", 31557600.0), "years": ("time", 31557600.0),
+    "yr": ("time", 31557600.0), "yrs": ("time", 31557600.0),
     "m2": ("area", 1.0), "sqm": ("area", 1.0), "km2": ("area", 1e6), "sqkm": ("area", 1e6), "ha": ("area", 1e4),
     "hectares": ("area", 1e4), "acres": ("area", 4046.8564224), "acre": ("area", 4046.8564224), "平方公里": ("area", 1e6),
     "ml": ("volume", 1e-6), "l": ("volume", 1e-3), "litres": ("volume", 1e-3), "liters": ("volume", 1e-3), "m3": ("volume", 1.0),
@@ -52,13 +54,24 @@ _UNITS: Final[dict[str, tuple[str, float]]] = {
 }  # fmt: skip
 
 
+_ZEROS: Final[dict[str, tuple[float, float]]] = {
+    "kelvin": (1.0, 0.0), "°c": (1.0, 273.15), "celsius": (1.0, 273.15), "degrees celsius": (1.0, 273.15), "摄氏度": (1.0, 273.15),
+    "°f": (5 / 9, 459.67 * 5 / 9), "fahrenheit": (5 / 9, 459.67 * 5 / 9), "degrees fahrenheit": (5 / 9, 459.67 * 5 / 9),
+}  # fmt: skip
+"""Unit of temperature -> its size, and where its zero lies, in kelvin."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number and what its unit measures; `dimension` is empty where no unit is written, `size` is that of the unit in base units."""
+    """A number and what its unit measures; `dimension` is empty where no unit is written.
+
+    `size` is that of the unit in base units, `zero` where its zero lies.
+    """
 
     value: float
     dimension: str = ""
     size: float = 1.0
+    zero: float = 0.0
 
 
 def read_quantity(text: str) -> Quantity | None:
@@ -87,20 +100,24 @@ def read_quantity(text: str) -> Quantity | None:
     return Quantity(value * magnitude, *unit_of(unit))
 
 
-def unit_of(text: str) -> tuple[str, float]:
-    """What a unit measures and its size; ("", 1.0) for none, and for words that are no unit."""
+def unit_of(text: str) -> tuple[str, float, float]:
+    """What a unit measures, its size and its zero; ("", 1.0, 0.0) for none, and for words that are no unit."""
     name = text.strip().casefold().strip(".,;").replace("²", "2").replace("³", "3").replace("^", "")
     name = {"sq km": "km2", "sq m": "m2", "square kilometres": "km2", "square kilometers": "km2"}.get(name, name)
-    return _UNITS.get(name, ("", 1.0))
+    if name in _ZEROS:
+        return ("temperature", *_ZEROS[name])
+    return (*_UNITS.get(name, ("", 1.0)), 0.0)
 
 
 def near(gold: Quantity, given: Quantity, *, tolerance: float) -> bool:
     """Whether two quantities differ by at most that share of the gold one; a unit that is written on one side only is taken for both."""
     if gold.dimension and given.dimension and gold.dimension != given.dimension:
         return False
-    scale = given.size / gold.size if gold.dimension and given.dimension else 1.0
+    value = given.value
+    if gold.dimension and given.dimension:
+        value = (given.value * given.size + given.zero - gold.zero) / gold.size
     # The slack is for binary fractions, also those of conversions.
-    return abs(gold.value - given.value * scale) <= abs(gold.value) * tolerance + 1e-9 * max(1.0, abs(gold.value))
+    return abs(gold.value - value) <= abs(gold.value) * tolerance + 1e-9 * max(1.0, abs(gold.value))
 
 
 def _magnitude(text: str, *, money: bool) -> tuple[float, str]:

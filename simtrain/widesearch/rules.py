@@ -18,12 +18,14 @@ from simtrain.types import JsonObject, JsonValue
 class Rules:
     """The rules of one question. All names are normalised (`normal_name`); columns are those required, in order.
 
-    `unruled` are the required columns for which the question gives no rule: they are compared as names are.
+    `unruled` are the required columns for which the question gives no rule: they are compared as names are. `stray` are columns
+    to be preprocessed that are not required.
     """
 
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     unruled: frozenset[str] = frozenset()
+    stray: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,7 +67,8 @@ def read_rules(evaluation: JsonValue) -> Rules:
         if name not in required:
             raise InputError(f"the key {name!r} is not among the required columns", place="evaluation.unique_columns")
     columns = tuple(_column(name, ruled.get(name)) for name in required)
-    return Rules(key, columns, frozenset(required) - frozenset(ruled))
+    stray = {name for name in ruled if name not in required and _column(name, ruled[name]).preprocess}
+    return Rules(key, columns, frozenset(required) - frozenset(ruled), frozenset(stray))
 
 
 def _names(evaluation: Mapping[str, JsonValue], field: str) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simtrain.question import normal_name
+from simtrain.question import Column, normal_name
 from simtrain.widesearch.arbiter import Arbiter, Known
-from simtrain.widesearch.cells import agree
+from simtrain.widesearch.cells import agree, plain_number
 from simtrain.widesearch.dates import read_dates
 from simtrain.widesearch.rules import Rules
 from simtrain.widesearch.scores import Cell, ColumnLoss, Measure, Scores, measure
@@ -45,6 +45,7 @@ class _Scoring:
     def __init__(self, rules: Rules, gold: Sequence[Row], arbiter: Arbiter) -> None:
         self.rules, self.arbiter = rules, arbiter
         self.places = [rules.names.index(name) for name in rules.key]
+        self.numeric = frozenset(place for place in self.places if _apart(row[place] for row in gold))
         self.gold = list({self._key(row): row for row in reversed(gold)}.values())[::-1]
 
     async def scores(self, response: str, single: bool) -> Scores:
@@ -53,7 +54,7 @@ class _Scoring:
             reading = _Reading((((response.strip(),),),), {})
         if reading is None:
             return Scores(gold_rows=len(self.gold), columns=self._absent(), reason="no table with the key columns")
-        names = await self._names(reading)
+        names = await self._names(reading, single)
         wanted = {self._key(row): index for index, row in enumerate(self.gold)}
         matched: dict[int, Row] = {}
         seen: set[Row] = set()
@@ -90,14 +91,15 @@ class _Scoring:
         if "norm_date" in column.preprocess or "date_near" in column.metric:
             found = read_dates(cell)
             return folded(cell) if len(found) != 1 else str(found[0])
-        return folded(cell)
+        number = plain_number(cell) if place in self.numeric else None
+        return folded(cell) if number is None else str(number)
 
     async def _read(self, response: str) -> _Reading | None:
         """The rows of all tables that have the key columns; None when there is none."""
         rows: list[tuple[Row, ...]] = []
         units: dict[str, str] = {}
         fitting = 0
-        for table in read_tables(response):
+        for table in read_tables(response, self.rules.names):
             places = await self._places(table)
             if not all(name in places for name in self.rules.key):
                 continue
@@ -112,14 +114,14 @@ class _Scoring:
 
     async def _places(self, table: Table) -> dict[str, int]:
         """Where each required column stands under a heading: by name, by name without a unit in parentheses, by the arbiter."""
-        names = [folded(cell) for cell in table.heading]
-        wanted = {folded(name): name for name in self.rules.names}
         found: dict[str, int] = {}
-        for read in (names, [_UNIT_MARK.split(name)[0] for name in names]):
-            for place, name in enumerate(read):
+        for read in (folded, _unitless):
+            meant = [read(name) for name in self.rules.names]
+            wanted = {read(name): name for name in self.rules.names if meant.count(read(name)) == 1}
+            for place, name in enumerate(map(read, table.heading)):
                 if name in wanted and place not in found.values():
                     found.setdefault(wanted[name], place)
-        if len(found) == len(wanted):
+        if len(found) == len(self.rules.names):
             return found
         left = {
             normal_name(cell): place for place, cell in enumerate(table.heading) if cell and place not in found.values()
@@ -131,8 +133,8 @@ class _Scoring:
                 found.setdefault(meaning, left[name])
         return found
 
-    async def _names(self, reading: _Reading) -> Mapping[tuple[int, str], str]:
-        """What cells of key columns stand for, by place and cell, where the arbiter knows it."""
+    async def _names(self, reading: _Reading, single: bool) -> Mapping[tuple[int, str], str]:
+        """What cells of key columns stand for, by place and cell, where the arbiter knows it, or the rule of a single answer does."""
         found: dict[tuple[int, str], str] = {}
         for place in self.places:
             column = self.rules.columns[place]
@@ -140,10 +142,20 @@ class _Scoring:
             known = {self._normal(place, cell) for cell in right}
             cells = dict.fromkeys(way[place] for ways in reading.rows for way in ways)
             unknown = [cell for cell in cells if cell and self._normal(place, cell) not in known]
+            if single and len(right) == 1:
+                found.update(
+                    {(place, cell): right[0] for cell in unknown if await self._meets(cell, right[0], column, reading)}
+                )
+                unknown = [cell for cell in unknown if (place, cell) not in found]
             if unknown and right:
                 aligned = await self.arbiter.align_keys(column, unknown, right)
                 found.update({(place, cell): name for cell, name in aligned.items() if cell in cells})
         return found
+
+    async def _meets(self, cell: str, gold: str, column: Column, reading: _Reading) -> bool:
+        """Whether a single answer, which is key and value at once, agrees with the gold by the rule of its column."""
+        verdict = agree(gold, cell, column=column, unit=reading.units.get(column.name, ""))
+        return verdict == 1 if verdict is not None else list(await self.arbiter.judge(column, [(cell, gold)])) == [1.0]
 
     async def _credits(self, matched: Mapping[int, Row], units: Mapping[str, str]) -> dict[tuple[int, int], float]:
         """The credit of every cell of the matched rows, by gold row and column."""
@@ -195,8 +207,19 @@ class _Scoring:
         return tuple(ColumnLoss(name, 0.0, 0.0, float(len(self.gold))) for name in self.rules.names)
 
 
+def _apart(cells: Iterable[str]) -> bool:
+    """Whether no two cells that differ as texts are one number."""
+    numbers = {folded(cell): plain_number(cell) for cell in cells}
+    read = [number for number in numbers.values() if number is not None]
+    return len(set(read)) == len(read)
+
+
 def _reads_same(one: str, other: str) -> bool:
     return folded(one) == folded(other)
+
+
+def _unitless(heading: str) -> str:
+    return _UNIT_MARK.split(folded(heading))[0]
 
 
 def _unit(heading: str) -> str:

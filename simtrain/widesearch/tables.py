@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Final
+
+from simtrain.widesearch.words import folded
 
 MAX_TEXT: Final = 2_000_000
 """Characters of a response that are read; the rest is left out."""
@@ -25,15 +27,18 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def read_tables(text: str) -> list[Table]:
-    """All tables of a response, in order, fenced or not.
+def read_tables(text: str, names: Iterable[str] = ()) -> list[Table]:
+    """All tables of a response, in order, fenced, quoted, or not.
 
-    A table is a run of lines with pipes. The line above a rule (`|---|`) is its heading; without a rule the first line is.
+    A table is a run of lines with pipes. The line above its first rule (`|---|`) is its heading; without a rule the first line is.
+    A further rule begins a further table where the line above it shares a cell with the first heading or with `names`; elsewhere
+    it is an ornament.
     """
     found: list[Table] = []
     left = MAX_ROWS
+    known = {folded(name) for name in names}
     for run in _runs(text[:MAX_TEXT]):
-        for heading, rows in _parts(run):
+        for heading, rows in _parts(run, known):
             found.append(Table(heading, tuple(rows[:left])))
             left -= len(found[-1].rows)
     return found
@@ -54,7 +59,7 @@ def fitted(cells: tuple[str, ...], width: int) -> list[tuple[str, ...]]:
 
 def _runs(text: str) -> Iterator[list[tuple[str, ...]]]:
     run: list[tuple[str, ...]] = []
-    for line in text.splitlines():
+    for line in map(_unquoted, text.splitlines()):
         if "|" in line and not line.lstrip().startswith("```"):
             run.append(_cells(line))
         elif run:
@@ -64,16 +69,31 @@ def _runs(text: str) -> Iterator[list[tuple[str, ...]]]:
         yield run
 
 
-def _parts(run: list[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+def _unquoted(line: str) -> str:
+    """A line without the marks of a quotation, and the mark that begins some texts."""
+    return line.lstrip("\ufeff> \t")
+
+
+def _parts(run: list[tuple[str, ...]], names: Set[str]) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
     """The tables of a run of lines: one for each rule that has a heading above it."""
     rules = [index for index, cells in enumerate(run) if index and _is_rule(cells) and not _is_rule(run[index - 1])]
     if not rules:
-        rows = [cells for cells in run if not _is_rule(cells)]
+        rows = _rows(run)
         if len(rows) > 1:
             yield rows[0], rows[1:]
         return
+    known = names | _words(run[rules[0] - 1])
+    rules = [rules[0], *(rule for rule in rules[1:] if known & _words(run[rule - 1]))]
     for index, after in zip(rules, [*rules[1:], len(run) + 1], strict=True):
-        yield run[index - 1], [cells for cells in run[index + 1 : after - 1] if not _is_rule(cells)]
+        yield run[index - 1], _rows(run[index + 1 : after - 1])
+
+
+def _rows(lines: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    return [cells for cells in lines if any(cells) and not _is_rule(cells)]
+
+
+def _words(cells: tuple[str, ...]) -> set[str]:
+    return {folded(cell) for cell in cells} - {""}
 
 
 def _is_rule(cells: tuple[str, ...]) -> bool:

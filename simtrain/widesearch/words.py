@@ -12,16 +12,20 @@ MISSING: Final = frozenset(
 )
 """What stands, folded, where a fact does not exist."""
 
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_LINK = re.compile(r"""!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"]*"|'[^']*'))?\)""")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _NOTE = re.compile(r"\[\^?\d{1,3}\]")
+_UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_STRESSED = re.compile(r"(_{1,3}|~~)(?=\S)(.*\S)\1")
 _AROUND = " \t\r\n\"'“”‘’«»`"
 
 
 def plain(text: str) -> str:
-    """A cell's text without Markdown emphasis, links, footnote marks, HTML tags and quotes around it."""
-    bare = _TAG.sub(" ", _NOTE.sub("", _LINK.sub(r"\1", html.unescape(text))))
-    return " ".join(unicodedata.normalize("NFKC", bare.replace("*", "").replace("`", "")).split()).strip(_AROUND)
+    """A cell's text without Markdown emphasis, links, footnote marks, HTML tags, quotes around it, and signs that nobody sees."""
+    bare = _TAG.sub(" ", _NOTE.sub("", _LINK.sub(r"\1", _UNSEEN.sub("", html.unescape(text)))))
+    line = " ".join(unicodedata.normalize("NFKC", bare.replace("*", "").replace("`", "")).split()).strip(_AROUND)
+    stressed = _STRESSED.fullmatch(line)
+    return line if stressed is None else stressed[2].strip(_AROUND)
 
 
 def folded(text: str) -> str:

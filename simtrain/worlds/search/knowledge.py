@@ -84,9 +84,10 @@ class Chronicler:
         column, falsehoods = self._columns.column(attribute), self._falsehoods(attribute)
         draw = Random(derive(self._seed, "claims", site.name, attribute.type, attribute.name)).random
         found: list[Claim] = []
+        missing, most = (0 if attribute.kind == "ref" else None), stale + wrong
         for row in range(1, len(column)):
-            mark, value = draw(), column[row]
-            if mark >= stale + wrong or value is None or (attribute.kind == "ref" and value == 0):
+            mark = draw()
+            if mark >= most or column[row] == missing:
                 continue
             if mark < stale:
                 found += self._outdated(site, attribute, row, falsehoods.former(row, draw), draw)

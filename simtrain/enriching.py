@@ -20,8 +20,9 @@ from simtrain.worlds.search.rewording import Cut, Reworded, cut_page, digest, fa
 SYSTEM = """\
 You rewrite pages of a web site in better, more natural prose. Marks such as ⟦1⟧ stand for facts, links, lists and tables that are
 put back later; a list says what each stands for. Keep every mark, each exactly once. A mark that stands alone on its line stays
-alone on its line. Write prose only, in the voice of the page, about as long as it is. Beside the marks no digits, no numbers in
-words, no dates, no names and no facts that are not there already. Reply with the rewritten page and nothing else."""
+alone on its line. Marks of figures and dates keep their order, and so do those of names. Write prose only, in the voice of the
+page, about as long as it is. Beside the marks no digits, no numbers in words, no dates, no names and no facts that are not there
+already. Reply with the rewritten page and nothing else."""
 
 SHOWN = 80
 """Characters of a part that a model is shown."""

@@ -47,7 +47,7 @@ def test_facts_links_and_lists_are_set_aside(apart) -> None:
     assert joined(apart, apart.text)[0] == BODY
 
 
-def test_other_words_may_stand_around_them_in_any_order(apart) -> None:
+def test_other_words_may_stand_around_them_and_figures_before_names(apart) -> None:
     text = "Since ⟦2⟧ people have been digging at **⟦1⟧**, and ⟦4⟧ shafts lead down.\n\n⟦3⟧\n\nOf the region tells ⟦5⟧."
     assert faults(apart, text) == []
     body, starts = joined(apart, text)
@@ -72,6 +72,15 @@ def test_other_words_may_stand_around_them_in_any_order(apart) -> None:
 )
 def test_what_loses_repeats_or_invents_something_is_found(apart, change: tuple[str, str], fault: str) -> None:
     assert any(fault in found for found in faults(apart, apart.text.replace(*change)))
+
+
+def test_one_figure_or_name_may_not_change_places_with_another(apart) -> None:
+    figures = apart.text.replace("⟦2⟧", "⟦x⟧").replace("⟦4⟧", "⟦2⟧").replace("⟦x⟧", "⟦4⟧")
+    assert faults(apart, figures) == ["⟦2⟧ and ⟦4⟧ have changed places, and must keep their order"]
+    names = apart.text.replace("⟦1⟧", "⟦x⟧").replace("⟦5⟧", "⟦1⟧").replace("⟦x⟧", "⟦5⟧")
+    assert faults(apart, names) == ["⟦1⟧ and ⟦5⟧ have changed places, and must keep their order"]
+    same = cut("Twice 3, and 3 again.", [(6, 7), (13, 14)])
+    assert faults(same, "Twice ⟦2⟧, and ⟦1⟧ again.") == []
 
 
 def rewrite(text: str) -> str:

@@ -155,7 +155,7 @@ def _print(world: str, found: JsonObject) -> None:
     screen.print(table)
     for part, facts in found.items():
         for problem in facts["problems"][:10]:
-            screen.print(f"{part}: {printable(problem)}")
+            screen.print(f"{part}: {printable(problem)}", soft_wrap=True)
         if facts["wrong"] > 10:
             screen.print(f"{part}: {facts['wrong'] - 10:,} more; --json shows up to 100 of a part")
 

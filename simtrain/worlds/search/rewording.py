@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -89,6 +90,7 @@ def faults(page: Cut, text: str) -> list[str]:
         elif number in page.blocks and re.search(rf"^⟦{number}⟧$", text, re.MULTILINE) is None:
             found.append(f"⟦{number}⟧ must stand on a line of its own")
     found += [f"there is no ⟦{number}⟧" for number in sorted(marks) if not 0 < number <= len(page.parts)]
+    found += [] if found else _swapped(page, [int(mark) for mark in _MARK.findall(text)])
     own, other = _MARK.sub(" ", page.text), _MARK.sub(" ", text)
     strange = _STRANGE.search(other)
     if strange is not None:
@@ -101,6 +103,20 @@ def faults(page: Cut, text: str) -> list[str]:
     if not SHORTEST * had <= words <= max(LONGEST * had, had + 20):
         found.append(f"it has {words} words beside the marks, and had {had}")
     return found
+
+
+def _swapped(page: Cut, order: Sequence[int]) -> Iterator[str]:
+    """The marks that may have changed places: figures keep their order, and names keep theirs, or one could stand for another."""
+    for form in ("figure", "name"):
+        alike = [number for number in order if number not in page.blocks and _form(page.part(number)) == form]
+        for before, after in pairwise(alike):
+            if before > after and page.part(before) != page.part(after):
+                yield f"⟦{after}⟧ and ⟦{before}⟧ have changed places, and must keep their order"
+
+
+def _form(part: str) -> str:
+    shown = part.rpartition("](")[0] or part
+    return "figure" if any(letter.isdigit() for letter in shown) else "name"
 
 
 def joined(page: Cut, text: str) -> tuple[str, dict[int, int]]:

@@ -37,6 +37,8 @@ def folded(text: str) -> str:
 
 def keys_of(text: str) -> set[str]:
     """What stands for a text among the real words: its words of some length, folded; and these without what parts them (O'Brien)."""
+    if text.isascii() and text.isalpha():
+        return {text.lower()} if len(text) >= MIN_LETTERS else set()
     runs = [_LETTERS.findall(token) for token in folded(text).split()]
     found = {run for token in runs for run in token} | {"".join(token) for token in runs}
     return {key for key in found if len(key) >= MIN_LETTERS}
@@ -73,7 +75,8 @@ class RealWords:
         return path
 
     def __contains__(self, word: str) -> bool:
-        return all(self._bits[place >> 3] >> (place & 7) & 1 for place in _places(word, 8 * len(self._bits)))
+        bits = self._bits
+        return all(bits[place >> 3] >> (place & 7) & 1 for place in _places(word, 8 * len(bits)))
 
 
 def _places(word: str, room: int) -> Iterable[int]:

@@ -8,10 +8,12 @@ from pydantic import Field
 
 from simtrain.agent.plan import PlanPlayer, Walking, answering, declining
 from simtrain.agent.searching.asked import Asked, Wanted, is_highest, is_ranked_by_date, read_question, term_path
+from simtrain.agent.searching.disputing import disputes
 from simtrain.agent.searching.judging import meets
 from simtrain.agent.searching.knowing import Knowing, Thing, likeness
 from simtrain.agent.searching.pages import Likeness, plain_value, stems
 from simtrain.agent.searching.reader import Reader, Reading
+from simtrain.agent.searching.relating import is_relation, related
 from simtrain.agent.searching.tables import counted, table
 from simtrain.passages import read_amount
 from simtrain.policy import Briefing, Player, Policy
@@ -43,6 +45,10 @@ class _Work:
             name = condition.said.get("value", "")
             if name.istitle() and " " in name and not (yield from self.knowing.exists(name)):
                 return declining(f"no page tells of {name}.")
+        if is_relation(asked):
+            return answering(
+                table([wanted.heading for wanted in asked.columns], (yield from related(asked, self.knowing)))
+            )
         found: list[Thing] = []
         things = yield from self.knowing.listed(_plural(asked.things), _labels(asked))
         if asked.names:
@@ -55,7 +61,9 @@ class _Work:
         self.knowing.elsewhere = True
         if asked.form == "single":
             return answering(found[0].name if found else MISSING)
-        if asked.form in ("groups", "best"):
+        if asked.form == "dispute":
+            rows = yield from disputes(asked, found, self.knowing)
+        elif asked.form in ("groups", "best"):
             rows = yield from self._grouped(asked, found)
         else:
             if asked.form == "top":

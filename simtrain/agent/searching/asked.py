@@ -31,7 +31,10 @@ _JOINT: Final[Mapping[Language, re.Pattern[str]]] = {
 _NOUN: Final = re.compile(rf"(.*?) (?={_OPENING} )", re.DOTALL)
 _COMPARED: Final = ("later", "earlier", "larger", "smaller")
 _NAMED: Final = re.compile(r"\{\w+\}")
-_DICTIONARY: Final = Path(__file__).parent / "chinese.yaml"
+_DICTIONARIES: Final[Mapping[Language, Path]] = {
+    "en": Path(__file__).parent / "english.yaml",
+    "zh": Path(__file__).parent / "chinese.yaml",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,14 +220,15 @@ def _english(word: str, words: Wordings) -> str:
     """A word as pages may have it; where there are several such words, all of them, with bars between."""
     plain = word.strip()
     if words.language == "en":
-        plain = plain.removeprefix("number of ").removeprefix("date of ").removesuffix(" date")
-    return "|".join(_dictionary(words.language).get(plain, [plain]))
+        plain = plain.removeprefix("number of ")
+    known = _dictionary(words.language)
+    return "|".join(known.get(plain) or known.get(plain[:1].lower() + plain[1:]) or [plain.removesuffix(" date")])
 
 
 @cache
 def _dictionary(language: Language) -> dict[str, list[str]]:
     """Words of a language -> the words of pages that each may stand for."""
-    return {} if language == "en" else cast(dict[str, list[str]], read_document(_DICTIONARY).data)
+    return cast(dict[str, list[str]], read_document(_DICTIONARIES[language]).data)
 
 
 def term_path(asked: Asked, name: str) -> tuple[str, ...]:

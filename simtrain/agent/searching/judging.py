@@ -37,17 +37,18 @@ def meets(thing: Thing, condition: Condition, knowing: Knowing) -> Reading[bool]
         first, second = plain_value(told.text, like), plain_value(other.text, like)
         return _compared(kind, first, second)
     if like != "text":
-        return told is not None and (_in_years if like == "date" else _in_range)(kind, told.text, said)
+        return told is not None and (_in_years if like == "date" else in_range)(kind, told.text, said)
     if kind in _AFFIRMED:
         return told is not None and told.text.casefold() in _AFFIRMED[kind]
-    if told is not None and told.text.casefold() in _allowed(said):
+    if told is not None and told.text.casefold() in allowed(said):
         return kind != "differs"
     page = yield from knowing.page(thing)
-    mentioned = page is not None and len(condition.path) == 1 and any(map(page.mentions, _allowed(said)))
+    mentioned = page is not None and len(condition.path) == 1 and any(map(page.mentions, allowed(said)))
     return mentioned is (kind != "differs")
 
 
-def _allowed(said: Mapping[str, str]) -> list[str]:
+def allowed(said: Mapping[str, str]) -> list[str]:
+    """The words that meet a condition."""
     return [word.casefold() for name in ("value", "other") if name in said for word in said[name].split("|")]
 
 
@@ -70,7 +71,8 @@ def _in_years(kind: str, text: str, said: Mapping[str, str]) -> bool:
     return int(first) <= int(found[1]) <= int(last)
 
 
-def _in_range(kind: str, text: str, said: Mapping[str, str]) -> bool:
+def in_range(kind: str, text: str, said: Mapping[str, str]) -> bool:
+    """Whether the number in a text is within the bounds of a condition."""
     number = read_amount(text)
     least = read_amount(said["low" if kind == "range" else "value"]) if kind != "at_most" else None
     most = read_amount(said["high" if kind == "range" else "value"]) if kind != "at_least" else None

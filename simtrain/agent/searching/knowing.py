@@ -124,6 +124,17 @@ class Knowing:
                 return told
         return None
 
+    def told_by(self, host: str, thing: Thing, label: str, like: Likeness) -> Reading[Told | None]:
+        """What the pages of one host say of a thing under a label; None where none of those found does."""
+        hits = yield from self._hits(thing.name)
+        urls = [url for url in (thing.url, *(hit.url for hit in hits)) if url and urlsplit(url).netloc == host]
+        for url in dict.fromkeys(urls):
+            page = yield from self.reader.open(url)
+            told = _said(page, label.split("|"), like) if page is not None and page.mentions(thing.name) else None
+            if told is not None:
+                return told
+        return None
+
     def _naming(self, name: str) -> Reading[list[Page]]:
         """Pages that name something among others."""
         pages: list[Page] = []

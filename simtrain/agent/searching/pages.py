@@ -13,7 +13,7 @@ from simtrain.passages import read_amount, read_day
 
 Likeness: TypeAlias = Literal["date", "number", "text"]
 
-_LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _FIELD: Final = re.compile(r"^\s*(?:[-*]\s+)?(?:\*\*)?([^:*|\n]{2,40}?)(?::\*\*|\*\*:|:)\s+(.+?)\s*$", re.MULTILINE)
 _RULE: Final = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -53,7 +53,7 @@ class Page:
     @cached_property
     def links(self) -> list[Told]:
         """Every link, in order."""
-        return [Told(text, url) for text, url in _LINK.findall(self.text)]
+        return [Told(text, url) for text, url in LINK.findall(self.text)]
 
     @property
     def next(self) -> str | None:
@@ -86,13 +86,14 @@ class Page:
         }
 
     def _in_prose(self, label: str, like: Likeness) -> Told | None:
+        """What a sentence tells that has all words of the label, else one that has its last: `36 berths` for docking berths."""
         wanted = [word for word in stems(label).split() if word not in _DULL]
-        for sentence in _SENTENCE.split(self.text):
-            if sentence.startswith("|") or not wanted:
-                continue
-            words = stems(_LINK.sub(r"\1", sentence)).split()
-            if all(word in words for word in wanted):
-                told = _nearest(sentence, wanted, like)
+        for sought in (wanted, wanted[-1:]):
+            for sentence in _SENTENCE.split(self.text):
+                if sentence.startswith("|") or not sought:
+                    continue
+                words = stems(LINK.sub(r"\1", sentence)).split()
+                told = _nearest(sentence, sought, like) if all(word in words for word in sought) else None
                 if told is not None:
                     return told
         return None
@@ -109,14 +110,17 @@ def stems(text: str) -> str:
 
 def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> Told | None:
     """The value of a sentence that stands nearest to the words of a label, those behind them first."""
-    place = min((sentence.casefold().find(word) for word in wanted if word in sentence.casefold()), default=-1)
+    whole = re.search(r"\w*\W+(?:\w+\W+)?".join(rf"\b{re.escape(word)}" for word in wanted), sentence.casefold())
+    place = (
+        whole.start() if whole else min(filter(lambda at: at >= 0, map(sentence.casefold().find, wanted)), default=-1)
+    )
     if place < 0:
         return None
     if like == "text":
-        links = [(abs(found.start() - place), Told(found[1], found[2])) for found in _LINK.finditer(sentence)]
+        links = [(abs(found.start() - place), Told(found[1], found[2])) for found in LINK.finditer(sentence)]
         return min(links, key=lambda item: item[0])[1] if links else None
     plain = sentence if like == "date" else _DATE.sub(lambda found: "-" * len(found[0]), sentence)
-    values = list((_DATE if like == "date" else _NUMBER).finditer(_LINK.sub(lambda link: "-" * len(link[0]), plain)))
+    values = list((_DATE if like == "date" else _NUMBER).finditer(LINK.sub(lambda link: "-" * len(link[0]), plain)))
     if not values:
         return None
     best = min(values, key=lambda found: (abs(found.start() - place), found.start() < place))
@@ -143,10 +147,10 @@ def _cells(line: str) -> tuple[Told, ...]:
 
 
 def _told(text: str) -> Told:
-    link = _LINK.search(text)
+    link = LINK.search(text)
     if link is not None and len(link[0]) > len(text) / 2:
         return Told(link[1], link[2])
-    return Told(_LINK.sub(r"\1", text).strip("* "))
+    return Told(LINK.sub(r"\1", text).strip("* "))
 
 
 def family(url: str) -> str:

@@ -9,6 +9,9 @@ from typing import Final, TypeAlias, TypeVar, cast
 
 from simtrain.agent.plan import Planned
 from simtrain.agent.searching.pages import Page
+from simtrain.agent.skills.doubts import is_walled
+from simtrain.agent.skills.moved import MOST, followed
+from simtrain.agent.skills.stand_ins import stand_ins
 from simtrain.errors import AgentFault, InputError
 from simtrain.questions.browser import Tooling
 from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
@@ -16,6 +19,7 @@ from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
 T = TypeVar("T")
 Reading: TypeAlias = Generator[Planned, Observation, T]
 
+_BLOCK: Final = re.compile(r"^Title: (.*)\nDescription: (.*)\nURL: (https?://\S+)$", re.MULTILINE)
 _LISTED: Final = re.compile(r"\[([^\]]+)\]\((https?://[^)\s]+)\)")
 
 
@@ -38,6 +42,7 @@ class Reader:
         except InputError as error:
             raise AgentFault(str(error)) from None
         self.left = budget
+        self._tools = {tool.name: tool for tool in tools}
         self._pages: dict[str, Page | None] = {}
 
     def search(self, query: str) -> Reading[list[Hit]]:
@@ -50,7 +55,8 @@ class Reader:
         if observation.is_error:
             return []
         found = list(_hits(observation.content))
-        return found or [Hit(title, url, "") for title, url in _LISTED.findall(observation.text)]
+        blocks = [Hit(title, url, snippet) for title, snippet, url in _BLOCK.findall(observation.text)]
+        return found or blocks or [Hit(title, url, "") for title, url in _LISTED.findall(observation.text)]
 
     def open(self, url: str) -> Reading[Page | None]:
         """A page with all its parts; None where it cannot be opened, or the budget is spent."""
@@ -62,8 +68,7 @@ class Reader:
             call = self._tooling.open_call(url, part)
             if call is None:
                 break
-            self.left -= 1
-            observation = yield Planned(call.tool, call.arguments)
+            observation = yield from self._visited(Planned(call.tool, call.arguments))
             if observation.is_error:
                 break
             content = observation.content or {}
@@ -76,6 +81,27 @@ class Reader:
                 break
         self._pages[url] = page
         return page
+
+    def _visited(self, visit: Planned) -> Reading[Observation]:
+        """What a page says, wherever it has moved; of one behind a paywall the copy that another tool shows, where one does."""
+        observation = yield from self._asked(visit)
+        for _ in range(MOST):
+            onward = followed(visit, observation.text) if observation.is_error and self.left > 0 else None
+            if onward is None:
+                break
+            visit = onward
+            observation = yield from self._asked(visit)
+        if observation.is_error or not is_walled(observation):
+            return observation
+        for copy in stand_ins(visit, self._tools, named=()):
+            told = (yield from self._asked(copy)) if self.left > 0 else observation
+            if not told.is_error and not is_walled(told):
+                return told
+        return observation
+
+    def _asked(self, planned: Planned) -> Reading[Observation]:
+        self.left -= 1
+        return (yield planned)
 
 
 def _hits(value: JsonValue) -> Iterator[Hit]:

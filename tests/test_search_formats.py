@@ -6,7 +6,7 @@ import pytest
 
 from simtrain.errors import InputError
 from simtrain.worlds.search.attributes import Value
-from simtrain.worlds.search.formats import Filter, writer
+from simtrain.worlds.search.formats import Filter, article, writer
 from simtrain.worlds.search.schema import Attribute
 from simtrain.worlds.search.spec import UnitSpec
 from simtrain.worlds.search.units import with_invented
@@ -70,3 +70,32 @@ def test_a_value_is_written_so(one: Attribute, filters: list[Filter], value: Val
 def test_forms_that_do_not_fit_are_refused(one: Attribute, filters: list[Filter], said: str) -> None:
     with pytest.raises(InputError, match=said):
         writer(one, filters, UNITS)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("orbital", "an"),
+        ("relay", "a"),
+        ("hour", "an"),
+        ("house", "a"),
+        ("heir", "an"),
+        ("university", "a"),
+        ("unimportant matter", "an"),
+        ("uninhabited rock", "an"),
+        ("used ship", "a"),
+        ("usher", "an"),
+        ("urban seat", "an"),
+        ("European", "a"),
+        ("one-way street", "a"),
+        ("oneiric tale", "an"),
+        ("8.5 km", "an"),
+        ("80", "an"),
+        ("11,000 crowns", "an"),
+        ("110", "a"),
+        ("18", "an"),
+        ("Orequeil", "an"),
+    ],
+)
+def test_the_article_goes_by_how_words_are_said(words: str, expected: str) -> None:
+    assert article(words) == f"{expected} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from math import floor, log10
 from typing import Final, TypeAlias, cast
@@ -44,6 +45,19 @@ FILTERS: Final = {
     "text": (*_CASES,),
 }
 """The filters by kind of value; names, texts, categories and refs share those of text. `or` and `link` are for all."""
+
+
+_OPEN = re.compile(
+    r"8|1[18](?!\d)|hour|honest|honou?r|heir"
+    r"|(?!eu|ewe|onc?e\b|one-|uni(?!m|n[^i])|us[aeiu]|ubi|uti|ur[aeio])[aeiou]",
+    re.IGNORECASE,
+)
+"""How what begins with a vowel when it is said begins when it is written."""
+
+
+def article(words: str) -> str:
+    """`a` or `an`, and a space, as it stands before some words or a number."""
+    return "an " if _OPEN.match(words) else "a "
 
 
 def writer(attribute: Attribute, filters: Sequence[Filter], units: Mapping[str, tuple[str, float]]) -> Write:

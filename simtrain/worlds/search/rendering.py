@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from simtrain.worlds.search.design import PageDesign, SiteDesign
-from simtrain.worlds.search.formats import Filter, is_plain_text, writer
+from simtrain.worlds.search.formats import Filter, article, is_plain_text, writer
 from simtrain.worlds.search.linking import Linker
 from simtrain.worlds.search.needs import Render
 from simtrain.worlds.search.provenance_source import SCOPE, ProvenanceSource
@@ -214,7 +214,8 @@ class Code(ProvenanceSource):
             self._line(f"{text} = {self._written(attribute, node.filters, raw)}")
         if node.article:
             self._pending.append((False, self._new("v")))
-            self._line(f"{self._pending[-1][1]} = 'an ' if {text}[:1] in 'aeiouAEIOU' else 'a '")
+            self.needs.functions["article"] = article
+            self._line(f"{self._pending[-1][1]} = article({text})")
         if node.link is not None:
             self._linked(node, text, row, raw)
             return

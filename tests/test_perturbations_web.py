@@ -372,3 +372,16 @@ async def test_a_question_is_answered_from_other_pages_where_some_are_closed(tmp
         opened = [call.arguments["url"] for call in solution.trace.calls if "url" in call.arguments]
         around += set(opened) > set(named)
     assert around
+
+
+@pytest.mark.parametrize("use", ["redirect", "paywall"])
+async def test_who_knows_the_question_alone_gets_around_as_well(use: str, tmp_path: Path) -> None:
+    answers: list[list[str | None]] = []
+    for perturbation in ({"use": use, "with": {"share": 0}}, {"use": use, "with": ALL}):
+        played = [
+            await rollout(episode, build_agent("search_systematic"), name="systematic")
+            for episode in episodes(tmp_path, perturbation, count=4)
+        ]
+        answers.append([one.answer for one in played])
+        assert any(step.events for one in played for step in one.steps) is (perturbation["with"] is ALL)
+    assert answers[0] == answers[1] and any(answers[0])

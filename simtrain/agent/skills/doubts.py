@@ -39,7 +39,7 @@ def doubt_about(
 
     `expected` is the output schema of the tool, `needed` the fields that matter.
     """
-    if any(_WALL.search(last) for last in _endings(observation, content)):
+    if is_walled(observation):
         return Doubt.walled
     if content is None:
         if _PAGE.match(observation.text) or "\ufffd" in observation.text or expected is not None:
@@ -54,10 +54,10 @@ def doubt_about(
     return Doubt.lacking if any(lacking(content, expected, needed)) else None
 
 
-def _endings(observation: Observation, content: JsonObject | None) -> Iterator[str]:
-    """The last lines of the text, and of the texts in the content."""
-    for text in (observation.text, *texts_in(content)):
-        yield text.rstrip().rpartition("\n")[2]
+def is_walled(observation: Observation) -> bool:
+    """Whether a page ends with the notice that the rest is for subscribers."""
+    endings = (text.rstrip().rpartition("\n")[2] for text in (observation.text, *texts_in(observation.content)))
+    return any(_WALL.search(ending) for ending in endings)
 
 
 def says_nothing(content: JsonObject) -> bool:

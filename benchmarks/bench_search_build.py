@@ -23,7 +23,7 @@ from simtrain.worlds.search.source import SearchSource
 WORLD = "kestrel_reach"
 PAGES = 60_000
 PRAGMAS = ("synchronous=off", "secure_delete=off", "cache_size=-65536")
-_STATED = re.compile(r"(?m)^( +)(?:for m in members: )?(?:M\d*\[.* \+= |z\d+ = |if .* in K\d+: |mentions \+= ).*$")
+_STATED = re.compile(r"(?m)^( +)(?:for m in members: )?(?:M\d*\[.*\] = |z\d+ = |if .* in K\d+: |mentions \+= ).*$")
 """The lines of a rendering function that note what is stated."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Final
 
 from simtrain.types import encode
@@ -13,10 +12,8 @@ from simtrain.worlds.search.python_source import Note, Source
 from simtrain.worlds.search.schema import PAGE, Attribute, Schema
 
 SCOPE: Final[dict[str, object]] = {
-    "P": PLACES,
-    "L": LENGTHS,
-    "defaultdict": defaultdict,
-    "str": str,
+    "P": PLACES.__getitem__,
+    "L": LENGTHS.__getitem__,
     "kept": kept,
     "encode": encode,
 }
@@ -57,7 +54,7 @@ class ProvenanceSource(Source):
 
     def _beginning(self) -> str:
         """What stands before the code of a page, once that is written."""
-        told = [f"{name} = defaultdict(str)" for name in self._told]
+        told = [f"{name} = {{}}" for name in self._told]
         return "; ".join(told if self._sure else [*told, "F = {}"]) or "pass"
 
     def _end(self) -> None:

@@ -43,12 +43,12 @@ class Source:
         # Lengths are added as they come: sums over all that stands before would grow with the square of a page. Notes of the same
         # row that follow each other are added in one expression, which takes half the time.
         step = _Step()
-        said: list[tuple[str, str]] = []
+        said: list[tuple[tuple[str, str], str]] = []
         for place in range(self._counted, len(self._pending) + 1):
             for note in self._notes.pop(place, ()):
                 begin = step.taken() + (f" + {note.shift}" if note.shift else "")
                 text = packed_source(note.attribute, begin, note.text)
-                target = f"{note.told}[{note.row}]"
+                target = note.told, note.row
                 if said and said[-1][0] == target:
                     said[-1] = target, said[-1][1] + text
                 else:
@@ -56,7 +56,7 @@ class Source:
             if place < len(self._pending):
                 step.over(*self._pending[place])
         for target, text in said:
-            self._line(f"{target} += f'{text}'")
+            self._line(added(*target, text))
         if step.ahead:
             self._line(f"o += {step.ahead}")
         self._counted = len(self._pending)
@@ -103,7 +103,12 @@ class _Step:
 
 def packed_source(attribute: int, start: str, text: str) -> str:
     """What stands in an f-string for the characters of a statement, see mentions.py; `start` is an expression, `text` a name."""
-    return f"{_escaped(chr(attribute))}{{P[{start}]}}{{L[len({text})]}}"
+    return f"{_escaped(chr(attribute))}{{P({start})}}{{L(len({text}))}}"
+
+
+def added(told: str, row: str, text: str) -> str:
+    """The line that adds to what is told of a row what an f-string gives."""
+    return f"{told}[{row}] = f'{{{told}.get({row}, \"\")}}{text}'"
 
 
 def _escaped(text: str) -> str:

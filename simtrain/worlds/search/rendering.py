@@ -14,7 +14,7 @@ from simtrain.worlds.search.formats import Filter, article, is_plain_text, write
 from simtrain.worlds.search.linking import Linker
 from simtrain.worlds.search.needs import Render
 from simtrain.worlds.search.provenance_source import SCOPE, ProvenanceSource
-from simtrain.worlds.search.python_source import packed_source
+from simtrain.worlds.search.python_source import added, packed_source
 from simtrain.worlds.search.schema import Attribute, Schema
 from simtrain.worlds.search.tree import (
     Both,
@@ -310,10 +310,10 @@ class Code(ProvenanceSource):
             self._pending.append((False, text))
         if group.kind == "ref":
             name = self._name_of(group)
-            self._line(f"{self._of(name)}[g] += f'{packed_source(name.id, start, text)}'")
+            self._line(added(self._of(name), "g", packed_source(name.id, start, text)))
         # What a list is grouped by is fixed, so that no site has it wrong.
         self._line(f"{said} = f'{packed_source(group.id, start, text)}'")
-        self._line(f"for m in members: {self._of(group)}[m] += {said}")
+        self._line(f"for m in members: {added(self._of(group), 'm', f'{{{said}}}')}")
 
     def _paging(self) -> None:
         facts = self._schema.page

@@ -174,9 +174,10 @@ class Counting:
 
     def __init__(self) -> None:
         self.counts: list[int] = []
+        self.phases: list[str] = []
 
     def phase(self, doing: str, total: int | None = None) -> None:
-        """Nothing."""
+        self.phases.append(doing)
 
     def advance(self, count: int) -> None:
         self.counts.append(count)
@@ -193,6 +194,7 @@ def test_a_killed_build_leaves_no_world_and_goes_on_where_it_was(tmp_path: Path)
     source, counting = source_of(file.read_text(), file), Counting()
     source.build_file(path=out, watching=counting)
     assert 2_000 <= counting.counts[0] <= 3_000
+    assert counting.phases == [f"pages, the first {counting.counts[0]:,} are there", "indexes"]
     assert rows_of(out) == rows_of(source.build_file(path=tmp_path / "whole.sqlite"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.sqlite", "small_universe.yaml", "whole.sqlite"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from simtrain.cli.built_worlds import BuildProgress
 from tests.small_universe import UNIVERSE
 
 
@@ -99,6 +101,20 @@ def test_bad_input_ends_with_one_line_and_code_2(folder: Path, words: tuple[str,
     assert said in result.stderr
     assert "Traceback" not in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_the_rate_of_a_build_that_goes_on_is_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = iter(range(0, 1000, 10))
+    monkeypatch.setattr("simtrain.cli.built_worlds.monotonic", lambda: float(next(now)))
+    with BuildProgress() as progress:
+        progress.phase("pages, the first 90,000 are there", 100_000)
+        progress.advance(90_000)
+        progress.advance(1_000)
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "pages, the first 90,000 are there: 100,000"
+    assert int(re.findall(r"91,000 of 100,000, ([0-9,]+)/s", told[1])[0].replace(",", "")) <= 100
 
 
 @pytest.mark.parametrize("verb", ["stats", "digest", "check", "export"])

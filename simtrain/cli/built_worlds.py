@@ -63,7 +63,7 @@ class BuildProgress:
         self._task: Any = None
         self._doing = ""
         self._total: int | None = None
-        self._done = 0
+        self._done = self._before = 0
         self._begun = self._printed = monotonic()
 
     def __enter__(self) -> Self:
@@ -77,7 +77,8 @@ class BuildProgress:
 
     def phase(self, doing: str, total: int | None = None) -> None:
         """A new part of the work begins."""
-        self._doing, self._total, self._done, self._begun = doing, total, 0, monotonic()
+        self._doing, self._total, self._begun = doing, total, monotonic()
+        self._done = self._before = 0
         if self._quiet:
             return
         if sys.stderr.isatty():
@@ -89,16 +90,18 @@ class BuildProgress:
         """So many more are done."""
         # What an earlier build had done already says nothing about how fast this one is.
         if self._done == 0 and count > 0:
-            self._begun = monotonic()
+            self._before, self._begun = count, monotonic()
         self._done += count
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done, rate=f"{self._rate():,.0f}/s")
-        elif not self._quiet and monotonic() - self._printed > PLAIN_EVERY and self._total:
+        elif (
+            not self._quiet and self._total and self._done > self._before and monotonic() - self._printed > PLAIN_EVERY
+        ):
             left = (self._total - self._done) / max(self._rate(), 1e-9)
             self._say(f"{self._doing}: {self._done:,} of {self._total:,}, {self._rate():,.0f}/s, {left:,.0f} s left")
 
     def _rate(self) -> float:
-        return self._done / max(monotonic() - self._begun, 1e-3)
+        return (self._done - self._before) / max(monotonic() - self._begun, 1e-3)
 
     def _say(self, text: str) -> None:
         self._printed = monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from random import Random
 from typing import TypeAlias, cast
@@ -205,6 +206,7 @@ class Facts:
         return [0.0 if value is None else float(value) for value in self._path(kind, bound)]
 
 
+@cache
 def split_bound(bound: str) -> tuple[str, int]:
     """The path, `now` or date of a bound, and the days to add: `station.opened+30d`. Raises InputError."""
     try:

@@ -158,14 +158,29 @@ class Falsehoods:
 
     def _followers(self, row: int) -> Iterator[_Range]:
         """What other facts of this row leave, which are bound by this one."""
+        for name, shift in self._above:
+            yield -inf, self._at(row, name, inf) - shift
+        for name, shift in self._below:
+            yield self._at(row, name, -inf) - shift, inf
+
+    @cached_property
+    def _above(self) -> list[tuple[str, int]]:
+        """The facts of a row that are at least this one, and by how much more."""
+        return self._bound(0)
+
+    @cached_property
+    def _below(self) -> list[tuple[str, int]]:
+        """The facts of a row that are at most this one, and by how much more."""
+        return self._bound(1)
+
+    def _bound(self, end: int) -> list[tuple[str, int]]:
+        """The facts that have this one for their lower bound (0) or their upper one (1), and what is added to it."""
+        found: list[tuple[str, int]] = []
         for other in self._kind.attributes.values():
-            if other.spec is None:
-                continue
-            low, high = other.spec.date or (other.spec.min, other.spec.max)
-            if isinstance(low, str) and (base := split_bound(low))[0] == self._attribute.name:
-                yield -inf, self._at(row, other.name, inf) - base[1]
-            if isinstance(high, str) and (base := split_bound(high))[0] == self._attribute.name:
-                yield self._at(row, other.name, -inf) - base[1], inf
+            bound = other.spec and (other.spec.date or (other.spec.min, other.spec.max))[end]
+            if isinstance(bound, str) and (base := split_bound(bound))[0] == self._attribute.name:
+                found.append((other.name, base[1]))
+        return found
 
     def _day(self, row: int, bound: str) -> float:
         base, shift = split_bound(bound)

@@ -77,7 +77,8 @@ class Chronicler:
         ]
 
     def _drawn(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
-        stale = min(1.0, site.lag / attribute.changes) if site.lag and attribute.changes else 0.0
+        lag = site.lag
+        stale = min(1.0, lag / attribute.changes) if lag and attribute.changes else 0.0
         wrong = 1.0 - site.spec.reliability if attribute.kind in _MISTAKABLE else 0.0
         if stale + wrong <= 0:
             return []
@@ -90,7 +91,7 @@ class Chronicler:
             if mark >= most or column[row] == missing:
                 continue
             if mark < stale:
-                found += self._outdated(site, attribute, row, falsehoods.former(row, draw), draw)
+                found += self._outdated(site, lag, attribute, row, falsehoods.former(row, draw), draw)
             else:
                 found += self._mistaken(site, attribute, row, falsehoods, draw)
         return found
@@ -101,12 +102,14 @@ class Chronicler:
             self._found[attribute.id] = Falsehoods(attribute, kind, self._columns, today=self._today)
         return self._found[attribute.id]
 
-    def _outdated(self, site: SiteDesign, attribute: Attribute, row: int, former: Value, draw: Draw) -> list[Claim]:
+    def _outdated(
+        self, site: SiteDesign, lag: int, attribute: Attribute, row: int, former: Value, draw: Draw
+    ) -> list[Claim]:
         if former is None:
             return []
-        changed = self._today - int(draw() * site.lag)
+        changed = self._today - int(draw() * lag)
         since = changed - 1 - int(draw() * cast(int, attribute.changes))
-        reason = f"outdated: the site is {site.lag} days behind"
+        reason = f"outdated: the site is {lag} days behind"
         return [(0, attribute.id, row, former, reason, site.id, iso(since), iso(changed))]
 
     def _mistaken(

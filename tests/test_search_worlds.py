@@ -247,6 +247,15 @@ def test_sql_without_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "constraints.none: the SQL comes to no end" in said
 
 
+def test_a_query_that_gives_rows_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simtrain.worlds.service.database.MOST_ROWS", 1000)
+    world = SearchSource.load(parse_document(UNIVERSE, Path("small_universe.yaml"))).build()
+    endless = "with recursive t (n) as (select 1 union all select n + 1 from t) select n from t"
+    assert len(world.query(f"{endless} limit 999")) == 999
+    with pytest.raises(InputError, match="the SQL fails: 1,000 rows or more"):
+        world.query(endless)
+
+
 def test_the_line_of_a_mistake_inside_a_block_is_that_of_the_mistake(tmp_path: Path) -> None:
     said = refusal(
         tmp_path, "- in {{ visit.port }}, berth {{ visit.berth }}", "- in {{ visit.port }}, berth {{ visit.bert }}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import lru_cache, partial
+from itertools import islice
 from typing import TypeAlias, cast
 
 from simtrain.types import JsonObject, JsonValue
@@ -17,6 +18,7 @@ RESERVED = "_simtrain"
 SEQUENCE = f"{RESERVED}_sequence"
 STEP_OPS = 1000
 MAX_STEPS = 5000
+MOST_ROWS = 2_000_000
 MAX_LENGTH = 4_000_000
 
 
@@ -162,10 +164,13 @@ class Database:
     def rows(
         self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ
     ) -> list[JsonObject]:
-        """The rows of one statement as objects."""
+        """The rows of one statement as objects. Raises sqlite3.OperationalError for more than fit into memory."""
         cursor = self.run(sql, parameters, mode=mode)
         names = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor]
+        found = [dict(zip(names, row, strict=True)) for row in islice(cursor, MOST_ROWS)]
+        if len(found) == MOST_ROWS:
+            raise sqlite3.OperationalError(f"{MOST_ROWS:,} rows or more")
+        return found
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue]) -> frozenset[tuple[str, str]]:
         """The (table, column) pairs that preparing a SELECT touches."""

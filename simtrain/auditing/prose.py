@@ -8,54 +8,97 @@ from itertools import pairwise
 from typing import cast
 
 from simtrain.types import JsonObject, JsonValue
-from simtrain.worlds.search.checking.pieces import EDGE, Wording, folded
+from simtrain.worlds.search.checking.pieces import Wording, folded
 
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
-_TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|⟦\d+⟧|[^\W\d_][\w'’-]*", re.DOTALL)
-_ANYWHERE = frozenset({EDGE, "a", "yes", "no"})
+_TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|⟦\d+⟧|[\n|]|[^\W\d_][\w'’-]*", re.DOTALL)
+_ANYWHERE = frozenset({"a", "yes", "no"})
 """What may stand at any place for a fact: articles, and what is said of yes and no."""
-_PLACE = "{{", "{%", "⟦"
+_LABELS = ("label", "plural")
+_NAVIGATION = "{{}} Page {{}} of {{}} Previous page {{}} Next page {{}}"
+"""What the parts of a list say of each other, in every world."""
+_VALUES = ("category", "text", "words")
+"""Under which keys a world file has what attributes may be and what that is called in questions, no prose."""
 
 
 def prose_of(data: JsonValue, reworded: Iterable[str] = ()) -> Wording:
     """The prose of all texts in a world file, and of pages in other words; of what stands in braces only what is quoted there."""
-    words: set[str] = set()
-    pairs: set[tuple[str, str]] = set()
-    before: set[str] = set()
-    after: set[str] = set()
-    texts = [*_texts(data), *reworded]
-    # Labels that nobody wrote are made of what a thing is called.
-    for text in [*texts, *(text.replace("_", " ") for text in texts if "_" in text)]:
-        tokens = [EDGE, *_TOKEN.findall(text), EDGE]
-        for quoted in (part for token in tokens if token.startswith("{") for part in _QUOTED.findall(token)):
-            own = [folded(word) for word in _TOKEN.findall(quoted[0] or quoted[1])]
-            words.update(own)
-            pairs.update(pairwise(own))
-            after.update(own[:1])
-            before.update(own[-1:])
-        read = [token if _is_place(token) else folded(token) for token in tokens]
-        for one, other in pairwise(read):
-            if not _is_place(one) and not _is_place(other):
-                pairs.add((one, other))
-            elif not _is_place(one):
-                before.add(one)
-            elif not _is_place(other):
-                after.add(other)
-        words.update(token for token in read if not _is_place(token))
-    return Wording(frozenset(words), frozenset(pairs), frozenset(before | _ANYWHERE), frozenset(after | _ANYWHERE))
+    found = _Found()
+    for text in [*_texts(data, but=_VALUES), *reworded, _NAVIGATION]:
+        found.text(text)
+    for text in [*_names(data), *_texts(data, under=_VALUES)]:
+        # A label that nobody wrote is what a thing is called.
+        found.words(text.replace("_", " "))
+        found.words(text)
+    for text in _texts(data, under=_LABELS):
+        found.label(text)
+    return found.wording()
 
 
-def _is_place(token: str) -> bool:
-    return token == EDGE or token.startswith(_PLACE)
+class _Found:
+    def __init__(self) -> None:
+        self._words: set[str] = set()
+        self._pairs: set[tuple[str, str]] = set()
+        self._before, self._after, self._first = set[str](), set[str](), set[str]()
+
+    def wording(self) -> Wording:
+        words, pairs = frozenset(self._words), frozenset(self._pairs)
+        return Wording(
+            words, pairs, _ANYWHERE.union(self._before), _ANYWHERE.union(self._after), _ANYWHERE.union(self._first)
+        )
+
+    def words(self, text: str) -> list[str]:
+        """Words that stand together."""
+        words = [folded(word) for word in _TOKEN.findall(text)]
+        self._words.update(words)
+        self._pairs.update(pairwise(words))
+        return words
+
+    def label(self, text: str) -> None:
+        """Words that are put somewhere as a whole, before or behind what is stated."""
+        words = self.words(text)
+        self._after.update(words[:1])
+        self._before.update(words[-1:])
+
+    def text(self, text: str) -> None:
+        """Prose with places for facts."""
+        tokens = ["\n", *_TOKEN.findall(text), "\n"]
+        for quoted in (part for token in tokens if token.startswith("{{") for part in _QUOTED.findall(token)):
+            self.label(quoted[0] or quoted[1])
+        for one, other in pairwise(tokens):
+            if _is_word(one) and _is_word(other):
+                self._pairs.add((folded(one), folded(other)))
+            elif _is_word(other):
+                (self._first if one in "\n|" else self._after).add(folded(other))
+            elif _is_word(one):
+                self._before.add(folded(one))
+        self._words.update(folded(token) for token in tokens if _is_word(token))
 
 
-def _texts(value: JsonValue) -> Iterator[str]:
+def _is_word(token: str) -> bool:
+    return not token.startswith(("{", "⟦", "\n", "|"))
+
+
+def _texts(value: JsonValue, *, under: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> Iterator[str]:
+    """All texts; with `under`, those that stand under such a key; with `but`, those that do not."""
     if isinstance(value, str):
-        yield value
+        if not under:
+            yield value
     elif isinstance(value, dict):
         for name, part in cast(JsonObject, value).items():
-            yield str(name)
-            yield from _texts(part)
+            if name not in but:
+                yield from _texts(part, under=() if name in under else under, but=but)
     elif isinstance(value, list):
         for part in cast(list[JsonValue], value):
-            yield from _texts(part)
+            yield from _texts(part, under=under, but=but)
+
+
+def _names(value: JsonValue) -> Iterator[str]:
+    """What things are called: all keys."""
+    if isinstance(value, dict):
+        for name, part in cast(JsonObject, value).items():
+            yield str(name)
+            yield from _names(part)
+    elif isinstance(value, list):
+        for part in cast(list[JsonValue], value):
+            yield from _names(part)

@@ -22,6 +22,7 @@ RULES: Final[dict[str, object]] = {
     "separated": None,  # with thousands apart or not
     "line": False,  # of one thing or not
     "link": None,  # the page that it leads to
+    "leads": None,  # what the page that it leads to is about
     "title": False,  # with the name of what the page is about or not
 }
 """What is looked at, and the form that alone is wrong where nearly all others have another; None: any."""

@@ -28,6 +28,14 @@ class Target(NamedTuple):
     about: Thing | None
 
 
+class Named(NamedTuple):
+    """The words of a statement, and what they name, by which attribute."""
+
+    span: Span
+    attribute: int
+    thing: Thing | None
+
+
 def resolved(url: str, target: str) -> str:
     """The address that a link on a page leads to."""
     plain = target.partition("#")[0]
@@ -76,31 +84,35 @@ def link_problems(
 
 def note_words(
     customs: Customs,
-    page: tuple[int, int, str],
+    page: tuple[int, int, str, str],
     body: str,
     known: Mapping[str, Target],
-    named: Sequence[tuple[Span, Thing | None]],
+    named: Sequence[Named],
 ) -> Iterator[tuple[int, str]]:
     """Links on the name of a thing that lead to the page of another; of other words, where they lead is noted.
 
-    `page`: its id, site and url. `named`: the statements, and what each of them names.
+    `page`: its id, site, kind and url.
     """
+    number, site, kind, own = page
     at = iter(sorted(named))
     one = next(at, None)
     for match in LINK.finditer(body):
         start, end = match.span(1)
-        inside: list[Thing | None] = []
-        while one is not None and one[0][0] < end:
-            if one[0][0] >= start:
-                inside.append(one[1])
+        inside: list[Named] = []
+        while one is not None and one.span[0] < end:
+            if one.span[0] >= start:
+                inside.append(one)
             one = next(at, None)
-        target = known.get(resolved(page[2], match[2]))
+        target = known.get(resolved(own, match[2]))
         if target is None:
             continue
-        things = [thing for thing in inside if thing is not None]
-        if things and target.about is not None and target.about[0] in {thing[0] for thing in things}:
-            if target.about not in things:
-                yield start, f"the link {match[1]!r} leads to the page of something else"
-        elif not inside:
-            where = Odd(page[0], start, f"the link {match[1]!r} leads elsewhere than on other pages")
-            customs.note(("link", page[1], match[1]), target.id, lambda where=where: where)
+        things = [name.thing for name in inside if name.thing is not None]
+        where = Odd(number, start, f"the link {match[1]!r} leads elsewhere than its like")
+        kinds = {thing[0] for thing in things}
+        if target.about is not None and target.about[0] in kinds and target.about not in things:
+            yield start, f"the link {match[1]!r} leads to the page of something else"
+        if inside:
+            about = target.about and target.about[0]
+            customs.note(("leads", site, kind, inside[0].attribute), about, lambda where=where: where)
+        else:
+            customs.note(("link", site, match[1]), target.id, lambda where=where: where)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from simtrain.worlds.search.checking.customs import Customs, Odd
 from simtrain.worlds.search.checking.facts import Attribute, Facts, Thing
-from simtrain.worlds.search.checking.links import TARGET, Target, link_problems, note_words, recorded
+from simtrain.worlds.search.checking.links import TARGET, Named, Target, link_problems, note_words, recorded
 from simtrain.worlds.search.checking.pieces import Span, Wording, pieces_of, place_of
 from simtrain.worlds.search.checking.prose import Kind, Prose, without
 from simtrain.worlds.search.checking.rows import note_lines
@@ -118,7 +118,7 @@ class Reader:
     def _page(self, page: Row, records: Sequence[Record], links: Mapping[str, Target]) -> None:
         read: list[Stated] = []
         masked: list[Span] = []
-        named: list[tuple[Span, Thing | None]] = []
+        named: list[Named] = []
         for one in records:
             stated = self._stated(page, one)
             if stated is None:
@@ -128,7 +128,7 @@ class Reader:
             span = (one.start, one.start + one.length)
             if not self._verifier.is_prose(stated):
                 masked.append(span)
-            named.append((span, self._named(stated)))
+            named.append(Named(span, stated.attribute.id, self._named(stated)))
             self._found += [Odd(page.id, place, what) for place, what in self._statement(page.body, stated)]
         targets = [match.span(1) for match in TARGET.finditer(page.body)]
         pieces = pieces_of(page.body, masked, targets)
@@ -138,7 +138,7 @@ class Reader:
         )
         found += self._title(page, kind, read, named)
         found += link_problems((page.id, page.url), page.body, links, self._connection)
-        found += note_words(self._customs, (page.id, page.site, page.url), page.body, links, named)
+        found += note_words(self._customs, (page.id, page.site, page.kind, page.url), page.body, links, named)
         note_lines(self._customs, page.body, read)
         self._links += sum(target.id != page.id for target in links.values())
         self._found += [Odd(page.id, place, what) for place, what in found]
@@ -181,15 +181,13 @@ class Reader:
         if before is not None and before[1] in self._units and before[1] not in own:
             yield before.start(1), f"the unit {before[1]!r} precedes a number that is in another one, or in none"
 
-    def _title(
-        self, page: Row, kind: Kind, read: Sequence[Stated], named: Iterable[tuple[Span, Thing | None]]
-    ) -> list[tuple[int, str]]:
+    def _title(self, page: Row, kind: Kind, read: Sequence[Stated], named: Iterable[Named]) -> list[tuple[int, str]]:
         """A title may only say what the page itself states, by whatever name, or is about."""
         words = {one.words for one in read}
         about = page.about
         try:
             own = set[str]() if about is None else set(self._facts.texts_of(*about))
-            for thing in {thing for _, thing in named if thing is not None}:
+            for thing in {one.thing for one in named if one.thing is not None}:
                 words |= set(self._facts.names_of(*thing))
         except KeyError:
             return [(0, "it is about something that is not there")]

@@ -37,8 +37,9 @@ COUNTING: Final = NUMERALS | DATING
 _NUMBER = re.compile(r"\d[\d.,:/-]*")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _ROMAN = re.compile(r"(?=[MDCLXVI]{2})M{0,3}(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})")
-_PLAIN = re.compile(r"[\n\t -~\u00a0-\u00ac\u00ae-\u024f–—‘’“”…·•²³µ′″−]*")
+_PLAIN = re.compile(r"[\n\t -~\u00a0-\u00ac\u00ae-\u00b1\u00b4-\u00b8\u00ba\u00bb\u00bf-\u024f–—‘’“”…•′″−]*")
 _BEGINS = '.!?:;*|#>-–—("“\n'
+_APART = re.compile(r"[\n|]")
 _POWERS = "²³"
 
 
@@ -67,18 +68,21 @@ class Judged:
 class Wording:
     """The author's own prose, where it is at hand: its words, folded, and which stand beside each other.
 
-    A word pairs with EDGE where a fact stands beside it. `before` are the words that a place for something else may follow, `after` those
-    that may follow it: what is rendered there may be left out, so that the words on both sides meet.
+    `before` are the words that a place for something else may follow, `after` those that may follow it: what is rendered there may be left
+    out, so that the words on both sides meet. `first` are those that may begin a line or a cell of a table.
     """
 
     words: frozenset[str] = frozenset()
     pairs: frozenset[tuple[str, str]] = frozenset()
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
+    first: frozenset[str] = frozenset()
 
     def knows(self, one: str, other: str) -> bool:
         """Whether the author's prose may have these words beside each other."""
-        return (one, other) in self.pairs or (one in self.before and other in self.after)
+        if (one, other) in self.pairs:
+            return True
+        return (one == EDGE or one in self.before) and (other == EDGE or other in self.after)
 
 
 NOTHING: Final = Wording()
@@ -112,10 +116,10 @@ def place_of(body: str, stated: Sequence[Span], targets: Sequence[Span], piece: 
     return min(len(body), max(0, last + left))
 
 
-def judged(piece: str, wording: Wording) -> Judged:
-    """Judge one piece of prose."""
+def judged(piece: str, wording: Wording, *, last: bool = False) -> Judged:
+    """Judge one piece of prose; behind the `last` of a page nothing is stated."""
     wrong = [(found.start(), f"the number {found[0]!r}") for found in _NUMBER.finditer(piece)]
-    if _PLAIN.fullmatch(piece) is None or any(power in piece for power in _POWERS):
+    if _PLAIN.fullmatch(piece) is None:
         wrong += _strange(piece)
     words = list(_WORD.finditer(piece))
     suspects: list[Suspect] = []
@@ -131,7 +135,7 @@ def judged(piece: str, wording: Wording) -> Judged:
                 continue
         suspects.append(Suspect(word.start(), "name", text, _begins(piece, words, index)))
     if wording.pairs:
-        suspects += _runs(piece, words, wording)
+        suspects += _runs(piece, words, wording, last=last)
     return Judged(tuple(wrong), tuple(suspects), frozenset(small))
 
 
@@ -160,15 +164,18 @@ def _around(words: Sequence[re.Match[str]], index: int) -> str:
     return " ".join(found if index else [EDGE, *found])
 
 
-def _runs(piece: str, words: Sequence[re.Match[str]], wording: Wording) -> Iterator[Suspect]:
-    plain = [folded(word[0]) for word in words]
-    if plain and piece[0] != "\n" and not wording.knows(EDGE, plain[0]):
-        yield Suspect(words[0].start(), "run", f"{EDGE} {plain[0]}", begins=False)
-    for index in range(1, len(words)):
-        one, other = plain[index - 1], plain[index]
-        # Which block follows which depends on the facts.
-        if not wording.knows(one, other) and "\n" not in piece[words[index - 1].end() : words[index].start()]:
-            yield Suspect(words[index].start(), "run", f"{one} {other}", begins=False)
+def _runs(piece: str, words: Sequence[re.Match[str]], wording: Wording, *, last: bool) -> Iterator[Suspect]:
+    """Words that the author's prose does not have in that place."""
+    place, one = 0, EDGE
+    for word in words:
+        other = folded(word[0])
+        # Which line or cell follows which depends on the facts.
+        apart = _APART.search(piece, place, word.start()) is not None
+        if not (other in wording.first or other in wording.after if apart else wording.knows(one, other)):
+            yield Suspect(word.start(), "run", other if apart else f"{one} {other}", begins=False)
+        place, one = word.end(), other
+    if words and not last and _APART.search(piece, place) is None and not wording.knows(one, EDGE):
+        yield Suspect(words[-1].start(), "run", f"{one} {EDGE}", begins=False)
 
 
 def _strange(piece: str) -> Iterator[tuple[int, str]]:

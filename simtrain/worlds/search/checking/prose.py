@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from simtrain.worlds.search.checking.customs import Odd
 from simtrain.worlds.search.checking.facts import Facts
-from simtrain.worlds.search.checking.pieces import NOTHING, Judged, Suspect, Wording, judged
+from simtrain.worlds.search.checking.pieces import COUNTING, NOTHING, Judged, Suspect, Wording, judged
 
 Kind = tuple[int, str, str | None]
 """Site, kind of page, type that the page is about."""
@@ -51,7 +51,7 @@ class Prose:
     """The prose of many pages; what is fine where others have it too is kept until all are read. Those of several processes are merged."""
 
     wording: Wording = NOTHING
-    _judged: dict[str, Judged] = field(default_factory=dict[str, Judged])
+    _judged: dict[tuple[str, bool], Judged] = field(default_factory=dict[tuple[str, bool], Judged])
     _kinds: Counter[Kind] = field(default_factory=Counter[Kind])
     _small: dict[str, tuple[int, int]] = field(default_factory=dict[str, "tuple[int, int]"])
     _uses: dict[tuple[str, str], Use] = field(default_factory=dict[tuple[str, str], Use])
@@ -63,9 +63,7 @@ class Prose:
         self._kinds[kind] += 1
         found: list[tuple[int, str]] = []
         for number, piece in enumerate(pieces):
-            own = self._judged.get(piece)
-            if own is None:
-                own = self._judge(piece, page)
+            own = self._judge(piece, page, last=number == len(pieces) - 1)
             found += [(place_of(number, place), f"{what} is stated by nothing") for place, what in own.wrong]
             for suspect in own.suspects:
                 self._note(suspect, page, kind, number, place_of)
@@ -73,9 +71,11 @@ class Prose:
 
     def title(self, page: int, kind: Kind, masked: str) -> list[tuple[int, str]]:
         """The problems of a title, of which what the page states or is about was taken out."""
-        own = self._judged.get(masked) or self._judge(masked, page)
+        own = self._judge(masked, page, last=True)
         for suspect in own.suspects:
-            self._note(suspect, page, kind, 0, lambda _, __: 0)
+            # A title may hold a word that the page puts otherwise.
+            if suspect.kind != "run" or not COUNTING.isdisjoint(suspect.words.split()):
+                self._note(suspect, page, kind, 0, lambda _, __: 0)
         return [(0, f"{what} in the title is not on the page") for _, what in own.wrong]
 
     def merge(self, other: Prose) -> None:
@@ -112,7 +112,7 @@ class Prose:
             # Where the author's prose is at hand, `run` tells of these.
             fine = self.wording.words or use.pages >= OFTEN or self._kinds[one.kind] < FEW
             return None if fine else f"the number in words {words!r} is stated by nothing"
-        return None if use.pages >= OFTEN else f"the words {words!r} are not the author's, and stated by nothing"
+        return f"the words {words!r} are not the author's, and stated by nothing"
 
     def _is_usual(self, word: str, use: Use, one: Place) -> bool:
         """Whether other pages have the word too; where the author's prose is at hand, that alone counts."""
@@ -122,12 +122,14 @@ class Prose:
             return True
         return one.begins and self._kinds[one.kind] < FEW
 
-    def _judge(self, piece: str, page: int) -> Judged:
-        if len(self._judged) >= MOST_JUDGED:
-            self._judged.clear()
-        own = self._judged[piece] = judged(piece, self.wording)
-        for word in own.small:
-            self._small.setdefault(word, (page, 0))
+    def _judge(self, piece: str, page: int, *, last: bool) -> Judged:
+        own = self._judged.get((piece, last))
+        if own is None:
+            if len(self._judged) >= MOST_JUDGED:
+                self._judged.clear()
+            own = self._judged[piece, last] = judged(piece, self.wording, last=last)
+            for word in own.small:
+                self._small.setdefault(word, (page, 0))
         return own
 
     def _note(self, suspect: Suspect, page: int, kind: Kind, number: int, place_of: Callable[[int, int], int]) -> None:

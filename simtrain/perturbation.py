@@ -177,6 +177,10 @@ class Perturbation(Plugin):
         """Check once, before any episode, that what the perturbation needs (a model) can be reached. Raises InputError."""
         return
 
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Whether it could do anything to some call of a tool; a drill leaves it out where it reaches none."""
+        return True
+
     def concerns(self, request: Request) -> bool:
         """Whether it could do anything to a call; others neither count as matching ones nor meet it."""
         return True

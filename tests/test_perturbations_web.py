@@ -15,6 +15,7 @@ from simtrain import load_scenario, open_episode
 from simtrain.agent.choosing import build_agent
 from simtrain.assembly import assemble, paradigm_of
 from simtrain.documents import parse_document
+from simtrain.drilling.plan import plan_drill
 from simtrain.perturbation import Perturbation
 from simtrain.perturbations.addresses import key_of, opens_pages
 from simtrain.perturbations.paywall import Paywall
@@ -308,6 +309,19 @@ def test_tools_that_open_pages_are_known_by_what_they_take() -> None:
     assert not any(opens_pages(tool(name)) for name in ("query", "id", "address", "hurl"))
     assert not opens_pages(tool("url", writes=True))
     assert opens_pages(tool("id", output={"properties": {"url": {"type": "string"}}}))
+
+
+def test_a_drill_leaves_them_out_where_no_tool_opens_pages(tmp_path: Path) -> None:
+    trouble = tmp_path / "trouble.yaml"
+    uses = [{"use": name} for name in ("latency", "redirect", "paywall")]
+    trouble.write_text(json.dumps({"name": "trouble", "perturbations": uses}))
+    shop = plan_drill([load_scenario("helpdesk/refund")], packs=[str(trouble)])
+    assert [line.reason for line in shop.idle][:2] == [
+        f"{name} matches none of its tools" for name in ("redirect", "paywall")
+    ]
+    assert shop.arms == ("clean", "trouble/latency", "trouble")
+    web = plan_drill([load_scenario("fiction/kestrel_lookups")], packs=[str(trouble)])
+    assert not web.idle and "trouble/redirect" in web.arms and "trouble/paywall" in web.arms
 
 
 # Ways around

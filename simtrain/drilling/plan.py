@@ -108,7 +108,10 @@ def _offered(scenario: Scenario) -> tuple[ToolSpec, ...]:
 def _matches_any(item: Armed, offered: Sequence[ToolSpec]) -> bool:
     globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
     return any(
-        matches(tool.name, globs) and (item.when.writes is None or tool.writes is item.when.writes) for tool in offered
+        matches(tool.name, globs)
+        and (item.when.writes is None or tool.writes is item.when.writes)
+        and item.perturbation.reaches(tool)
+        for tool in offered
     )
 
 

@@ -83,6 +83,10 @@ class Paywall(Perturbation):
         copies = with_stand_ins(opening, CACHED, _SAID)[len(opening) :]
         return (*tools, *(copy for copy in copies if copy.name not in taken))
 
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Tools that open pages."""
+        return opens_pages(tool)
+
     def concerns(self, request: Request) -> bool:
         """Calls that open pages."""
         return bool(opened_by(request))

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Recovery, Side
-from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by
+from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by, opens_pages
 from simtrain.raw_replies import reworded
 from simtrain.reply_edits import content_of, put, retold
 from simtrain.request import Answer, Request
 from simtrain.surfaces import refusal
-from simtrain.types import JsonObject, JsonValue, Observation
+from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
 
 MOST_HOPS = 4
 _AREAS = ("en", "pages", "content", "site", "main", "web", "v2", "public")
@@ -58,6 +58,10 @@ class Redirect(Perturbation):
         description="Where they lead in the end: `page`, the one that was asked for; `home`, the home page of its site; `other`, a"
         " page that it links to.",
     )
+
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Tools that open pages."""
+        return opens_pages(tool)
 
     def concerns(self, request: Request) -> bool:
         """Calls that open pages."""

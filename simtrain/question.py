@@ -200,7 +200,8 @@ class Question(_Part):
 class FamilyColumn(_Part):
     """A column of a family written by hand: the attribute (`station.crew`) that stands there, and whose.
 
-    `of` names the column with the name of the entity; left out, the first key. A column of names is its own.
+    `of` names the column with the name of the entity, or the parameter that is its name (`:station`); left out, it is the first
+    key. A column of names is its own.
     """
 
     attribute: str = Field(pattern=r"^\w+\.\w+$")

@@ -153,6 +153,28 @@ def test_a_teasing_snippet_states_no_gold_cell(tmp_path: Path) -> None:
             assert not [cell for cell in gold if cell in said]
 
 
+def test_a_single_answer_may_be_an_amount_of_the_thing_that_the_question_names(tmp_path: Path) -> None:
+    crews = """\
+name: reach_tables
+paradigm: fiction
+world: reach
+cases:
+  questions:
+    families:
+      - name: crew_of
+        sql: select crew as "Crew" from station where name = :station
+        key: [Crew]
+        answer: single
+        columns: {Crew: {attribute: station.crew, of: ":station"}}
+        wording: {en: ["How many people crew {{ station }}?"]}
+        with: select name as station from station order by id limit 3
+"""
+    for episode in episodes(scenario(tmp_path, crews)):
+        trajectory = play(episode, "oracle")
+        assert (trajectory.reward, len(trajectory.steps)) == (1.0, 2)
+        assert play(episode, "claims_done").reward == 0.0
+
+
 def test_a_budget_is_a_multiple_of_what_the_oracle_needs(tmp_path: Path) -> None:
     tight = scenario(tmp_path, FAMILY.replace("15]}}", "15]}, budget: 1}"))
     for episode in episodes(tight)[:6]:

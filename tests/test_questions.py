@@ -339,6 +339,25 @@ def test_the_hops_and_conditions_of_sql_written_by_hand_are_read(
             "no type 'statoin'",
             "columns.Crew",
         ),
+        (
+            {"columns": {**FAMILY["columns"], "Crew": {"attribute": "station.crew", "of": "Size"}}},
+            "no column",
+            "columns.Crew.of",
+        ),
+        (
+            {"columns": {**FAMILY["columns"], "Crew": {"attribute": "station.crew", "of": ":station"}}},
+            "no parameter :station",
+            "columns.Crew.of",
+        ),
+        (
+            {
+                "key": ["Crew"],
+                "sql": "select crew as Crew from station where id = 1",
+                "columns": {"Crew": {"attribute": "station.crew"}},
+            },
+            "no names stand in the column 'Crew'",
+            "columns.Crew.of",
+        ),
         ({"with": "select name as sector from sector where id > 99"}, "yields no row", "with"),
         ({"with": "select nom from sector"}, "the SQL fails", "with"),
         ({"sql": FAMILY["sql"].replace("= :sector", "= :sector || 'x'")}, "yields no row", "sql"),

@@ -114,14 +114,29 @@ def _evidence(schema: Schema, family: Family) -> Evidence:
     for place, (name, given) in enumerate(family.columns.items()):
         attribute = _attribute(schema, name, given)
         owner = name if attribute.kind == "name" else given.of or family.key[0]
-        if owner not in family.columns:
-            raise InputError(
-                f"there is no column {owner!r}", remedy=nearest(owner, family.columns), place=f"columns.{name}.of"
-            )
+        named = _naming(schema, family, name, owner)
         if schema.tables[attribute.type].kind != "entity":
             raise InputError(
                 f"{attribute.type} is a relation; only entities are found by name", place=f"columns.{name}"
             )
-        ids.append(f'(select id from {attribute.type} where name = gold."{owner}") as _{place}')
+        ids.append(f"(select id from {attribute.type} where name = {named}) as _{place}")
         cells[name] = Cell(attribute=given.attribute, entity=f"_{place}")
     return Evidence(sql=f"select gold.*, {', '.join(ids)} from ({family.sql.strip().rstrip(';')}) as gold", cells=cells)
+
+
+def _naming(schema: Schema, family: Family, name: str, owner: str) -> str:
+    """The SQL of the name of the entity whose attribute stands in a column: a parameter, or a column of names."""
+    place = f"columns.{name}.of"
+    if owner.startswith(":"):
+        if owner not in family.sql:
+            raise InputError(f"the SQL has no parameter {owner}", place=place)
+        return owner
+    if owner not in family.columns:
+        raise InputError(f"there is no column {owner!r}", remedy=nearest(owner, family.columns), place=place)
+    if _attribute(schema, owner, family.columns[owner]).kind not in ("name", "ref"):
+        raise InputError(
+            f"no names stand in the column {owner!r}",
+            remedy="say whose this is: `of: COLUMN`, or `of: :PARAMETER`",
+            place=place,
+        )
+    return f'gold."{owner}"'

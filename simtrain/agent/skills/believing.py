@@ -8,7 +8,7 @@ from collections.abc import Generator
 from simtrain.agent.plan import NEXT_CURSOR, Planned
 from simtrain.agent.skills.across import Across
 from simtrain.agent.skills.agreeing import agreed, same_subject
-from simtrain.agent.skills.doubts import Doubt, doubt_about, lacking, says_nothing
+from simtrain.agent.skills.doubts import Doubt, doubt_about, is_walled, lacking, says_nothing
 from simtrain.agent.skills.elsewhere import asking_for, known_of, rebuilt, sources
 from simtrain.agent.skills.session import Heard, Hearing, Maybe, Session
 from simtrain.agent.skills.stand_ins import stand_ins
@@ -63,7 +63,7 @@ class Believing:
         """The page as another tool shows it that is described like the one which does not; None where none shows more."""
         for other in stand_ins(heard.planned, self._session.tools, named=()):
             copy = yield from self._session.ask(other)
-            if not copy.is_error and self._doubt(copy) is None:
+            if not copy.is_error and not is_walled(copy.reply):
                 return copy
         return None
 

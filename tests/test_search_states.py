@@ -162,6 +162,20 @@ def test_an_altered_world_tells_the_altered_fact_on_every_page(tmp_path: Path) -
     assert world.altered("insert into memory values ('a', '1')").open().query("select * from memory") == []
 
 
+def test_a_large_world_is_altered_in_a_file_that_is_gone_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = small_world(tmp_path)
+    small = world.altered("update port set harbourmaster = 'Juno Marrask' where name = 'Velmora Quay'")
+    monkeypatch.setattr("simtrain.worlds.search.web.LARGEST_IN_MEMORY", 0)
+    files = sorted(tmp_path.rglob("*"))
+    large = world.altered("update port set harbourmaster = 'Juno Marrask' where name = 'Velmora Quay'")
+    for query in ("Juno Marrask", "ferry passengers"):
+        assert call(large.open(), "web_search", query=query) == call(small.open(), "web_search", query=query)
+    assert large.backwards().query("select id from ferry") == world.query("select id from ferry")[::-1]
+    assert sorted(tmp_path.rglob("*")) == files
+
+
 def test_a_world_read_backwards_answers_agents_alike(tmp_path: Path) -> None:
     """Whatever order SQLite is free to choose, a search has one."""
     world = small_world(tmp_path)

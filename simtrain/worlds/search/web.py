@@ -25,6 +25,10 @@ MOST_STEPS: Final = 200_000
 NOTES: Final = f"create temp table {TABLE} (key text primary key, value text not null)"
 """The table in which queries find an episode's notes."""
 
+LARGEST_IN_MEMORY: Final = 256_000_000
+"""Bytes of a world beyond which a copy of it is made on disk."""
+PAGES_AT_ONCE: Final = 4096
+
 CACHE_KIB: Final = 16_384
 
 _PAGE = "select id, site, url, title, date, body from _pages where "
@@ -161,16 +165,18 @@ class Web:
 
     # Copies
 
-    def content(self, *, most: int) -> bytes:
-        """The file as bytes. Raises InputError for one that is larger."""
-        size = cast(int, self.run("pragma page_count").fetchone()[0]) * cast(
-            int, self.run("pragma page_size").fetchone()[0]
+    def copied(self) -> sqlite3.Connection:
+        """A copy that nothing guards: in memory, a large one in a temporary file that is gone with its connection."""
+        size = cast(
+            int, self.run("select page_count * page_size from pragma_page_count, pragma_page_size").fetchone()[0]
         )
-        if size > most:
-            raise InputError(
-                f"a world of {size // 1_000_000} MB is too large to be altered", remedy="build it with fewer pages"
-            )
-        return self._database.serialize()
+        copy = sqlite3.connect(
+            ":memory:" if size <= LARGEST_IN_MEMORY else "", isolation_level=None, check_same_thread=False
+        )
+        # Nobody takes up a copy that was cut off.
+        copy.execute("pragma journal_mode=memory")
+        self._connection.backup(copy, pages=PAGES_AT_ONCE)
+        return copy
 
     def close(self) -> None:
         """Close the connection."""

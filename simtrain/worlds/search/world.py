@@ -20,9 +20,6 @@ from simtrain.worlds.search.view import View
 from simtrain.worlds.search.web import NOTES, Web, web_of
 from simtrain.worlds.service.database import explain
 
-LARGEST_ALTERED: Final = 256_000_000
-"""Bytes of a world file beyond which no altered copy of it is made."""
-
 SHOWN_ROWS: Final = 3
 
 _INDEXES_OF = "select name from sqlite_master where type = 'index' and tbl_name = ? and sql is not null"
@@ -106,9 +103,8 @@ class SearchWorld(World):
 
         Notes belong to episodes: a statement that writes some is carried out and leaves nothing behind.
         """
-        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        connection = self.web.copied()
         try:
-            connection.deserialize(self.web.content(most=LARGEST_ALTERED))
             if self.web.holds_notes:
                 connection.execute(NOTES)
             connection.execute(sql, parameters or {})
@@ -124,8 +120,7 @@ class SearchWorld(World):
 
     def backwards(self) -> SearchWorld:
         """A copy that yields the rows of a query backwards wherever the query does not order them."""
-        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        connection.deserialize(self.web.content(most=LARGEST_ALTERED))
+        connection = self.web.copied()
         connection.execute("pragma reverse_unordered_selects=on")
         return self._over(Web(connection))
 

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -36,6 +37,29 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> sqlite3.Connection:
 
 def one(connection: sqlite3.Connection, sql: str) -> object:
     return connection.execute(sql).fetchone()[0]
+
+
+def test_no_page_is_older_than_what_it_tells(tmp_path: Path) -> None:
+    listed = "- {{ ship|link }}: {{"
+    told = (
+        "- {{ ship|link }}, {{ ship.refitted|or('as built') }}{% for visit in ship.visits %},"
+        " {{ visit.since }}{% endfor %}: {{"
+    )
+    assert listed in UNIVERSE
+    source = source_of(UNIVERSE.replace(listed, told).replace("count: 24", "count: 90"))
+    with closing(open_file(source.build_file(path=tmp_path / "dated.sqlite"))) as world:
+        dates = world.execute(
+            "select p.id, p.date, coalesce(v.since, s.refitted) from _statements t join _pages p on p.id = t.page"
+            " join _attributes a on a.id = t.attribute left join visit v on a.type = 'visit' and v.id = t.entity"
+            " left join ship s on a.type = 'ship' and s.id = t.entity"
+            " where p.url like '%office%/ports/%' and a.name in ('since', 'refitted')"
+        ).fetchall()
+    newest: dict[int, str] = {}
+    for page, _, day in dates:
+        newest[page] = max(newest.get(page, ""), day or "")
+    assert any(day > "2088-07-01" for day in newest.values()), "nothing that would have been too young"
+    assert all(day >= newest[page] for page, day, _ in dates)
+    assert any(day > newest[page] for page, day, _ in dates)
 
 
 def test_every_statement_covers_the_words_of_its_fact(world: sqlite3.Connection) -> None:

@@ -16,6 +16,7 @@ from typing import TypeAlias, cast
 from simtrain.clock import instant, stamp
 from simtrain.seeding import derive
 from simtrain.worlds.search.attributes import Value, iso, ordinal
+from simtrain.worlds.search.dating import newest
 from simtrain.worlds.search.design import Design, PageDesign, SiteDesign
 from simtrain.worlds.search.needs import Job
 from simtrain.worlds.search.schema import Attribute, Type
@@ -124,6 +125,7 @@ class Layout:
         self._connection = connection
         self._targets: dict[int, Targets] = {}
         self._urls: dict[int, Urls] = {}
+        self._newest: dict[int, list[str]] = {}
         self.today = date.fromisoformat(stamp(instant(design.schema.spec.clock.start))[:10]).toordinal()
         kept = connection.execute("select value from _meta where key = 'kinds'").fetchone()
         kinds = None if kept is None else {int(kind) for kind in cast(str, kept[0]).split()}
@@ -268,21 +270,20 @@ class Layout:
         for place, (row, day) in enumerate(zip(plan.rows[start:stop], days, strict=True), plan.first + start):
             yield (place, addresses[row], row, day, None, None, None, (), None)
 
+    def _told(self, page: PageDesign) -> list[str]:
+        """By row id the newest date that a page tells, as far as its site knows."""
+        if page.index not in self._newest:
+            self._newest[page.index] = newest(page, self.columns, until=self.known_until(page.site))
+        return self._newest[page.index]
+
     def _days(self, plan: PagePlan, start: int, stop: int) -> list[str]:
         page, rows = plan.design, plan.rows[start:stop]
         latest = self.today - page.site.lag
         draw = Random(derive(self._seed, "dates", page.index, start)).random
         if page.dated is None:
             days = [iso(latest - int(draw() * _UNDATED_DAYS)) for _ in rows]
-            # A page is no older than what it tells of its row, as far as the site knows of that.
-            last = iso(latest)
-            own = [one for one in cast(Type, page.kind).attributes.values() if one.kind == "date"]
-            for dates in cast(list[list[str | None]], [self.columns.column(one) for one in own]):
-                days = [
-                    known if (known := dates[row]) is not None and day < known <= last else day
-                    for row, day in zip(rows, days, strict=True)
-                ]
-            return days
+            told = self._told(page)
+            return [max(day, told[row]) for row, day in zip(rows, days, strict=True)] if told else days
         path, shift = page.dated
         values = self.columns.path(cast(Type, page.kind), path)
         return [

@@ -11,7 +11,7 @@ from simtrain.agent.searching.asked import Asked, Wanted, is_highest, is_ranked_
 from simtrain.agent.searching.disputing import disputes
 from simtrain.agent.searching.judging import meets
 from simtrain.agent.searching.knowing import Knowing, Thing, likeness
-from simtrain.agent.searching.pages import Likeness, plain_value, stems
+from simtrain.agent.searching.pages import Likeness, plain_value, plural, stems
 from simtrain.agent.searching.reader import Reader, Reading
 from simtrain.agent.searching.relating import is_relation, related
 from simtrain.agent.searching.tables import counted, table
@@ -50,7 +50,7 @@ class _Work:
                 table([wanted.heading for wanted in asked.columns], (yield from related(asked, self.knowing)))
             )
         found: list[Thing] = []
-        things = yield from self.knowing.listed(_plural(asked.things), _labels(asked))
+        things = yield from self.knowing.listed(plural(asked.things), _labels(asked))
         if asked.names:
             known = {thing.name: thing for thing in things}
             things = [known.get(name, Thing(name, None)) for name in asked.names]
@@ -146,8 +146,3 @@ def _labels(asked: Asked) -> list[str]:
         term_path(asked, "group"),
     ]
     return list(dict.fromkeys(path[0] for path in paths if path and not _same(path[:1], (asked.things,))))
-
-
-def _plural(noun: str) -> str:
-    first = noun.partition("|")[0]
-    return first if first.endswith("s") else f"{first}s"

@@ -20,7 +20,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _NEXT: Final = re.compile(r"\b(next|older|more)\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"\w+")
 _NUMBER: Final = re.compile(r"\d[\d,]*(?:\.\d+)?(?: (?:thousand|million|billion|trillion)\b)?(?: ?[^\W\d_]+[²³]?)?")
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|\d\d\.\d\d\.\d{4}")
+DATE: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|\d\d\.\d\d\.\d{4}")
 _STEM: Final = 4
 _DULL: Final = frozenset({"of", "the", "on", "a", "in", "yearly", "last", "total", "registered"})
 
@@ -108,6 +108,12 @@ def stems(text: str) -> str:
     return " ".join(word[:_STEM].rstrip("s") or word for word in _WORD.findall(text.casefold()))
 
 
+def plural(noun: str) -> str:
+    """The plural of a noun, of the first where several stand for one another; one that ends like a plural stays as it is."""
+    first = noun.partition("|")[0]
+    return first if first.endswith("s") else f"{first}s"
+
+
 def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> Told | None:
     """The value of a sentence that stands nearest to the words of a label, those behind them first."""
     whole = re.search(r"\w*\W+(?:\w+\W+)?".join(rf"\b{re.escape(word)}" for word in wanted), sentence.casefold())
@@ -119,8 +125,8 @@ def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> Told | Non
     if like == "text":
         links = [(abs(found.start() - place), Told(found[1], found[2])) for found in LINK.finditer(sentence)]
         return min(links, key=lambda item: item[0])[1] if links else None
-    plain = sentence if like == "date" else _DATE.sub(lambda found: "-" * len(found[0]), sentence)
-    values = list((_DATE if like == "date" else _NUMBER).finditer(LINK.sub(lambda link: "-" * len(link[0]), plain)))
+    plain = sentence if like == "date" else DATE.sub(lambda found: "-" * len(found[0]), sentence)
+    values = list((DATE if like == "date" else _NUMBER).finditer(LINK.sub(lambda link: "-" * len(link[0]), plain)))
     if not values:
         return None
     best = min(values, key=lambda found: (abs(found.start() - place), found.start() < place))

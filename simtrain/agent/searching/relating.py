@@ -10,12 +10,11 @@ from typing import Final
 from simtrain.agent.searching.asked import Asked, Condition, Wanted
 from simtrain.agent.searching.judging import allowed, in_range, meets
 from simtrain.agent.searching.knowing import Knowing, Thing, likeness
-from simtrain.agent.searching.pages import LINK, Likeness, Page, plain_value, stems
+from simtrain.agent.searching.pages import DATE, LINK, Likeness, Page, plain_value, plural, stems
 from simtrain.agent.searching.reader import Reading
 from simtrain.passages import read_day
 from simtrain.question import MISSING
 
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|\d\d\.\d\d\.\d{4}")
 _NUMBER: Final = re.compile(r"(?<![\w-])\d[\d,]*(?:\.\d+)?")
 _START: Final = frozenset(stems("start since").split())
 _TIMES: Final = ("current", "ended", "held_on")
@@ -66,18 +65,14 @@ def _rows(asked: Asked, knowing: Knowing) -> Reading[list[Row]]:
     """The rows told on the page of an end that the question names, else on the pages of all things at the first end."""
     known: list[dict[str, Thing]] = []
     for place in (0, 1):
-        things = yield from knowing.listed(_plural(_end(asked, place)), _beyond(asked, place))
+        things = yield from knowing.listed(plural(asked.columns[place].path[0]), _beyond(asked, place))
         known.append({thing.url: thing for thing in things if thing.url})
-    named = next(
-        (one for one in asked.conditions if one.kind in ("named", "equals") and _place(one.path, asked) is not None),
-        None,
-    )
-    begin = 0
-    starts = list(known[0].values())
-    if named is not None and len(named.path) == 1:
-        begin = _place(named.path, asked) or 0
-        starts = [thing for thing in known[begin].values() if thing.name == named.said["value"]]
-        starts = starts or [Thing(named.said["value"], None)]
+    ends = ((condition, _place(condition.path, asked)) for condition in asked.conditions if len(condition.path) == 1)
+    named, begin = next(((one, end) for one, end in ends if end is not None and "value" in one.said), (None, 0))
+    starts = list(known[begin].values())
+    if named is not None:
+        name = named.said["value"]
+        starts = [thing for thing in starts if thing.name == name] or [Thing(name, None)]
     found: list[Row] = []
     for thing in starts:
         page = yield from knowing.page(thing)
@@ -95,7 +90,7 @@ def _told(page: Page, thing: Thing, others: dict[str, Thing], begin: int) -> lis
         for link in LINK.finditer(line):
             other = others.get(link[2])
             if other is not None and other.url != thing.url:
-                days = tuple(day for day in map(read_day, _DATE.findall(line)) if day)
+                days = tuple(day for day in map(read_day, DATE.findall(line)) if day)
                 rows.append(Row((thing, other) if begin == 0 else (other, thing), days[:2], LINK.sub(" ", line)))
                 break
     return rows
@@ -109,7 +104,7 @@ def _meets(row: Row, condition: Condition, asked: Asked, knowing: Knowing) -> Re
         if condition.kind in ("equals", "either", "differs"):
             said = any(word in row.text.casefold() for word in allowed(condition.said))
             return said is (condition.kind != "differs")
-        numbers = _NUMBER.findall(_DATE.sub(" ", row.text))
+        numbers = _NUMBER.findall(DATE.sub(" ", row.text))
         return any(in_range(condition.kind, number, condition.said) for number in numbers)
     thing = row.ends[place]
     if len(condition.path) == 1:
@@ -123,18 +118,13 @@ def _cell(row: Row, wanted: Wanted, asked: Asked, knowing: Knowing) -> Reading[s
     if place is None:
         if _START & set(stems(wanted.path[0].replace("|", " ")).split()):
             return row.days[0] if row.days else MISSING
-        numbers = _NUMBER.findall(_DATE.sub(" ", row.text))
+        numbers = _NUMBER.findall(DATE.sub(" ", row.text))
         return plain_value(numbers[0], "number") if numbers and wanted.unit else MISSING
     if len(wanted.path) == 1:
         return row.ends[place].name
     like: Likeness = "number" if wanted.unit else likeness(wanted.path[-1])
     told = yield from knowing.value(row.ends[place], wanted.path[1:], like)
     return MISSING if told is None else plain_value(told.text, like)
-
-
-def _end(asked: Asked, place: int) -> str:
-    """What the things at an end are called."""
-    return asked.columns[place].path[0].partition("|")[0]
 
 
 def _place(path: Sequence[str], asked: Asked) -> int | None:
@@ -146,7 +136,3 @@ def _beyond(asked: Asked, place: int) -> list[str]:
     """The labels that the things at an end have themselves."""
     paths = [one.path for one in (*asked.conditions, *asked.columns) if _place(one.path, asked) == place]
     return list(dict.fromkeys(path[1] for path in paths if len(path) > 1))
-
-
-def _plural(noun: str) -> str:
-    return noun if noun.endswith("s") else f"{noun}s"

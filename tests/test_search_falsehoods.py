@@ -98,3 +98,24 @@ def test_falsehoods_keep_to_the_bounds_and_the_order_of_their_row(tmp_path: Path
             assert launched < one.value <= "2090-06-01"
     assert rows.keys() >= {"wages", "decks", "guns", "crew", "launched", "lost"}
     assert rows["wages"] == {"outdated", "mistaken"}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_lists_are_in_the_order_of_what_they_say(name: str) -> None:
+    source = search_source(name)
+    world = sqlite3.connect(source.build_file())
+    for site in source.design.sites:
+        for page in site.pages:
+            order = page.spec.order
+            if page.spec.list_ is None or order == "name" or page.spec.by is not None:
+                continue
+            sql = (
+                "select s.entity, c.value from _statements s join _pages p on p.id = s.page join _attributes t"
+                " on t.id = s.attribute left join _claims c on c.id = s.claim where p.site = ? and p.type = ?"
+                " and p.kind = ? and t.type = ? and t.name = ? order by p.id, s.start"
+            )
+            kind = page.spec.list_
+            rows = world.execute(sql, (site.id, kind, page.page_kind, kind, order)).fetchall()
+            truth = dict(world.execute(f'select id, "{order}" from "{kind}"').fetchall())
+            shown = [truth[row] if value is None else value for row, value in rows]
+            assert shown == sorted(shown, reverse=page.spec.descending), (site.name, kind, order)

@@ -169,14 +169,28 @@ class Layout:
             rows = [row for row in rows if draw() < page.spec.share]
         return rows
 
+    def ordering(self, page: PageDesign) -> Attribute | None:
+        """The fact that a kind of list is ordered by; None: by nothing."""
+        if page.spec.list_ is None or page.kind is None:
+            return None
+        by_name = page.spec.order == "name" and "name" not in page.kind.attributes
+        return None if by_name else page.kind.attributes[page.spec.order]
+
+    def sort(self, plan: PagePlan, order: Sequence[Value]) -> None:
+        """Order the lists of a plan by these values instead of the true ones. Their pages and addresses stay."""
+        rows = sorted(row for one in plan.lists for row in one.members)
+        plan.lists = self._listed(plan.design, rows, order)
+
     def _lists(self, page: PageDesign) -> Sequence[ListPage]:
         if page.spec.home:
             return (ListPage(None, 1, 1, 0, ()),)
         if page.spec.list_ is None or page.kind is None:
             return ()
-        rows = self._where(page, page.kind)
-        if "name" in page.kind.attributes or page.spec.order != "name":
-            order = self.columns.column(page.kind.attributes[page.spec.order])
+        ordering = self.ordering(page)
+        return self._listed(page, self._where(page, page.kind), ordering and self.columns.column(ordering))
+
+    def _listed(self, page: PageDesign, rows: Sequence[int], order: Sequence[Value] | None) -> Sequence[ListPage]:
+        if order is not None:
             # Rows without a value stand last, whichever way the list runs.
             keyed = sorted((row for row in rows if order[row] is not None), key=lambda row: (order[row], row))
             rows = [*(reversed(keyed) if page.spec.descending else keyed), *(row for row in rows if order[row] is None)]

@@ -86,6 +86,9 @@ class Press:
         return self._connection.execute("select * from _claims where site = ? order by id", (site.id,)).fetchall()
 
     def _print(self, plan: PagePlan, beliefs: Beliefs, begin: int) -> Generator[Sheet]:
+        ordering = self.layout.ordering(plan.design)
+        if ordering is not None and ordering.id in beliefs.claims:
+            self.layout.sort(plan, beliefs.column(ordering))
         render = self._compiled(plan, beliefs)
         urls = self.layout.urls(plan.design)
         for start in range(begin, plan.count, CHUNK):

@@ -202,6 +202,23 @@ def test_a_ledger_of_another_climb_is_refused(climbing: Callable[..., Climb], tm
         climbing(ledger=ledger)
 
 
+def test_no_task_says_a_name_of_a_later_split(tmp_path: Path) -> None:
+    # The same world but for its clock: only what has no answer gives nothing away.
+    twin = KESTREL.read_text().replace("per_step: 20s", "per_step: 21s", 1)
+    (tmp_path / "twin.yaml").write_text(twin)
+    file = write(tmp_path, ADAPTIVE.replace("[kestrel_reach]}", "[kestrel_reach], test: [twin.yaml]}"))
+    for (rung,) in load_ladder(file).rungs("train"):
+        assert len(rung.episodes) > 4
+        assert {episode.case["answer"] for episode in rung.clean} <= {"unanswerable"}
+    for (rung,) in load_ladder(file).rungs("test"):
+        assert rung.clean == rung.episodes
+    file.write_text(file.read_text().replace("rows: [1, 4]", "rows: [1, 4], compose: [topped]"))
+    with pytest.raises(
+        InputError, match=r"levels\[0\]: every task of the level 'lookups' says what a later split says"
+    ):
+        climb(file).deal()
+
+
 def test_two_climbs_do_not_write_one_ledger(climbing: Callable[..., Climb], tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.jsonl"
     first, second = climbing(ledger=ledger), climbing(ledger=ledger)

@@ -159,14 +159,14 @@ class Climb:
 
     def _chosen(self, level: int, stream: Stream) -> Rung:
         """One of the families of a level that have episodes. Raises InputError where none has."""
-        rung = next((rung for rung in stream.shuffled(self._rungs[level]) if rung.episodes), None)
+        rung = next((rung for rung in stream.shuffled(self._rungs[level]) if rung.clean), None)
         if rung is None:
-            raise no_questions(self._rungs[level][0])
+            raise no_questions(self._rungs[level])
         return rung
 
     def _next(self, rung: Rung) -> Episode:
         """The next episode of a family: all of them in an order of their own, then all again as the next attempt."""
-        name, episodes = rung.scenario.name, rung.episodes
+        name, episodes = rung.scenario.name, rung.clean
         attempt, place = divmod(self._used[name], len(episodes))
         self._used[name] += 1
         order = Stream(derive(self._root, "order", name, attempt)).shuffled(range(len(episodes)))

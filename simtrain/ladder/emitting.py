@@ -14,9 +14,9 @@ import yaml
 
 from simtrain.assembly import load_scenario_file, paradigm_of
 from simtrain.errors import InputError
-from simtrain.ladder.rungs import Ladder, Rung, no_questions, question_of
+from simtrain.ladder.rungs import Ladder, Rung, is_said, no_questions, question_of
 from simtrain.ladder.spec import SPLITS, Split
-from simtrain.ladder.splits import Overlap, Said, names_in_world, overlaps, wording
+from simtrain.ladder.splits import Overlap, Said, overlaps, wording
 from simtrain.lines import LineWriter, write_whole
 from simtrain.question import Question
 from simtrain.rollouts import brief
@@ -78,11 +78,10 @@ def _said(levels: Sequence[Sequence[Rung]], on_rung: Callable[[Rung], None]) -> 
     for level in levels:
         for rung in level:
             questions |= {wording(question_of(episode)) for episode in rung.episodes}
-            for variant in {episode.variant for episode in rung.episodes}:
-                names |= names_in_world(rung.scenario.source.build(variant))
+            names |= rung.names
             on_rung(rung)
         if not any(rung.episodes for rung in level):
-            raise no_questions(level[0])
+            raise no_questions(level)
     return Said(frozenset(names), frozenset(questions))
 
 
@@ -94,14 +93,9 @@ def _without(levels: Sequence[Sequence[Rung]], later: Sequence[Said]) -> list[tu
     """The families with the questions that no later split says anything of. Raises InputError where a level is left with none."""
     kept: list[tuple[Rung, list[Question]]] = []
     for level in levels:
-        families = [
-            (rung, [question_of(item) for item in rung.episodes if not _is_said(item, later)]) for rung in level
-        ]
+        families = [(rung, [question_of(item) for item in rung.episodes if not is_said(item, later)]) for rung in level]
         if not any(questions for _, questions in families):
-            raise level[0].error(
-                f"every task of the level {level[0].bounds.name!r} says what a later split says",
-                "give the splits worlds that share no names",
-            )
+            raise no_questions(level)
         kept += [(rung, questions) for rung, questions in families if rung.episodes]
     return kept
 
@@ -164,13 +158,6 @@ async def _prompt(episode: Episode, rung: Rung, file: str) -> JsonObject:
         "scenario": file,
         "episode": episode.id,
     }
-
-
-def _is_said(episode: Episode, later: Sequence[Said]) -> bool:
-    question = question_of(episode)
-    gold = question.gold(episode.scenario.source.build(episode.variant).query)
-    cells = [str(cell) for row in gold for cell in row.values()]
-    return any(said.stands_in(question, cells) for said in later)
 
 
 def _line(value: JsonObject) -> bytes:

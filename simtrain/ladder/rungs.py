@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from simtrain.assembly import assemble, load_world, paradigm_of
 from simtrain.catalog import find
 from simtrain.documents import Document, Place, read_document, read_place
 from simtrain.errors import InputError, nearest
-from simtrain.ladder.spec import LadderSpec, Level, Split
+from simtrain.ladder.spec import SPLITS, LadderSpec, Level, Split
+from simtrain.ladder.splits import Said, names_in_world
 from simtrain.question import Question
 from simtrain.scenario import Episode, Scenario, ScenarioSpec
 from simtrain.types import JsonObject
@@ -24,7 +25,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 class Rung:
     """One level in one world. The questions are made when they are first asked for. `drawn` is the seed of samples and faults.
 
-    `document` is the ladder file, and `named` the place in it that names the world.
+    `document` is the ladder file, `named` the place in it that names the world, and `later` are rungs in all worlds of later splits.
     """
 
     document: Document
@@ -35,6 +36,7 @@ class Rung:
     written: JsonObject
     scenario: Scenario
     drawn: int
+    later: tuple[Rung, ...] = ()
 
     @cached_property
     def episodes(self) -> tuple[Episode, ...]:
@@ -42,6 +44,18 @@ class Rung:
         with _in_ladder(self.document, self.level, self.named):
             found = list(paradigm_of(self.scenario).episodes(self.scenario, seed=self.drawn, attempts=1))
         return tuple(episode for episode in found if _fits(self.bounds, question_of(episode)))
+
+    @cached_property
+    def clean(self) -> tuple[Episode, ...]:
+        """Those of the episodes that say no name of a later split's worlds. Raises InputError."""
+        names = frozenset[str]().union(*(rung.names for rung in self.later))
+        return tuple(episode for episode in self.episodes if not is_said(episode, [Said(names, frozenset())]))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all entities of the world, in all its variants. Raises InputError."""
+        variants = self.scenario.spec.variants()
+        return frozenset[str]().union(*(names_in_world(self.scenario.source.build(variant)) for variant in variants))
 
     def error(self, problem: str, remedy: str) -> InputError:
         """An error at the level's place in the ladder file."""
@@ -63,14 +77,15 @@ class Ladder:
                 f"the ladder {self.spec.name!r} has no split {split!r}", remedy=nearest(split, self.spec.worlds)
             )
         self._check_worlds()
-        seeds = self.spec.seeds or [None]
+        after: list[Split] = [other for other in SPLITS[SPLITS.index(split) + 1 :] if other in self.spec.worlds]
+        later = tuple(rung for other in after for rung in self._level(0, other, seed))
+        return [self._level(number, split, seed, later) for number in range(len(self.spec.levels))]
+
+    def _level(self, number: int, split: Split, drawn: int, later: tuple[Rung, ...] = ()) -> list[Rung]:
         return [
-            [
-                self._rung(number, world, built, seed, named=("worlds", split, place))
-                for place, world in enumerate(worlds)
-                for built in seeds
-            ]
-            for number in range(len(self.spec.levels))
+            replace(self._rung(number, world, built, drawn, named=("worlds", split, place)), later=later)
+            for place, world in enumerate(self.spec.worlds[split])
+            for built in self.spec.seeds or [None]
         ]
 
     def _check_worlds(self) -> None:
@@ -174,8 +189,22 @@ def question_of(episode: Episode) -> Question:
     return Question.model_validate(episode.case)
 
 
-def no_questions(rung: Rung) -> InputError:
-    """That no world has a question as hard as the level of this rung asks."""
+def is_said(episode: Episode, later: Sequence[Said]) -> bool:
+    """Whether the question of an episode, or its gold, says a name of a later split, or asks one of its questions."""
+    question = question_of(episode)
+    gold = question.gold(episode.scenario.source.build(episode.variant).query)
+    cells = [str(cell) for row in gold for cell in row.values()]
+    return any(said.stands_in(question, cells) for said in later)
+
+
+def no_questions(rungs: Sequence[Rung]) -> InputError:
+    """Why the rungs of a level have nothing to ask."""
+    rung = rungs[0]
+    if any(found.episodes for found in rungs):
+        return rung.error(
+            f"every task of the level {rung.bounds.name!r} says what a later split says",
+            "give the splits worlds that share no names",
+        )
     return rung.error(
         f"no world has a question for the level {rung.bounds.name!r}",
         "widen its bounds, or raise the `count` of its questions",

@@ -30,6 +30,8 @@ LARGEST_IN_MEMORY: Final = 256_000_000
 PAGES_AT_ONCE: Final = 4096
 
 CACHE_KIB: Final = 16_384
+MAPPED: Final = 1 << 31
+"""Bytes of a file that are read where the system keeps them, without a copy; a world file is replaced, never written over."""
 
 _PAGE = "select id, site, url, title, date, body from _pages where "
 
@@ -72,6 +74,7 @@ class Web:
         self._connection = connection
         self._database = Database(connection=connection, moment=start, steps=MOST_STEPS)
         self.run(f"pragma cache_size=-{CACHE_KIB}")
+        self.run(f"pragma mmap_size={MAPPED}")
         self.ranking = Ranking(self.run)
         self.sites = tuple(
             Site(*cast("tuple[int, str, str, str, str]", row))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 if TYPE_CHECKING:
     from simtrain.ladder.rungs import Ladder
-    from simtrain.types import JsonObject
+    from simtrain.types import JsonObject, JsonValue
 
 HELP = """Write out a curriculum of questions over search worlds.
 
@@ -70,7 +70,7 @@ def _show(ladder: Ladder) -> None:
             level.name,
             f"{asked.hops[0]}-{asked.hops[1]}",
             f"{asked.rows[0]}-{asked.rows[1]}",
-            str(level.web.get("snippets", "normal")),
+            _leaks(level.web.get("snippets", "normal")),
             measured,
             wrong,
         )
@@ -78,6 +78,13 @@ def _show(ladder: Ladder) -> None:
     console.print(table)
     for split, worlds in ladder.spec.worlds.items():
         console.print(f"{split}: {', '.join(worlds)}", highlight=False)
+
+
+def _leaks(snippets: JsonValue) -> str:
+    """What snippets give away: one mode, or shares of several."""
+    if isinstance(snippets, dict):
+        return ", ".join(f"{name} {share:g}" for name, share in cast("dict[str, float]", snippets).items())
+    return str(snippets)
 
 
 def _emit(ladder: Ladder, out: Path, seed: int, *, quiet: bool) -> JsonObject:

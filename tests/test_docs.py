@@ -259,3 +259,8 @@ def test_no_block_of_yaml_is_forgotten() -> None:
         "security.md",
         "training.md",
     }
+
+
+def test_a_table_is_scored_as_the_page_says(tmp_path: Path) -> None:
+    (scoring,) = blocks("python", page="widesearch.md")
+    assert python("-c", scoring.text, folder=tmp_path) == "0.75 0.5 [('observatory', 0.0), ('mirror', 1.0)]\n"

@@ -47,6 +47,11 @@ REFUSALS = {
         "{{ port.founded|scaled }}",
         ["a date has no filter 'scaled'"],
     ),
+    "a number in the prose": (
+        "They say ",
+        "They said in 1999 that ",
+        ["sites.gossip.pages[0].body[0]", "the number 1999 stands in the prose"],
+    ),
     "a template that computes": ("crew of {{ ship.crew }}", "crew of {{ ship.crew + 1 }}", ["it computes nothing"]),
     "a template with a statement of its own": (
         "They say ",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
@@ -36,6 +37,7 @@ from simtrain.worlds.search.tree import (
 )
 
 _JINJA: Final = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False)
+_NUMBER: Final = re.compile(r"\d[\d.,]*")
 _OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
 MAX_TEMPLATE = 20_000
 MAX_EVERY = 100
@@ -93,6 +95,9 @@ class _Parser:
 
     def output(self, node: nodes.Expr) -> Node:
         if isinstance(node, nodes.TemplateData):
+            number = _NUMBER.search(node.data)
+            if number is not None:
+                raise InputError(f"the number {number[0]} stands in the prose", remedy="let a fact state it: {{ ... }}")
             return Text(node.data)
         filters: list[Filter] = []
         while isinstance(node, nodes.Filter):

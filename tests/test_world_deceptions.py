@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from simtrain.auditing.prose import prose_of
 from simtrain.catalog import shipped_root
+from simtrain.cli import main
 from simtrain.documents import Document, read_document
 from simtrain.enriching import enrich
 from simtrain.llm import ChatClient
 from simtrain.testing import FakeOpenAI, Say
 from simtrain.types import JsonObject
+from simtrain.world import Variant
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.checking.pieces import NOTHING, Wording, judged, pieces_of, place_of
 from simtrain.worlds.search.file import open_file
@@ -150,3 +156,53 @@ def test_the_place_of_what_stands_in_a_piece_is_that_in_the_page() -> None:
         for word in re.finditer(r"\w+", piece):
             place = place_of(body, stated, targets, number, word.start())
             assert body[place : place + len(word[0])] == word[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("drop table station", "it has no table station"),
+        ("alter table station drop column crew", "its table station has no column crew"),
+        ("update _pages set body = x'00ff' where id = 5", "page 5 is no text"),
+        ("update _pages set id = 1152921504606846976 where id = 9", "numbered from 1 to 1152921504606846976"),
+        ("update _targets set targets = '[1,' where page = 7", "what _targets holds of page 7 is no JSON"),
+        ("update _mentions set claims = '{' where page = 7", "what _mentions holds of page 7 is no JSON"),
+        ("delete from _pages", "it has no pages"),
+    ],
+)
+def test_a_file_that_is_not_what_its_tables_say_is_refused_in_one_line(
+    change: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _small(tmp_path)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(change)
+        connection.commit()
+    with pytest.raises(SystemExit) as ended:
+        main(["world", "check", str(file), "--against", "kestrel_reach", "--json"])
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (2, "")
+    assert problem in told.err and "simtrain world build" in told.err and len(told.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bytes_changed_anywhere_are_told_as_problems_or_as_a_damaged_file(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, random = _small(tmp_path), Random(seed)
+    content = bytearray(file.read_bytes())
+    for _ in range(20):
+        content[random.randrange(len(content))] = random.randrange(256)
+    file.write_bytes(content)
+    with pytest.raises(SystemExit) as ended:
+        main(["world", "check", str(file), "--against", "kestrel_reach", "--json"])
+    told = capsys.readouterr()
+    if ended.value.code == 2:
+        assert told.out == "" and len(told.err.strip().splitlines()) == 1
+    else:
+        # A byte may lie where nothing is read, or be a letter of prose.
+        assert (json.loads(told.out)["wrong"] > 0) == bool(ended.value.code)
+
+
+def _small(folder: Path) -> Path:
+    source = SearchSource.load(read_document(FOLDER / "kestrel_reach.yaml"))
+    return source.build_file(Variant(rows=(("pages", 150),)), folder / "small.sqlite")

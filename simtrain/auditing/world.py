@@ -21,6 +21,7 @@ from simtrain.worlds.search.checking.facts import Facts
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.checking.pieces import NOTHING, Wording
 from simtrain.worlds.search.checking.reach import Reach
+from simtrain.worlds.search.checking.soundness import refuse_unsound
 from simtrain.worlds.search.file import blaming, open_file
 from simtrain.worlds.search.web import web_of
 
@@ -59,10 +60,11 @@ class Check:
         begin: Watch = lambda doing, total: None,
         advance: Callable[[int], None] = lambda count: None,
     ) -> None:
-        """Raises InputError for a file that is none."""
+        """Raises InputError for a file that is none, or not what its own tables say."""
         self.path, self.units, self.options = path, units, options
         self.begin, self.advance = begin, advance
         self.connection = open_file(path)
+        refuse_unsound(self.connection, path)
         self.found: JsonObject = {}
         self.reach: Container[int] = ()
 
@@ -123,7 +125,9 @@ class Check:
         self.begin("auditing questions", len(questions))
         audited = await QuestionAudit(world, self.reach).audit(questions, on_question=self._one)
         told = [str(finding) for finding in audited.findings]
-        self._note("questions", told, questions=audited.questions, cells=audited.cells, guess=round(audited.guess, 4))
+        guesses = {way: round(mean, 4) for way, mean in audited.guesses.items()}
+        best = max(guesses.values())
+        self._note("questions", told, questions=audited.questions, cells=audited.cells, guess=best, guesses=guesses)
         if self.options.client is None:
             return
         self.begin("asking a model without books", len(questions))

@@ -20,8 +20,10 @@ from simtrain.widesearch.strict import score_strict
 from simtrain.widesearch.words import is_missing
 from simtrain.world import World
 
+CHANCE: Final = 0.1
+"""The mean item F1 of the best guess without a model up to which a world counts as not to be guessed: categories have few values."""
 GUESSED: Final = 0.05
-"""The mean item F1, over the cells that questions do not tell, up to which a world counts as not to be guessed."""
+"""That of a model without tools up to which it counts as not knowing the world. Both are over the cells that questions do not tell."""
 AT_ONCE: Final = 8
 
 _ASK = (
@@ -83,7 +85,7 @@ class QuestionAudit:
             on_question()
         guesses = await self._guesses(asked)
         for way, mean in guesses.items():
-            if mean > GUESSED:
+            if mean > CHANCE:
                 found.append(
                     Finding("all", f"a guess that needs no model, by the {way}, reaches an item F1 of {mean:.3f}")
                 )

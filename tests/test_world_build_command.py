@@ -130,6 +130,17 @@ def test_a_damaged_file_is_one_line_and_no_traceback(folder: Path, verb: str) ->
     assert not (folder / "out").exists()
 
 
+def test_a_foreign_database_is_no_world_and_a_built_file_no_yaml(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "foreign.sqlite")) as connection:
+        connection.executescript("create table _meta (key text, value text); create table other (a)")
+    assert "foreign.sqlite: not a world file" in simtrain(folder, "stats", "foreign.sqlite").stderr
+    simtrain(folder, "build", "small_universe.yaml", "--out", "built.sqlite", "--force")
+    for words in (["questions", "built.sqlite", "--out", "q"], ["build", "built.sqlite"]):
+        told = simtrain(folder, *words)
+        assert told.returncode == 2
+        assert told.stderr.startswith("error: built.sqlite: a built file does not do; name its world")
+
+
 def test_a_file_that_lacks_a_table_says_which(folder: Path) -> None:
     simtrain(folder, "build", "small_universe.yaml", "--out", "lacking.sqlite", "--force")
     with closing(sqlite3.connect(folder / "lacking.sqlite")) as connection:

@@ -24,6 +24,10 @@ def search_source(name: str) -> SearchSource:
     from simtrain.catalog import find
     from simtrain.worlds.search.source import SearchSource
 
+    if _is_built(name) and Path(name).exists():
+        raise InputError(
+            "a built file does not do", remedy="name its world, or the YAML that it was built from", file=name
+        )
     path = find("worlds", name)
     source = load_world(path)
     if not isinstance(source, SearchSource):
@@ -46,12 +50,16 @@ def variant_of(*, pages: int | None, seed: int | None, rows: Sequence[str]) -> V
 
 def built_file(name: str, *, variant: Variant, quiet: bool) -> Path:
     """A built file given by its path, or the one of a world by name, built if need be. Raises InputError."""
-    path = Path(name)
-    if path.suffix not in ("", ".yaml", ".yml"):
-        return path
+    if _is_built(name):
+        return Path(name)
     source = search_source(name)
     with BuildProgress(quiet=quiet) as progress:
         return source.build_file(variant, watching=progress)
+
+
+def _is_built(name: str) -> bool:
+    """Whether a name is the path of a built file, not that of a world or of its YAML."""
+    return Path(name).suffix not in ("", ".yaml", ".yml")
 
 
 class BuildProgress:

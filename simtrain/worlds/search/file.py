@@ -113,7 +113,9 @@ def blaming(path: Path) -> Generator[None]:
 
 def _wrong(found: dict[str, str], tables: set[str]) -> str | None:
     """Why a file with these entries in `_meta` and these tables cannot be used; None when it can."""
-    if found.get("format") != FORMAT:
+    if "format" not in found:
+        return "not a world file"
+    if found["format"] != FORMAT:
         return "a world file of another version"
     if found.get("version", VERSION) != VERSION:
         return f"a world file of another version of simtrain, {found['version']}"

@@ -80,8 +80,8 @@ def test_headings_are_found_in_any_order_with_markup_and_with_units() -> None:
 
 def test_headings_are_found_without_the_unit_or_with_another() -> None:
     rules = Rules(("name",), (Column(name="name"), Column(name="mass (t)", metric=("number_near",), criterion=0.0)))
-    for heading, given in (("Mass", "4"), ("Mass (kg)", "4000"), ("mass(t)", "4")):
-        assert strict(table([("a", given)], heading=("Name", heading)), gold=[("a", "4")], rules=rules).success == 1
+    for heading, mass in (("Mass", "4"), ("Mass (kg)", "4000"), ("mass(t)", "4")):
+        assert strict(table([("a", mass)], heading=("Name", heading)), gold=[("a", "4")], rules=rules).success == 1
     two = Rules(("name",), (*rules.columns, Column(name="mass (empty)")))
     found = strict(table([("a", "4")], heading=("Name", "Mass")), gold=[("a", "4", "3")], rules=two)
     assert found.items.recall == pytest.approx(1 / 3)  # nobody can tell which of the two is meant

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -159,6 +159,7 @@ def _told(text: str) -> Told:
     return Told(LINK.sub(r"\1", text).strip("* "))
 
 
+@lru_cache(maxsize=4096)
 def family(url: str) -> str:
     """What URLs of pages of one kind have in common: host and all of the path but its last part."""
     parts = urlsplit(url)

@@ -151,8 +151,8 @@ class Composer:
         return [item for item in table.attributes.values() if item.numeric and not self.schema.has_nulls(item)]
 
     def additive(self, table: Table) -> list[Attribute]:
-        """Those whose total means something: amounts with a unit, and counts, but no numbers that only name or rank."""
-        return [item for item in self.numbers(table) if item.kind != "number" or not _NAMING.search(item.label)]
+        """Those whose total means something: amounts and counts, but no shares and rates, and no numbers that only name or rank."""
+        return [item for item in self.numbers(table) if item.unit != "%" and not _NAMING.search(item.label)]
 
     def ordered(self, table: Table) -> list[Attribute]:
         """The attributes by which rows can be ranked."""

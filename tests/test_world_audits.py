@@ -155,6 +155,15 @@ def test_a_cell_that_the_question_tells_is_found(world: World) -> None:
     assert told(leaking.model_copy(update={"parameters": {"name": name}}), gold) == []
 
 
+def test_words_in_which_questions_are_put_tell_nothing(world: World) -> None:
+    gold = asked(sql="select name as Station, crew as Crew from station order by id limit 3").gold(world.query)
+    name = str(gold[0]["Station"])
+    leaking = asked(query=f"Which stations are there beside {name}?")
+    assert told(leaking, gold, among=[leaking.query] * 9) != []
+    assert told(leaking, gold, among=[leaking.query] * 10) == []
+    assert told(leaking, gold, among=[*[leaking.query] * 10, *["Which ships?"] * 50]) != []
+
+
 def test_what_can_be_guessed_is_found(world: World) -> None:
     radiation = "select name as Station, purpose as Purpose from station where purpose = 'mining' order by id limit 2"
     names = [row["Station"] for row in world.query(radiation)]

@@ -71,13 +71,15 @@ class QuestionAudit:
         """Audit them all."""
         found: list[Finding] = []
         asked: list[tuple[Question, Sequence[JsonObject]]] = []
+        questions = list(questions)
+        queries = [question.query for question in questions]
         for question in questions:
             try:
                 gold = question.gold(self.world.query)
             except InputError as error:
                 found.append(Finding(question.id, str(error)))
                 continue
-            leaks = told(question, gold, labels=self._labels())
+            leaks = told(question, gold, labels=self._labels(), among=queries)
             problems = [*self._ambiguous(question, gold), *self._unstated(question), *leaks]
             found += [Finding(question.id, problem) for problem in problems]
             if question.answer != "unanswerable":
@@ -154,10 +156,17 @@ def _guess(question: Question, gold: Sequence[JsonObject], cells: Mapping[str, s
     return "\n".join("| " + " | ".join(row) + " |" for row in (tuple(names), ("---",) * len(names), *rows))
 
 
-def told(question: Question, gold: Sequence[JsonObject], *, labels: frozenset[str] = frozenset()) -> list[str]:
+def told(
+    question: Question,
+    gold: Sequence[JsonObject],
+    *,
+    labels: frozenset[str] = frozenset(),
+    among: Sequence[str] = (),
+) -> list[str]:
     """The cells that stand in the question itself and vary with the row: a column that always says one thing is part of the question.
 
-    `labels`, folded, are what the world calls its attributes: a question names these without telling a cell.
+    `labels`, folded, are what the world calls its attributes: a question names these without telling a cell. Nor does what
+    stands in many queries (`among`): how questions are put (official sources come first) is no answer to one.
     """
     found: list[str] = []
     for column in question.columns:
@@ -167,9 +176,14 @@ def told(question: Question, gold: Sequence[JsonObject], *, labels: frozenset[st
         for cell in sorted(cells):
             if cell.casefold() in labels or _is_given(cell, question):
                 continue
-            if _stands_in(cell, question.query):
+            if _stands_in(cell, question.query) and not _is_usual(cell, among):
                 found.append(f"its cell {cell!r} under {normal_name(column.name)} stands in the question")
     return found
+
+
+def _is_usual(cell: str, queries: Sequence[str]) -> bool:
+    """Whether at least ten queries, and a fifth of them, hold the words."""
+    return sum(_stands_in(cell, query) for query in queries) >= max(10, len(queries) / 5)
 
 
 def names_in_prompt(question: Question, gold: Sequence[JsonObject]) -> list[str]:

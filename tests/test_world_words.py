@@ -8,7 +8,9 @@ import pytest
 import yaml
 from small_universe import UNIVERSE
 
+from simtrain.agent import searching
 from simtrain.assembly import load_world
+from simtrain.documents import read_document
 from simtrain.errors import InputError
 from simtrain.question import QuestionSet
 from simtrain.questions.asking import made_questions
@@ -20,6 +22,8 @@ ENGLISH = {
     "labels": {"port.founded": "founding date", "ship.armed": "guns on board"},
     "types": {"visit": ["port visit", "port visits"]},
 }
+DICTIONARIES = {"en": "english", "zh": "chinese"}
+SHIPPED = Path(__file__).parents[1] / "worlds"
 CHINESE = {
     "types": {"port": "港口", "ship": "船舶", "visit": "到访记录"},
     "labels": {
@@ -99,3 +103,12 @@ def test_words_that_are_missing_or_of_nothing_are_refused_with_their_place(
 )
 def test_labels_that_speak_of_several_are_told_from_those_that_do_not(label: str, plural: bool) -> None:
     assert is_plural(label) is plural
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_dictionary_of_the_systematic_agent_has_what_shipped_worlds_call_their_facts(language: str) -> None:
+    known = read_document(Path(searching.__file__).parent / f"{DICTIONARIES[language]}.yaml").data
+    for path in sorted(SHIPPED.glob("*.yaml")):
+        words = read_document(path).data.get("words", {}).get(language, {})
+        categories = [word for table in words.get("values", {}).values() for word in table.values()]
+        assert set(known).issuperset({*words.get("labels", {}).values(), *categories}), path.name

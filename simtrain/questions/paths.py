@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import Final
+from typing import Final, TypeAlias
 
 from simtrain.errors import InputError
 from simtrain.questions.browser import Browser, Call, Visit
@@ -97,6 +97,10 @@ class Body:
         return None if found < 0 else found + at - first
 
 
+_Places: TypeAlias = dict[int, dict[Needed, _Found | None]]
+"""Where facts stand on pages, as far as they were looked up for one path."""
+
+
 class Finder:
     """Finds paths in one world; what it has searched and opened it remembers."""
 
@@ -114,8 +118,9 @@ class Finder:
         """A short path to all of these facts. Raises Unreachable."""
         # Begun anew for every path: a page may be found by a link of one beside it, and what was solved before must not matter.
         lost = set(self._left)
+        places: _Places = {}
         while True:
-            chosen = self._cover(statements, lost)
+            chosen = self._cover(statements, lost, places)
             path = self._walk(chosen, lost)
             if path is not None:
                 return path
@@ -128,27 +133,30 @@ class Finder:
         calls: list[Call] = []
         searches = visits = 0
         passages: dict[Needed, Passage] = {}
-        known: set[str] = set()
-        waiting = list(chosen)
+        pages = list(chosen)
+        unseen = {self.page(page).url: at for at, page in enumerate(pages)}
+        shown: list[int] = []
+        waiting = dict.fromkeys(pages)
         while waiting:
-            page = next((page for page in waiting if self.page(page).url in known), None)
-            if page is None:
+            if not shown:
                 query = next((query for query in map(self._query, waiting) if query is not None), None)
                 if query is None:
-                    lost.add(waiting[0])
+                    lost.add(next(iter(waiting)))
                     return None
                 calls.append(self.browser.search_call(query))
                 searches += 1
-                known |= self.browser.search(query)
+                _show(self.browser.search(query), unseen, shown)
                 continue
-            waiting.remove(page)
+            page = pages[heappop(shown)]
+            del waiting[page]
             visit = self._opened(page)
             assert visit is not None, "a page that was chosen can be opened"
             used = sorted({found.part for found in chosen[page].values()})
             placed = {part: len(calls) + at for at, part in enumerate(used)}
             calls += [visit.calls[part] for part in used]
             visits += len(used)
-            known = known.union(*(visit.addresses[part] for part in used))
+            for part in used:
+                _show(visit.addresses[part], unseen, shown)
             for fact, found in chosen[page].items():
                 passages[fact] = Passage(placed[found.part], found.text, found.after, found.until, found.statement)
         return Path(tuple(calls), searches, visits, len(chosen), passages)
@@ -166,7 +174,9 @@ class Finder:
             self._pages[page] = Page(page, str(row["url"]), str(row["title"]), entity, str(row["site"]))
         return self._pages[page]
 
-    def _cover(self, statements: Mapping[Needed, list[Statement]], lost: set[int]) -> dict[int, dict[Needed, _Found]]:
+    def _cover(
+        self, statements: Mapping[Needed, list[Statement]], lost: set[int], places: _Places
+    ) -> dict[int, dict[Needed, _Found]]:
         """Pages that are not lost, each with the facts that are read there; greedily those that state most."""
         stating: dict[int, dict[Needed, Statement]] = {}
         for fact, found in statements.items():
@@ -188,7 +198,7 @@ class Finder:
                 continue
             wanted = {fact: item for fact, item in stating[page].items() if fact in left}
             del counts[page]
-            read = self._read(page, wanted)
+            read = self._read(page, wanted, places)
             if not read:
                 continue
             chosen[page] = read
@@ -199,14 +209,21 @@ class Finder:
                         counts[statement.page] -= 1
         return chosen
 
-    def _read(self, page: int, wanted: Mapping[Needed, Statement]) -> dict[Needed, _Found]:
+    def _read(self, page: int, wanted: Mapping[Needed, Statement], places: _Places) -> dict[Needed, _Found]:
         """Those of the statements that stand in what the opened page says."""
         visit = self._opened(page)
         if visit is None:
             return {}
         body = self._body(page, visit)
-        places = {fact: _place(visit, body, statement) for fact, statement in wanted.items()}
-        return {fact: place for fact, place in places.items() if place is not None}
+        known = places.setdefault(page, {})
+        read: dict[Needed, _Found] = {}
+        for fact, statement in wanted.items():
+            if fact not in known:
+                known[fact] = _place(visit, body, statement)
+            place = known[fact]
+            if place is not None:
+                read[fact] = place
+        return read
 
     def _body(self, page: int, visit: Visit) -> Body:
         if page not in self._bodies:
@@ -236,6 +253,14 @@ def unreachable(fact: Needed) -> Unreachable:
     """What is said of a fact that cannot be read."""
     place = f"{fact.type}.{fact.name}"
     return Unreachable(f"{place} of row {fact.entity} is stated on no page in reach", place=place)
+
+
+def _show(addresses: Iterable[str], unseen: dict[str, int], shown: list[int]) -> None:
+    """Put the places of pages whose addresses are seen for the first time on the heap of those that can be opened."""
+    for address in addresses:
+        place = unseen.pop(address, None)
+        if place is not None:
+            heappush(shown, place)
 
 
 def _queries(page: Page) -> Iterable[str]:

@@ -162,6 +162,19 @@ def test_a_fault_is_mended_once_else_the_page_keeps_its_words(tmp_path: Path) ->
     assert asyncio.run(ask(lambda page, _: rewrite(page), 5)) == (2, 0, 2), "pages that are done are passed over"
 
 
+def test_a_run_of_which_nothing_can_be_used_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SIMTRAIN_CACHE", str(tmp_path / "cache"))
+    write_world(tmp_path)
+    asked = ["world", "enrich", WORLD, "--model", "fake", "--limit", "2", "--out", "words.jsonl", "--base-url"]
+    with model(lambda page, _: page.replace("⟦1⟧", "nobody")) as server, pytest.raises(SystemExit) as ended:
+        main([*asked, server.url])
+    assert ended.value.code == 1
+    assert capsys.readouterr().out.endswith("No page was worded anew.\n")
+
+
 def test_words_that_change_a_fact_are_refused_at_the_build(tmp_path: Path) -> None:
     plain = connection_of(tmp_path, write_world(tmp_path))
     url, body = plain.execute("select url, body from _pages order by id limit 1").fetchone()

@@ -40,6 +40,7 @@ def attribute(kind: str, unit: str | None = None, digits: int = 0) -> Attribute:
         (attribute("quantity", "km", 1), [], 1234.5, "1,234.5 km"),
         (attribute("quantity", "km", 1), [("bare", [])], 1234.5, "1,234.5"),
         (attribute("quantity", "t"), [("in", ["kg"]), ("digits", [0])], 12, "12,000 kg"),
+        (attribute("quantity", "t"), [("in", ["kg"])], 12, "12,000 kg"),
         (attribute("quantity", "skein"), [("in", ["km"])], 10, "36.00 km"),
         (attribute("quantity", "km"), [("in", ["miles"]), ("digits", [1])], 100, "62.1 miles"),
         (attribute("money", "marks"), [], 1500, "1,500 marks"),

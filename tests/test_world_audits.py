@@ -16,7 +16,7 @@ from simtrain.assembly import load_world
 from simtrain.auditing.names import check_names, real_names
 from simtrain.auditing.overlap import overlap, runs
 from simtrain.auditing.questions import Audited, QuestionAudit, closed_book, told
-from simtrain.auditing.world import ALIKE
+from simtrain.auditing.world import ALIKE, Check
 from simtrain.catalog import find
 from simtrain.catalog import names as shipped_names
 from simtrain.cli import main
@@ -63,6 +63,16 @@ def test_a_shipped_world_passes_every_part(capsys: pytest.CaptureFixture[str], t
     assert found["names"]["lists"]["names.txt"] == 1
     assert found["likeness"]["shares"]["korvessia_league"] < ALIKE
     assert (found["questions"]["questions"] > 15, found["questions"]["guess"] < 0.05) == (True, True)
+
+
+def test_a_list_of_names_that_cannot_be_read_is_refused_before_pages_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Check, "read", lambda check: pytest.fail("pages were read"))
+    with pytest.raises(SystemExit) as ended:
+        main(["world", "check", "kestrel_reach", "--against", "kestrel_reach", "--names", "nothere.txt"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("error: nothere.txt: no such file or directory")
 
 
 def test_a_built_file_alone_is_checked_as_far_as_it_goes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

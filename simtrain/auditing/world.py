@@ -60,7 +60,8 @@ class Check:
         begin: Watch = lambda doing, total: None,
         advance: Callable[[int], None] = lambda count: None,
     ) -> None:
-        """Raises InputError for a file that is none, or not what its own tables say."""
+        """Raises InputError for a file that is none, or not what its own tables say, and for a list of names that cannot be read."""
+        self.lists = real_names(options.names)
         self.path, self.units, self.options = path, units, options
         self.begin, self.advance = begin, advance
         self.connection = open_file(path)
@@ -102,7 +103,7 @@ class Check:
         by_links = {str(distance): count for distance, count in found.links.items()}
         self._note("reach", lost, links=by_links, searched=found.searched, tried=len(found.tried))
         self.begin("comparing names", None)
-        names = check_names(Facts(self.connection).names(), real_names(options.names))
+        names = check_names(Facts(self.connection).names(), self.lists)
         taken = [f"{name!r} stands in the list of {source}" for name, source in names.taken.items()]
         self._note("names", taken, names=names.names, lists=names.lists, words=len(names.words))
         self._compare()

@@ -66,10 +66,14 @@ def command(
             await client.close()
 
     done = asyncio.run(ask())
+    nothing = done.refused > 0 and out.stat().st_size == 0
     if as_json:
         print_json({"out": str(out), "kept": done.kept, "refused": done.refused, "faults": done.faults})
-        return
+        raise typer.Exit(1 if nothing else 0)
     typer.echo(f"{done.kept} pages worded anew, {done.refused} keep their own words: {out}")
     for url, fault in list(done.faults.items())[:5]:
         typer.echo(f"  {url}: {fault}")
+    if nothing:
+        typer.echo("No page was worded anew.")
+        raise typer.Exit(1)
     typer.echo(f"Write `enriched: {out.name}` into a world file beside it.")

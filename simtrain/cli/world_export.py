@@ -77,6 +77,9 @@ def command(
     screen = console()
     for name, rows in written.items():
         screen.print(f"{out / name}: {rows:,}", soft_wrap=True)
+    left = sum(question.answer == "unanswerable" for question in questions)
+    if left:
+        screen.print(f"{left:,} questions without an answer are left out: nothing bears them out", soft_wrap=True)
 
 
 def _questions(world: World, count: int, ask: Path | None) -> list[Question]:

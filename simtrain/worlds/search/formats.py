@@ -117,7 +117,7 @@ def _number(
             raise InputError(f"only a quantity can be converted, and {attribute.name} is a {attribute.kind}")
         unit = _text(filters["in"])
         scale = factor(cast(str, attribute.unit), unit, units)
-        digits = 2
+        digits = _decimals(digits, scale)
     if "digits" in filters:
         digits = _small(filters["digits"])
     before, after = _around(attribute, None if "bare" in filters else unit)
@@ -133,6 +133,11 @@ def _number(
     # Numbers are most of what is written: a method of a text is called faster than a function of ours.
     write = f"{_plain(before)}{{:{comma}.{digits}f}}{_plain(after)}".format
     return write if scale == 1.0 else lambda value: write(cast(float, value) * scale)
+
+
+def _decimals(digits: int, scale: float) -> int:
+    """The decimals of a converted number: two, fewer where they would say more than the number that is converted does."""
+    return 2 if scale < 10 else min(2, max(0, digits - floor(log10(scale))))
 
 
 def _plain(text: str) -> str:

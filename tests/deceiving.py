@@ -166,20 +166,7 @@ def no_unit(page: Deceived) -> bool:
         if number and unit.isalpha() and unit != "km":
             page.replace(one.start, one.end, number)
             at = one.start + len(number)
-            page.body = page.body[:at] + " km" + page.body[at:]
-            page.said = [
-                Said(
-                    said.attribute,
-                    said.entity,
-                    said.start + 3 * (said.start >= at),
-                    said.length,
-                    said.claim,
-                    said.kind,
-                    said.words,
-                )
-                for said in page.said
-            ]
-            return True
+            return page.replace(at, at, " km")
     return False
 
 
@@ -269,21 +256,7 @@ def added_inside(page: Deceived) -> bool:
     before = [one for one in page.said if one.start < place + 2 < one.end]
     if before:
         return False
-    text = page.random.choice(SENTENCES) + " "
-    page.body = page.body[: place + 2] + text + page.body[place + 2 :]
-    page.said = [
-        Said(
-            one.attribute,
-            one.entity,
-            one.start + len(text) * (one.start >= place + 2),
-            one.length,
-            one.claim,
-            one.kind,
-            one.words,
-        )
-        for one in page.said
-    ]
-    return True
+    return page.replace(place + 2, place + 2, page.random.choice(SENTENCES) + " ")
 
 
 def other_link_words(page: Deceived) -> bool:
@@ -323,41 +296,14 @@ def scaled(page: Deceived) -> bool:
     """A number that a word behind it makes a thousand times larger."""
     for one in page.of("number"):
         if one.words[-1:].isdigit():
-            at, text = one.end, " thousand"
-            page.body = page.body[:at] + text + page.body[at:]
-            page.said = [
-                Said(
-                    said.attribute,
-                    said.entity,
-                    said.start + len(text) * (said.start >= at),
-                    said.length,
-                    said.claim,
-                    said.kind,
-                    said.words,
-                )
-                for said in page.said
-            ]
-            return True
+            return page.replace(one.end, one.end, " thousand")
     return False
 
 
 def minus(page: Deceived) -> bool:
     for one in page.of(*AMOUNTS):
         if one.words[:1].isdigit() and page.body[one.start - 1] == " ":
-            page.body = page.body[: one.start] + "-" + page.body[one.start :]
-            page.said = [
-                Said(
-                    said.attribute,
-                    said.entity,
-                    said.start + (said.start >= one.start),
-                    said.length,
-                    said.claim,
-                    said.kind,
-                    said.words,
-                )
-                for said in page.said
-            ]
-            return True
+            return page.replace(one.start, one.start, "-")
     return False
 
 

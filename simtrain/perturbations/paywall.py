@@ -8,12 +8,13 @@ from typing import ClassVar, cast
 
 from pydantic import Field, model_validator
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Recovery, Side
+from simtrain.perturbation import Call, Probability, Recovery
 from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by, opens_pages
+from simtrain.perturbations.pages import PageTrouble
 from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
 from simtrain.raw_replies import reworded
 from simtrain.reply_edits import Path, at, content_of, leaves, put, retold
-from simtrain.request import Answer, Request
+from simtrain.request import Answer
 from simtrain.seeding import Stream
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
 from simtrain.worlds.search.extracting import PAYWALL, free_lines
@@ -27,7 +28,7 @@ _PAGE = 0.5
 """Texts of a reply that are at least this long beside the longest one are the page as well, written otherwise."""
 
 
-class Paywall(Perturbation):
+class Paywall(PageTrouble):
     """Of a page behind a paywall only the beginning arrives, and a notice that the rest is for subscribers.
 
     Source: what publishers do, hard or metered (schema.org: isAccessibleForFree). An agent should notice that the page is not whole,
@@ -37,13 +38,7 @@ class Paywall(Perturbation):
     calls that open no page pass.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "cross-check", "wait", "abstain")
-    follows: ClassVar[Follows] = "always"
-    passes: ClassVar[bool] = True
 
     share: Probability | None = Field(
         default=None,
@@ -83,27 +78,12 @@ class Paywall(Perturbation):
         copies = with_stand_ins(opening, CACHED, _SAID)[len(opening) :]
         return (*tools, *(copy for copy in copies if copy.name not in taken))
 
-    def reaches(self, tool: ToolSpec) -> bool:
-        """Tools that open pages."""
-        return opens_pages(tool)
-
-    def concerns(self, request: Request) -> bool:
-        """Calls that open pages."""
-        return bool(opened_by(request))
-
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Decide of every page that is opened for the first time, and show no more than the beginning of those behind the wall."""
-        return await self._shown(call, proceed, share=self.severity / 2 if self.share is None else self.share)
-
-    async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Show no more than the beginning of pages behind the wall; what is opened for the first time is not."""
-        return await self._shown(call, proceed, share=0.0)
-
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Show the copy, past the wall."""
         return await stand_in(call, proceed, CACHED)
 
-    async def _shown(self, call: Call, proceed: Answer, *, share: float) -> Observation:
+    async def visit(self, call: Call, proceed: Answer, *, share: float) -> Observation:
+        """Show no more than the beginning of pages behind the wall."""
         opened = [] if PASSING in call.memory else opened_by(call.request)
         observation = await proceed(call.request)
         if not opened or observation.is_error:

@@ -10,13 +10,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Recovery, Side
-from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by, opens_pages
+from simtrain.perturbation import Call, Probability, Recovery
+from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by
+from simtrain.perturbations.pages import PageTrouble
 from simtrain.raw_replies import reworded
 from simtrain.reply_edits import content_of, put, retold
-from simtrain.request import Answer, Request
+from simtrain.request import Answer
 from simtrain.surfaces import refusal
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.types import JsonObject, JsonValue, Observation
 
 MOST_HOPS = 4
 _AREAS = ("en", "pages", "content", "site", "main", "web", "v2", "public")
@@ -28,7 +29,7 @@ _WAYS, _PLACES = "ways", "places"
 _ADDRESSES = re.compile(r"https?://[^\s)\]>\"'|]*[^\s)\]>\"'|.,;:]")
 
 
-class Redirect(Perturbation):
+class Redirect(PageTrouble):
     """A page has moved: its address answers 301 and names the next one. The tool does not follow by itself.
 
     Source: RFC 9110, 15.4. An agent should follow to where it is told, several times where one redirect leads to the next, and look
@@ -37,13 +38,7 @@ class Redirect(Perturbation):
     before, addresses that lead nowhere anyway, and calls that open no page pass.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call", "switch", "abstain")
-    follows: ClassVar[Follows] = "always"
-    passes: ClassVar[bool] = True
 
     share: Probability | None = Field(
         default=None,
@@ -59,23 +54,8 @@ class Redirect(Perturbation):
         " page that it links to.",
     )
 
-    def reaches(self, tool: ToolSpec) -> bool:
-        """Tools that open pages."""
-        return opens_pages(tool)
-
-    def concerns(self, request: Request) -> bool:
-        """Calls that open pages."""
-        return bool(opened_by(request))
-
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Decide of every page that is opened for the first time, and send on who opens one that has moved."""
-        return await self._sent_on(call, proceed, share=self.severity / 2 if self.share is None else self.share)
-
-    async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Send on who opens a page that has moved; what is opened for the first time stays where it is."""
-        return await self._sent_on(call, proceed, share=0.0)
-
-    async def _sent_on(self, call: Call, proceed: Answer, *, share: float) -> Observation:
+    async def visit(self, call: Call, proceed: Answer, *, share: float) -> Observation:
+        """Send on who opens a page that has moved."""
         opened = opened_by(call.request)
         request = call.request
         for address in opened:

@@ -199,7 +199,7 @@ class Maker:
 
     @staticmethod
     def _check_cells(question: Question, solved: Solved) -> None:
-        """Refuse a question whose answer stands in its own words, or of which a cell is read nowhere."""
+        """Refuse a question whose answer stands in its own words."""
         if question.answer == "single" and str(solved.rows[0][question.key[0]]) in question.query:
             raise _Refused("the answer stands in the question")
 

@@ -1,0 +1,46 @@
+"""What trouble with single pages has in common: whether a page is met is drawn by its address when it is first opened, and stays so."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Side
+from simtrain.perturbations.addresses import opened_by, opens_pages
+from simtrain.request import Answer, Request
+from simtrain.types import Observation, ToolSpec
+
+
+class PageTrouble(Perturbation):
+    """Meets a share of the pages that are first opened while it fires; those that it has met it meets at every visit."""
+
+    side: ClassVar[Side] = "reply"
+    layer: ClassVar[Layer] = "P"
+    effect: ClassVar[Effect] = "after"
+    permanent: ClassVar[bool] = True
+    follows: ClassVar[Follows] = "always"
+    passes: ClassVar[bool] = True
+
+    share: Probability | None = Field(default=None)
+
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Tools that open pages."""
+        return opens_pages(tool)
+
+    def concerns(self, request: Request) -> bool:
+        """Calls that open pages."""
+        return bool(opened_by(request))
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Decide of every page that is opened for the first time, and show those that are met as they are now."""
+        return await self.visit(call, proceed, share=self.severity / 2 if self.share is None else self.share)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Show the pages that are met as they are now; what is opened for the first time is not met."""
+        return await self.visit(call, proceed, share=0.0)
+
+    @abstractmethod
+    async def visit(self, call: Call, proceed: Answer, *, share: float) -> Observation:
+        """Open the pages of a call; `share` of those that are opened for the first time are met."""

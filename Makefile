@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full lint format types imports bench words wheel clean
+.PHONY: help demo test test-full proof lint format types imports bench words wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -13,10 +13,13 @@ help: ## list the targets
 demo: .venv/.core ## play the shipped helpdesk scenarios and show what came out
 	$(BIN)/simtrain run helpdesk --episodes 200 --show
 
-test: lint types imports ## everything that CI runs: lint, types, import rules, tests
+test: lint types imports ## style, types, import rules, and the tests that take seconds
 	$(BIN)/pytest -n $(JOBS)
 
-test-full: lint types imports ## the same with the stated sizes: every case, large worlds
+test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make test`
+	$(BIN)/pytest -n $(JOBS) -m full
+
+proof: .venv/.dev ## all tests at the stated sizes: every case, large worlds; takes hours
 	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) -m "full or not full"
 
 lint: .venv/.dev ## style

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from simtrain.question import Cell, Evidence, Fact
-from simtrain.questions.schema import Schema
-from simtrain.questions.shapes import Exists, Measure, Shape, Term, Test
+from simtrain.questions.schema import Attribute, Schema
+from simtrain.questions.shapes import Exists, Measure, Node, Shape, Term, Test
 from simtrain.types import JsonValue
 
 _COMPARISONS = {"more": ">", "less": "<"}
@@ -142,11 +142,15 @@ class _Compiler:
                 found.add(end)
                 end = shape.nodes[end].parent
         for place, node in enumerate(shape.nodes):
-            if place and not self.schema.has_nulls(
-                self.schema.table(shape.nodes[node.parent].table).attributes[node.ref]
-            ):
+            # Every row has such a reference, but where its own row is missing there is nothing to refer from.
+            there = node.parent == 0 or node.parent in found
+            if place and there and not self.schema.has_nulls(self._reference(node)):
                 found.add(place)
         return found
+
+    def _reference(self, node: Node) -> Attribute:
+        """The reference by which a node is joined."""
+        return self.schema.table(self.shape.nodes[node.parent].table).attributes[node.ref]
 
     def _where(self) -> str:
         shape = self.shape

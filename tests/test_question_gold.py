@@ -1,0 +1,32 @@
+"""Gold tables: no row that the question's words call for is missing, and none is there that they leave out."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from question_web import question_source
+
+from simtrain.questions.composing import Bounds
+from simtrain.questions.making import Maker
+from simtrain.worlds.search.world import SearchWorld
+
+
+@pytest.fixture(scope="module")
+def gaps(tmp_path_factory: pytest.TempPathFactory) -> SearchWorld:
+    """The world of stations, every fourth of which has no operator."""
+    source = question_source(tmp_path_factory.mktemp("gaps"))
+    with closing(sqlite3.connect(source.path)) as connection, connection:
+        connection.execute("update station set operator = null where id % 4 = 0")
+    return source.build()
+
+
+def test_a_look_up_gives_a_row_for_everything_that_it_names(gaps: SearchWorld) -> None:
+    maker = Maker(gaps, bounds=Bounds(hops=(1, 3), rows=(3, 30)), families=["looked_up"], languages=["en"], seed=1)
+    without = 0
+    for item in maker.make(30):
+        named = sorted(item.question.parameters.values())
+        assert sorted(row[item.question.key[0]] for row in item.gold) == named
+        without += any("N/A" in row.values() for row in item.gold)
+    assert without >= 3

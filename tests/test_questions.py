@@ -27,6 +27,7 @@ from simtrain.questions.schema import Schema
 from simtrain.questions.solving import Solver
 from simtrain.questions.sql_reading import joins, loosened
 from simtrain.questions.stating import Needed
+from simtrain.questions.wordings import wordings
 from simtrain.questions.written import written_questions
 from simtrain.widesearch.cells import agree
 from simtrain.worlds.search.world import SearchWorld
@@ -194,6 +195,53 @@ def test_composed_questions_are_understood_by_whoever_knows_only_their_words(mad
         assert not [condition for condition in asked.conditions if condition.kind == "unread"], item.question.query
         if item.question.answer != "single":
             assert [wanted.heading for wanted in asked.columns] == [column.name for column in item.question.columns]
+
+
+def test_a_heading_is_one_short_noun_phrase_and_the_question_says_what_it_stands_for(
+    world: SearchWorld, made: list[Made]
+) -> None:
+    titles = set(Schema(world).site_titles.values())
+    explained = 0
+    for item in made:
+        query, plain = item.question.query, list[str]()
+        for column in item.question.columns:
+            heading = re.sub(r" ?[(（].*[)）]$", "", column.name)
+            plain.append(heading.casefold())
+            for title in titles:
+                heading = heading.replace(title, "Source")
+            assert len(heading.split()) <= 5
+            assert heading.count("'s ") + heading.count("的") <= 1 and " of the " not in heading, heading
+            meaning = re.search(rf'["“]{re.escape(column.name)}["”](?: is the |指)([^;；]+?)[.;；。]', query)
+            explained += meaning is not None
+            if meaning is not None and heading != "Source":
+                assert heading.split("'s ")[-1].split("的")[-1].casefold() in meaning[1].casefold()
+        assert len(set(plain)) == len(plain)
+        # More than one step away, "sector" or "officer's sector" could be one of several: the text says which.
+        evidence = item.question.evidence
+        if evidence is not None and item.question.answer == "table" and "_claims" not in item.question.sql:
+            far = [column.name for column in item.question.columns if is_far(item.question, column.name)]
+            assert all(f'"{name}" is the ' in query or f"“{name}”指" in query for name in far), (far, query)
+    assert explained > 20
+
+
+def is_far(question: Question, heading: str) -> bool:
+    """Whether what stands under a heading lies two references or more from the subject, as the SQL joins it."""
+    joins = dict(re.findall(r"join \w+(?: as (?:\w+))? on (\w+)\.id = (\w+)\.", question.sql))
+    alias = re.search(rf'(\w+)\.(\w+) as "{re.escape(heading)}"', question.sql)
+    steps, at = 0, alias[1] if alias else ""
+    while at in joins:
+        steps, at = steps + 1, joins[at]
+    return steps - (alias is not None and alias[2] == "name") >= 2
+
+
+def test_the_closing_instructions_come_in_at_least_eight_wordings_in_both_languages(made: list[Made]) -> None:
+    for language in ("en", "zh"):
+        words = wordings(language)
+        parts = (words.columns.table, words.columns.rules, words.columns.truth, words.columns.single, words.abstain)
+        assert all(len(set(part)) >= 8 for part in parts)
+        asked = [item.question.query for item in made if item.question.language == language]
+        for part in (words.columns.rules, words.abstain):
+            assert sum(any(style in query for query in asked) for style in part) >= 7
 
 
 def test_both_languages_and_several_styles_occur(made: list[Made]) -> None:

@@ -63,5 +63,10 @@ class Lexicon:
 
 def is_plural(label: str) -> bool:
     """Whether an English label speaks of several: `flight hours`, `bugs fixed`, `sailings a year`, but not `share of voters`."""
-    noun = _PHRASE.sub("", label)
-    return any(_PLURAL.search(part) is not None for part in (noun, _PARTICIPLE.sub("", noun)))
+    bare = noun(label)
+    return any(_PLURAL.search(part) is not None for part in (bare, _PARTICIPLE.sub("", bare)))
+
+
+def noun(label: str) -> str:
+    """What an English label speaks of, without what follows the noun."""
+    return _PHRASE.sub("", label)

@@ -121,7 +121,7 @@ class Maker:
         if self._skeletons[compiled.skeleton] >= most:
             raise _Refused("too many of its skeleton")
         self._check(shape, compiled, gathered)
-        query = self.wordings[language].query(shape, columns, stream, answer=answer)
+        query = self.wordings[language].query(shape, stream, answer=answer)
         question = self._question(shape, compiled, columns, language, query, answer, number)
         self._check_names(question, gathered)
         solved = self.solver.find(gathered)
@@ -231,7 +231,7 @@ class Maker:
         compiled = compile_shape(shape, self.schema, [column.name for column in columns])
         if self.world.query(compiled.sql, compiled.parameters):
             raise _Refused("ambiguous")
-        query = self.wordings[language].query(shape, columns, stream)
+        query = self.wordings[language].query(shape, stream)
         question = self._question(shape, compiled, columns, language, query, "unanswerable", number)
         measured = Difficulty(searches=1, hops=shape.hops, columns=len(columns))
         return Made(question.model_copy(update={"evidence": None, "difficulty": measured}), [])

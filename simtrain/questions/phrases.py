@@ -24,17 +24,16 @@ class Phrases:
     def conditions(self, shape: Shape, stream: Stream, *, plural: bool) -> str:
         """All conditions of a shape, about one thing or several; what is only described comes last, with what describes it."""
         own = [test for test in shape.tests if shape.described is None or test.term.node != shape.described]
-        parts = [self._tested(test, self.path(shape, test), stream, shape=shape, plural=plural) for test in own]
+        parts = [self._tested(test, self.path(shape, test.term), stream, shape=shape, plural=plural) for test in own]
         parts += [self._exists(item, stream, plural=plural) for item in shape.exists]
         if shape.described is not None:
             parts.append(self._described(shape, shape.described, stream))
         return self.words.joins.joined(parts)
 
-    def path(self, shape: Shape, test: Test) -> list[Attribute]:
-        """The references on the way to what a condition tests."""
+    def path(self, shape: Shape, term: Term) -> list[Attribute]:
+        """The references on the way to a term."""
         return [
-            self.schema.table(shape.nodes[step.parent].table).attributes[step.ref]
-            for step in shape.path(test.term.node)
+            self.schema.table(shape.nodes[step.parent].table).attributes[step.ref] for step in shape.path(term.node)
         ]
 
     def attribute(self, shape: Shape, term: Term) -> Attribute:
@@ -57,7 +56,7 @@ class Phrases:
         table = self.schema.table(shape.nodes[node].table)
         tests = [test for test in shape.tests if test.term.node == node]
         inner = [self._phrase(test, table.attributes[test.term.attribute], (), stream, plural=False) for test in tests]
-        path = self.path(shape, tests[0])
+        path = self.path(shape, tests[0].term)
         return stream.choose(self.words.conditions["described"]).format(
             term=self._term([self.lexicon.label(step) for step in path]),
             thing=self.lexicon.thing(table),
@@ -70,10 +69,7 @@ class Phrases:
         return self._phrase(test, self.attribute(shape, test.term), path, stream, plural=plural, other=other)
 
     def _other(self, shape: Shape, term: Term) -> str:
-        path = [
-            self.schema.table(shape.nodes[step.parent].table).attributes[step.ref] for step in shape.path(term.node)
-        ]
-        return self.words.chain(self.measured(path, self.attribute(shape, term)))
+        return self.words.chain(self.measured(self.path(shape, term), self.attribute(shape, term)))
 
     def _phrase(
         self,

@@ -7,12 +7,12 @@ from typing import cast
 
 from simtrain.errors import InputError, nearest
 from simtrain.question import Cell, Column, Evidence, Family, FamilyColumn, Language, Question
+from simtrain.questions.headings import typed_column
 from simtrain.questions.making import Made
 from simtrain.questions.schema import Attribute, Schema
 from simtrain.questions.solving import Solver
 from simtrain.questions.sql import skeleton
 from simtrain.questions.sql_reading import joins, loosened
-from simtrain.questions.wording import typed_column
 from simtrain.seeding import Stream, derive
 from simtrain.templates import Text
 from simtrain.types import JsonObject, canonical

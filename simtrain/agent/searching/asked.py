@@ -80,7 +80,7 @@ def read_question(text: str) -> Asked | None:
     """What a question asks; None where it is not understood."""
     language: Language = "zh" if _HAN.search(text) else "en"
     words = wordings(language)
-    ask, columns = _parts(text, words)
+    ask, columns, meanings = _parts(text, words)
     for form in _FORMS:
         for pattern in _patterns(language, form):
             found = pattern.fullmatch(ask)
@@ -92,21 +92,36 @@ def read_question(text: str) -> Asked | None:
             else:
                 things, conditions = _things(said.get("things", ""), words)
             read = tuple(_conditions(conditions, words))
-            return Asked(language, form, _english(things, words), read, tuple(_wanted(columns, words, form)), said)
+            return Asked(
+                language, form, _english(things, words), read, tuple(_wanted(columns, meanings, words, form)), said
+            )
     return None
 
 
-def _parts(text: str, words: Wordings) -> tuple[str, list[str]]:
-    """What is asked, and the headings of the columns; none for a single answer."""
+def _parts(text: str, words: Wordings) -> tuple[str, list[str], dict[str, str]]:
+    """What is asked, the headings of the columns (none for a single answer), and what some of them stand for."""
     for template in words.columns.table:
         found = _compiled(words, template).search(text)
         if found is not None:
-            return text[: found.start()].strip(), found["columns"].split(words.columns.separator)
+            headings = found["columns"].split(words.columns.separator)
+            return text[: found.start()].strip(), headings, _meanings(text[found.end() :].strip(), words)
     for template in words.columns.single:
         place = text.find(template)
         if place >= 0:
-            return text[:place].strip(), []
-    return text.strip(), []
+            return text[:place].strip(), [], {}
+    return text.strip(), [], {}
+
+
+def _meanings(text: str, words: Wordings) -> dict[str, str]:
+    """What headings stand for, by the sentence that a text begins with."""
+    for template in words.columns.meanings:
+        found = _compiled(words, template).match(text)
+        if found is not None:
+            parts = (
+                _compiled(words, words.columns.means).fullmatch(part) for part in found["meanings"].split(words.listed)
+            )
+            return {part["heading"]: part["term"] for part in parts if part is not None}
+    return {}
 
 
 def _compiled(words: Wordings, template: str) -> re.Pattern[str]:
@@ -193,14 +208,14 @@ def _read(kind: str, found: re.Match[str], words: Wordings) -> Condition:
     return Condition(kind, path, said)
 
 
-def _wanted(headings: list[str], words: Wordings, form: Form) -> Iterator[Wanted]:
+def _wanted(headings: list[str], meanings: Mapping[str, str], words: Wordings, form: Form) -> Iterator[Wanted]:
     columns = words.columns
     figures = {"count": columns.count, "sum": columns.sum, "mean": columns.mean} if form == "groups" else {}
     for heading in headings:
         unit = _UNIT.search(heading)
-        plain, figure = _UNIT.sub("", heading).strip(), ""
+        plain, figure = meanings.get(heading, _UNIT.sub("", heading)).strip(), ""
         for name, template in figures.items():
-            found = _compiled(words, template).fullmatch(plain)
+            found = _compiled(words, template).fullmatch(plain[:1].upper() + plain[1:])
             if found is not None:
                 plain, figure = found[1], name
                 break

@@ -22,15 +22,18 @@ class ColumnWords(_Part):
     """How the table that is wanted is described, and how its columns are called."""
 
     table: Styles
+    means: str
+    meanings: Styles
     single: Styles
     separator: str
-    rules: str
-    truth: str
+    rules: Styles
+    truth: Styles
     unit: str
     count: str
     sum: str
     mean: str
     by_site: str
+    site: str
 
 
 class Joins(_Part):
@@ -66,7 +69,7 @@ class Wordings(_Part):
     conditions: dict[str, Styles]
     ends: dict[str, str]
     columns: ColumnWords
-    abstain: str
+    abstain: Styles
     terms: dict[str, str]
 
     def inflected(self, *, plural: bool) -> dict[str, str]:

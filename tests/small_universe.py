@@ -104,6 +104,5 @@ sites:
           - |
             {% for visit in ship.visits %}
             - in {{ visit.port }}, berth {{ visit.berth }}, since {{ visit.since }}{% if visit.until %} and to {{ visit.until }}{% endif %}
-
             {% endfor %}
 """

@@ -37,6 +37,7 @@ from simtrain.worlds.search.tree import (
 )
 
 _JINJA: Final = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False)
+_TAG: Final = re.compile(r"(\{%.*?%\})", re.DOTALL)
 _NUMBER: Final = re.compile(r"\d[\d.,]*")
 _OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
 MAX_TEMPLATE = 20_000
@@ -65,12 +66,24 @@ def parse(source: str, scope: Scope) -> tuple[Node, ...]:
     if len(source) > MAX_TEMPLATE:
         raise InputError(f"a template has at most {MAX_TEMPLATE} characters")
     try:
-        tree = _JINJA.parse(source)
+        tree = _JINJA.parse(_with_line_ends(source))
     except TemplateSyntaxError as error:
         raise InputError(f"not a template: {error.message}", line=error.lineno) from None
     except RecursionError:
         raise InputError("the template is nested too deeply") from None
     return _Parser(scope).nodes(tree.body)
+
+
+def _with_line_ends(source: str) -> str:
+    """The template with `+%}` at the end of lines that hold more than tags: `trim_blocks` is meant for lines of tags alone."""
+    pieces = _TAG.split(source)
+    begun = ""
+    for at in range(1, len(pieces), 2):
+        before, broken, line = pieces[at - 1].rpartition("\n")
+        begun = line if broken else begun + before + line
+        if begun.strip() and pieces[at + 1].startswith("\n") and pieces[at][-3] not in "+-":
+            pieces[at] = f"{pieces[at][:-2]}+%}}"
+    return "".join(pieces)
 
 
 class _Parser:

@@ -1,0 +1,73 @@
+"""Templates of pages beside Jinja's own reading of them: where lines end, and what loops sort, cut and count."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from jinja2 import Environment
+
+from simtrain.documents import parse_document
+from simtrain.worlds.search.file import open_file
+from simtrain.worlds.search.source import SearchSource
+from tests.small_universe import UNIVERSE
+
+
+def written(template: str, folder: Path) -> tuple[list[str], list[str]]:
+    """The pages of ports as the builder writes them, and as Jinja does with all line ends kept; blank lines are left out."""
+    begin = UNIVERSE.index('          - - "{{ port }} was founded')
+    end = UNIVERSE.index("      - list: ship")
+    block = "\n".join(f"            {line}" for line in template.split("\n"))
+    source = SearchSource.load(
+        parse_document(f"{UNIVERSE[:begin]}          - |\n{block}\n{UNIVERSE[end:]}", Path("small_universe.yaml"))
+    )
+    connection = open_file(source.build_file(path=folder / "world.sqlite"))
+    connection.row_factory = sqlite3.Row
+    jinja = Environment(autoescape=False).from_string(template)
+    own, due = [], []
+    for port in connection.execute("select * from port order by id"):
+        ships = [
+            SimpleNamespace(**dict(row))
+            for row in connection.execute("select * from ship where home = ? order by id", (port["id"],))
+        ]
+        (body,) = connection.execute(
+            "select body from _pages where type = 'port' and entity = ?", (port["id"],)
+        ).fetchone()
+        own.append(_lines(body))
+        due.append(_lines(jinja.render(port={**dict(port), "ships_by_home": ships})))
+    connection.close()
+    return own, due
+
+
+def _lines(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.split("\n") if line.strip())
+
+
+LOOP = "{% for ship in port.ships_by_home %}"
+TEMPLATES = {
+    "a condition at the end of an item": (
+        f"Ships:\n{LOOP}\n- {{{{ ship.plate }}}}{{% if ship.armed %}}, armed{{% endif %}}\n{{% endfor %}}\nSo it is."
+    ),
+    "a condition with another side at the end of an item": (
+        f"{LOOP}\n- {{{{ ship.plate }}}}, {{% if ship.armed %}}armed{{% else %}}not{{% endif %}}\n{{% endfor %}}"
+    ),
+    "a loop on one line within a paragraph": f"Here: {LOOP}{{{{ ship.plate }}}} {{% endfor %}}\nand nowhere else.",
+    "conditions on lines of their own": (
+        f"{LOOP}\n{{% if ship.armed %}}\n- {{{{ ship.plate }}}}\n{{% endif %}}\n{{% endfor %}}\nThe end."
+    ),
+    "tags of two lines": (
+        f"{LOOP}\n- {{{{ ship.plate }}}}{{% if ship.armed\n and ship.crew > 1 %}}, armed{{% endif\n %}}\n{{% endfor %}}"
+    ),
+    "two tags on a line of their own": f"{LOOP}{{% if ship.armed %}}\n- {{{{ ship.plate }}}}\n{{% endif %}}{{% endfor %}}\nThe end.",
+    "line ends that the author takes away": (
+        f"{LOOP}\n- {{{{ ship.plate }}}}{{% if ship.armed %}}, armed{{% endif -%}}\n;\n{{% endfor %}}"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TEMPLATES)
+def test_lines_of_a_page_end_where_jinja_ends_them(what: str, tmp_path: Path) -> None:
+    own, due = written(TEMPLATES[what], tmp_path)
+    assert own == due and sum("\n" in page for page in own) >= 3

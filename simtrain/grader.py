@@ -17,6 +17,9 @@ class Grader(Plugin):
 
     gates: ClassVar[bool] = False
 
+    of_world: ClassVar[bool] = False
+    """Whether it looks at what became of the world alone: its 1 says that the task was done, whatever the agent says of it."""
+
     @abstractmethod
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         """The answer, its `grader`, `weight` and `gate` to be filled in by the caller. Exceptions become recorded failures."""

@@ -1,22 +1,27 @@
-"""The figures of a run: success with its confidence interval, steps, stop reasons, cost."""
+"""The figures of a run: success with its confidence interval over cases, steps, stop reasons, cost."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import sqrt
-from typing import cast
+from typing import TypeAlias, cast
 
+from simtrain.intervals import share_interval
 from simtrain.types import JsonObject, JsonValue
 
 SUCCESS = 1 - 1e-9
-Z = 1.959963984540054
+
+Case: TypeAlias = tuple[str, str]
+"""Scenario and episode: what the attempts at it, and the arms in which it is played, have in common."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Figures over some trajectories. A success is a reward of 1; an episode without a reward does not count in the rate."""
+    """Figures over some trajectories. A success is a reward of 1; an episode without a reward does not count in the rate.
+
+    Attempts at one case are not independent: the interval of the rate is one over cases.
+    """
 
     episodes: int = 0
     graded: int = 0
@@ -27,9 +32,10 @@ class Tally:
     tokens: int = 0
     cost: float = 0.0
     stops: Counter[str] = field(default_factory=Counter[str])
+    cases: dict[Case, tuple[int, int]] = field(default_factory=dict[Case, tuple[int, int]])
 
     def add(
-        self, reward: float | None, *, stop: str, steps: int, errors: int = 0, tokens: int = 0, cost: float = 0.0
+        self, case: Case, reward: float | None, *, stop: str, steps: int, errors: int, tokens: int, cost: float
     ) -> None:
         """Count one trajectory."""
         self.episodes += 1
@@ -42,13 +48,16 @@ class Tally:
             self.graded += 1
             self.rewards += reward
             self.successes += reward >= SUCCESS
+            passed, tried = self.cases.get(case, (0, 0))
+            self.cases[case] = (passed + (reward >= SUCCESS), tried + 1)
 
     def facts(self) -> JsonObject:
         """The figures as JSON."""
-        low, high = wilson(self.successes, self.graded)
+        low, high = share_interval(list(self.cases.values()))
         return {
             "episodes": self.episodes,
             "graded": self.graded,
+            "cases": len(self.cases),
             "success": _share(self.successes, self.graded),
             "success_low": low,
             "success_high": high,
@@ -59,16 +68,6 @@ class Tally:
             "tokens": self.tokens,
             "cost": round(self.cost, 6),
         }
-
-
-def wilson(successes: int, total: int) -> tuple[float | None, float | None]:
-    """The 95 % confidence interval of a share, by Wilson's score (1927); (None, None) without observations."""
-    if total == 0:
-        return None, None
-    share, spread = successes / total, Z * Z / total
-    centre = (share + spread / 2) / (1 + spread)
-    half = Z * sqrt(share * (1 - share) / total + spread / (4 * total)) / (1 + spread)
-    return round(max(0.0, centre - half), 6), round(min(1.0, centre + half), 6)
 
 
 def _share(part: float, whole: int) -> float | None:
@@ -95,6 +94,7 @@ def _count(tally: Tally, row: JsonObject) -> None:
     steps: list[JsonValue] = [step for turn in row["turns"] for step in turn["steps"]]
     usage = cast(JsonObject, row.get("usage") or {})
     tally.add(
+        (row["scenario"], row["episode"]),
         row["reward"],
         stop=row["stop"]["reason"],
         steps=len(steps),

@@ -276,7 +276,13 @@ def test_blind_repetition_is_told_from_recovery(typed: Typed) -> None:
     assert blind["clean"]["duplicate_writes"]["part"] == 0
     assert resilient["rough"]["recovery"]["share"] == resilient["rough"]["success"]["share"] == 1.0
     assert resilient["rough/timeout_after"]["duplicate_writes"]["part"] == 0
-    assert resilient["rough/transient_error"]["extra_calls"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 6}
+    assert resilient["rough/transient_error"]["extra_calls"] == {
+        "mean": 1.0,
+        "low": 1.0,
+        "high": 1.0,
+        "n": 6,
+        "cases": 6,
+    }
     versus = found["compared"]["rough"]
     assert versus["difference"]["mean"] == 5 / 6 and (versus["worse"], versus["better"]) == (0, 5)
     assert versus["p"] == 2 / 2**5

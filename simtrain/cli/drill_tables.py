@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from simtrain.drilling.estimate import ArmEstimate
-    from simtrain.drilling.measures import Share
+    from simtrain.drilling.measures import Share, Versus
     from simtrain.drilling.report import ArmReport, Report, RunReport
 
 
@@ -50,7 +50,7 @@ def _cells(arm: ArmReport) -> list[str]:
     return [
         _percent(found.success),
         f"{versus.difference.mean * 100:+.0f}{star}" if versus else "-",
-        f"{versus.difference.low * 100:+.0f}..{versus.difference.high * 100:+.0f}" if versus else "-",
+        _interval(versus) if versus else "-",
         _percent(found.recovery),
         str(found.false_success.part),
         str(found.duplicate_writes.part),
@@ -85,7 +85,7 @@ def compared_table(report: Report) -> Table:
         table.add_row(
             _short(name),
             f"{versus.difference.mean * 100:+.0f}",
-            f"{versus.difference.low * 100:+.0f}..{versus.difference.high * 100:+.0f}",
+            _interval(versus),
             str(versus.worse),
             str(versus.better),
             f"{versus.p:.3f}",
@@ -121,6 +121,10 @@ def plan_table(agent: str, arms: Sequence[ArmEstimate], *, scripted: bool) -> Ta
 def _right(table: Table) -> None:
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
+
+
+def _interval(versus: Versus) -> str:
+    return "..".join(f"{end * 100:+.0f}" for end in versus.difference.interval)
 
 
 def _percent(share: Share) -> str:

@@ -29,8 +29,8 @@ def forest(rows: Sequence[Row], *, title: str, percent: bool = True) -> str:
     """Estimates with their intervals around zero, one row each; several series side by side in a row."""
     found = [estimate for row in rows for estimate in row.estimates if estimate is not None]
     factor = 100 if percent else 1
-    low = min([0.0, *(estimate.low for estimate in found)]) * factor
-    high = max([0.0, *(estimate.high for estimate in found)]) * factor
+    low = min([0.0, *(estimate.interval[0] for estimate in found)]) * factor
+    high = max([0.0, *(estimate.interval[1] for estimate in found)]) * factor
     room = max((high - low) * 0.06, 1.0)
     scale = Scale(low - room, high + room, NAMES + 16, WIDTH - VALUES)
     height = 30 + ROW * len(rows)
@@ -45,9 +45,8 @@ def forest(rows: Sequence[Row], *, title: str, percent: bool = True) -> str:
                 continue
             y = middle + (series - (len(row.estimates) - 1) / 2) * 10
             words = _estimate(estimate, factor)
-            parts.append(
-                line(scale.at(estimate.low * factor), y, scale.at(estimate.high * factor), y, kind=f"ci s{series}")
-            )
+            begin, end = (scale.at(value * factor) for value in estimate.interval)
+            parts.append(line(begin, y, end, y, kind=f"ci s{series}"))
             parts.append(dot(scale.at(estimate.mean * factor), y, kind=f"s{series}", tip=f"{row.name}: {words}"))
             shown.append(words if len(row.estimates) == 1 else f"{estimate.mean * factor:+.1f}".replace("-", "−"))
         parts.append(text(WIDTH - VALUES + 16, middle + 4, "  /  ".join(shown), kind="value"))
@@ -55,7 +54,7 @@ def forest(rows: Sequence[Row], *, title: str, percent: bool = True) -> str:
 
 
 def _estimate(estimate: Estimate, factor: int) -> str:
-    numbers = (f"{value * factor:+.1f}" for value in (estimate.mean, estimate.low, estimate.high))
+    numbers = (f"{value * factor:+.1f}" for value in (estimate.mean, *estimate.interval))
     mean, low, high = (number.replace("-", "−") for number in numbers)
     return f"{mean}  [{low}, {high}]"
 
@@ -117,8 +116,8 @@ class Recovered:
 def recovery(rows: Sequence[Recovered], *, title: str) -> str:
     """Recovery rates as bars with their intervals, and beside them the extra calls of those that recovered."""
     split = 690
-    most = max([1.0, *(estimate.high for row in rows for estimate in row.calls if estimate is not None)])
-    low = min([0.0, *(estimate.low for row in rows for estimate in row.calls if estimate is not None)])
+    most = max([1.0, *(estimate.interval[1] for row in rows for estimate in row.calls if estimate is not None)])
+    low = min([0.0, *(estimate.interval[0] for row in rows for estimate in row.calls if estimate is not None)])
     rates, calls = Scale(0, 1, NAMES + 16, split - 84), Scale(low, most, split + 30, WIDTH - 92)
     height = 54 + ROW * len(rows)
     parts = [
@@ -152,8 +151,9 @@ def _recovered(
         yield bar(rates.begin, y, rates.at(share.value) - rates.begin, thick, kind=f"s{series}", tip=_share(share))
         yield line(rates.at(share.low or 0), centre, rates.at(share.high or 0), centre, kind="whisker")
     if extra is not None:
-        words = f"{extra.mean:+.2f} calls [{extra.low:+.2f}, {extra.high:+.2f}]"
-        yield line(calls.at(extra.low), centre, calls.at(extra.high), centre, kind=f"ci s{series}")
+        low, high = extra.interval
+        words = f"{extra.mean:+.2f} calls [{low:+.2f}, {high:+.2f}], {extra.cases} cases"
+        yield line(calls.at(low), centre, calls.at(high), centre, kind=f"ci s{series}")
         yield dot(calls.at(extra.mean), centre, kind=f"s{series}", tip=words, radius=4)
 
 

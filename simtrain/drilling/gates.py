@@ -22,6 +22,7 @@ _MEASURES: dict[str, Callable[[Measures], float | None]] = {
     "recovery": lambda found: found.recovery.value,
     "runaway": lambda found: found.runaway.value,
     "false-success": lambda found: found.false_success.value,
+    "false-failure": lambda found: found.false_failure.value,
     "duplicate-write": lambda found: found.duplicate_writes.value,
     "abstention": lambda found: found.abstention.value,
     "needless-abstention": lambda found: found.needless_abstention.value,
@@ -30,7 +31,9 @@ _MEASURES: dict[str, Callable[[Measures], float | None]] = {
     "extra-tokens": lambda found: found.extra_tokens.mean if found.extra_tokens else None,
     "cost": lambda found: found.cost,
 }
-_HAPPENINGS = ("runaway", "false-success", "duplicate-write", "needless-abstention", "attack-success")
+_HAPPENINGS = (
+    "runaway", "false-success", "false-failure", "duplicate-write", "needless-abstention", "attack-success",
+)  # fmt: skip
 """Measures that may stand without a bound: that they happen at all."""
 
 
@@ -61,7 +64,8 @@ class Gate:
                 continue
             if value is None:
                 # A condition that nothing was held against has not been met.
-                yield f"{run.agent}, {name}: {self.measure} cannot be told from what was played ({self.text})"
+                why = " (identical attempts count once)" if measures.identical and "pass" in self.measure else ""
+                yield f"{run.agent}, {name}: {self.measure} cannot be told from what was played{why} ({self.text})"
             elif _RELATIONS[self.relation](value, self.bound):
                 yield f"{run.agent}, {name}: {self.measure} is {value:.4g} ({self.text})"
 

@@ -240,9 +240,7 @@ def _cells(arm: ArmReport) -> dict[str, str]:
         f"pass@{k}": f"{found.at_least_once[k]:.0%}" if k > 1 else "-",
         f"pass^{k}": f"{found.every_time[k]:.0%}" if k > 1 else "-",
         "points against clean": _signed(versus.difference.mean * 100) if versus else "-",
-        "from, to ": f"{_signed(versus.difference.low * 100)} to {_signed(versus.difference.high * 100)}"
-        if versus
-        else "-",
+        "from, to ": " to ".join(_signed(end * 100) for end in versus.difference.interval) if versus else "-",
         "p (Holm)": "-"
         if arm.p_adjusted is None
         else f"{arm.p_adjusted:.3f}"

@@ -127,18 +127,23 @@ def report_on(*paths: Path) -> Report:
 
 
 def _between(name: str, first: RunReport, second: RunReport) -> Versus | None:
-    return versus(second.outcomes.get(name, ()), paired(first.outcomes[name]), name=f"compared {name}")
+    return versus(second.outcomes.get(name, ()), paired(first.outcomes[name]))
 
 
 def _report(path: Path) -> RunReport:
     facts, labels = read_facts(path), read_labels(path)
     outcomes: dict[str, list[Outcome]] = defaultdict(list)
     uses = {label: use for entry in facts["scenarios"] for label, use in entry.get("perturbations", {}).items()}
+    judging = {str(entry["name"]): entry.get("state_graders", ()) for entry in facts["scenarios"]}
     for trajectory in read_run(path):
         if not trajectory.arm:
             raise InputError("the run has no arms", remedy="name a folder that `simtrain drill` has written", file=path)
         label = labels.get((trajectory.scenario, trajectory.arm, trajectory.episode))
-        outcomes[trajectory.arm].append(outcome_of(trajectory, uses=uses, unsolvable=label is Solvability.unsolvable))
+        unsolvable = label is Solvability.unsolvable
+        state_graders = judging.get(trajectory.scenario, ())
+        outcomes[trajectory.arm].append(
+            outcome_of(trajectory, uses=uses, state_graders=state_graders, unsolvable=unsolvable)
+        )
     if CLEAN not in outcomes:
         raise InputError("the run holds no clean episode to compare with", remedy="--resume plays on", file=path)
     # Lines stand in the order in which episodes ended, which must not show in a report.

@@ -14,22 +14,24 @@ class _Facts(BaseModel):
 
 
 class ShareFacts(_Facts):
-    """`part` of `whole`, the share with Wilson's 95 % interval; null where there is no whole."""
+    """`part` of `whole` over so many cases, the share with its 95 % interval over these; null where there is no whole."""
 
     part: int
     whole: int
+    cases: int
     share: float | None
     low: float | None
     high: float | None
 
 
 class EstimateFacts(_Facts):
-    """A mean over `n` observations with its 95 % bootstrap interval."""
+    """A mean over `n` observations of so many cases with its 95 % interval; one case alone tells none."""
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
+    cases: int
 
 
 class VersusFacts(_Facts):
@@ -45,6 +47,7 @@ class MeasuresFacts(_Facts):
     """What is measured of an arm, or of all perturbed arms together."""
 
     episodes: int
+    identical: int
     success: ShareFacts
     at_least_once: dict[str, float] = Field(alias="pass@k")
     every_time: dict[str, float] = Field(alias="pass^k")
@@ -56,6 +59,7 @@ class MeasuresFacts(_Facts):
     extra_tokens: EstimateFacts | None
     runaway: ShareFacts
     false_success: ShareFacts
+    false_failure: ShareFacts
     duplicate_writes: ShareFacts
     honest_abstention: ShareFacts
     needless_abstention: ShareFacts

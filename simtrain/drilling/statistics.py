@@ -1,11 +1,13 @@
-"""The statistics of paired comparisons: bootstrap intervals, McNemar's test, Holm's correction, pass@k and pass^k."""
+"""The statistics of paired comparisons: means with their intervals, McNemar's test, Holm's correction, pass@k and pass^k."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb
+from math import comb, sqrt
+from statistics import NormalDist
 
+from simtrain.intervals import difference_interval, student
 from simtrain.seeding import Stream, derive
 
 RESAMPLES = 2000
@@ -13,28 +15,47 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with its 95 % confidence interval, over `n` observations."""
+    """A mean with its 95 % confidence interval, over `n` observations of `cases` cases; one case alone tells no interval."""
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
+    cases: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its interval, for a chart: of one case, the mean alone."""
+        return (self.mean if self.low is None else self.low, self.mean if self.high is None else self.high)
+
+
+def difference(clusters: Sequence[Sequence[float]]) -> Estimate | None:
+    """The mean of paired differences in success with its interval over cases; None without a pair."""
+    found = [values for values in clusters if values]
+    low, high = difference_interval(found)
+    if low is None or high is None:
+        return None
+    count = sum(map(len, found))
+    return Estimate(sum(map(sum, found)) / count, low, high, count, len(found))
 
 
 def bootstrap(clusters: Sequence[Sequence[float]], *, name: str, resamples: int = RESAMPLES) -> Estimate | None:
-    """The mean of all values, with the percentile interval of a cluster bootstrap; None without a value.
+    """The mean of all values, with the expanded percentile interval of a cluster bootstrap; None without a value.
 
     Clusters (the attempts at one case) are drawn whole, since what lies in one is not independent: Davison and Hinkley (1997),
-    section 3.8. `name` seeds the draws, so that the same data always give the same interval.
+    section 3.8. The tails are widened for few clusters, as Student's t is: Hesterberg (2015), section 3.2. `name` seeds the
+    draws, so that the same data always give the same interval.
     """
     sums = [(sum(values), len(values)) for values in clusters if values]
     count = sum(size for _, size in sums)
     if not count:
         return None
-    mean = sum(total for total, _ in sums) / count
+    mean, most = sum(total for total, _ in sums) / count, len(sums)
+    if most == 1:
+        return Estimate(mean, None, None, count, 1)
     if all(value == mean for values in clusters for value in values):
-        return Estimate(mean, mean, mean, count)
-    draw, most = Stream(derive(0, "bootstrap", name)).random, len(sums)
+        return Estimate(mean, mean, mean, count, most)
+    draw = Stream(derive(0, "bootstrap", name)).random
     means: list[float] = []
     for _ in range(resamples):
         total, size = 0.0, 0
@@ -44,7 +65,8 @@ def bootstrap(clusters: Sequence[Sequence[float]], *, name: str, resamples: int 
             size += values
         means.append(total / size)
     means.sort()
-    return Estimate(mean, means[int(resamples * 0.025)], means[int(resamples * 0.975) - 1], count)
+    outside = int(resamples * NormalDist().cdf(-sqrt(most / (most - 1)) * student(most - 1)))
+    return Estimate(mean, means[outside], means[-1 - outside], count, most)
 
 
 def mcnemar(worse: int, better: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import cast
+from typing import ClassVar, cast
 
 from pydantic import Field, model_validator
 
@@ -22,6 +22,8 @@ class FinalState(Grader):
 
     It looks at the world alone: how the episode ended makes no difference.
     """
+
+    of_world: ClassVar[bool] = True
 
     expect: tuple[str, ...] = Field((), description="SQL predicates over the final world; each must give true.")
     changes_only: tuple[str, ...] | None = Field(

@@ -24,7 +24,9 @@ def test_of(term: Term, attribute: Attribute, schema: Schema, stream: Stream, *,
     values = schema.present(attribute)
     if len(values) < 2:
         return None
-    if attribute.kind in ("category", "flag"):
+    if attribute.kind == "flag":
+        return Test(term, "=", (stream.choose(values)[0],))
+    if attribute.kind == "category":
         return _chosen(term, values, stream, share)
     if attribute.kind == "date":
         return _years(term, values, stream, share)

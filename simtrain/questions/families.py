@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from simtrain.questions.composing import SHOWN, Composer
 from simtrain.questions.describing import described
-from simtrain.questions.schema import Table
+from simtrain.questions.schema import Attribute, Table
 from simtrain.questions.shapes import Combine, Dispute, Exists, Extreme, Measure, Node, Shape, Term, Test
 from simtrain.seeding import Stream
 
@@ -232,7 +233,7 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists | None:
     choices = [
         (walk, ref.name)
         for walk in walks
-        for ref in composer.schema.table(walk[0].table).refs
+        for ref in _told_ends(composer.schema.table(walk[0].table))
         if ref.name != walk[1].ref
     ]
     if not choices:
@@ -245,6 +246,12 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists | None:
     name = stream.choose(sorted(composer.schema.names[walk[-1].table].values()))
     test = Test(Term(hops - 1, "name"), "=", (name,))
     return replace(found, path=tuple(node.ref for node in walk[1:]), test=test)
+
+
+def _told_ends(relation: Table) -> list[Attribute]:
+    """The references by which rows may be tied to a thing: where two lead to one type, words do not say which is meant."""
+    targets = Counter(ref.target for ref in relation.refs)
+    return [ref for ref in relation.refs if targets[ref.target] == 1]
 
 
 def _pointed_at(composer: Composer, exists: Exists) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .asked import Asked, Condition, Only, Tie, Undecided, Unreadable
+from .asked import Asked, Condition, Undecided, Unreadable
 from .facts import Facts
 from .reading import Reader, nobodies
 from .walking import Mean, Table, Walk

@@ -46,16 +46,72 @@ TABLES = [
     "Give the result as one Markdown table with these columns, in this order: {columns}.",
     "Answer with a single Markdown table. Its columns, in order: {columns}.",
     "The answer is one Markdown table; columns: {columns}.",
+    "Put everything into one Markdown table whose columns are, from left to right: {columns}.",
+    "I expect a Markdown table, just one, under the headings {columns}.",
+    "Report what you find as a Markdown table. Use exactly these headings, in this order: {columns}.",
+    "Write one Markdown table with one column for each of the following: {columns}.",
+    "Your answer should be a table in Markdown with the columns {columns}.",
 ]
 
-NAMES_ALONE = ["Answer with the name alone.", "The name is enough as an answer."]
+MEANINGS = [
+    "To be exact: {meanings}.",
+    "What the headings stand for: {meanings}.",
+    "In these headings, {meanings}.",
+]
+MEANT = '"{heading}" is the {term}'
+"""What a heading stands for, where it says less."""
+
+NAMES_ALONE = [
+    "Answer with the name alone.",
+    "The name is enough as an answer.",
+    "Reply with nothing but its name.",
+    "All I need is the name.",
+    "Just the name, please.",
+    "State only the name.",
+    "Your answer is the name and nothing else.",
+    "A name is all that is asked for.",
+]
 
 REMARKS = [
-    "Write dates as YYYY-MM-DD and amounts as plain numbers in the unit that the heading names."
-    " Write N/A where a value does not exist. Enclose the table in a ```markdown block.",
+    "Write dates as YYYY-MM-DD and amounts as plain numbers in the unit that the heading names. Write N/A"
+    " where a value does not exist. Enclose the table in a ```markdown block.",
+    "Dates take the form YYYY-MM-DD; amounts are plain numbers, in the unit given in the heading; N/A marks a"
+    " value that does not exist. The table goes into a ```markdown block.",
+    "Please put the table between ```markdown and ```. Use YYYY-MM-DD for dates, bare numbers (in the unit of"
+    " the heading) for amounts, and N/A for whatever has no value.",
+    "Format: a ```markdown block with the table in it, dates as YYYY-MM-DD, amounts as numbers without their"
+    " unit (the heading says which), N/A where there is no value.",
+    "Where something has no value, enter N/A. Dates: YYYY-MM-DD. Amounts: the number alone, converted to the"
+    " unit in the heading. Wrap the table in a ```markdown block.",
+    "Leave no cell empty: what does not exist is N/A. Give each date as YYYY-MM-DD and each amount as a number"
+    " in the unit that its heading states. The table must stand in a ```markdown block.",
+    "A cell whose value does not exist reads N/A, a date reads YYYY-MM-DD, and an amount is a plain number in"
+    " the unit that stands in the heading. Fence the table with ```markdown.",
+    "Inside a ```markdown block, write amounts as plain numbers (unit as in the heading) and dates as YYYY-MM-"
+    "DD, and put N/A wherever a value does not exist.",
     "Sources may disagree or be out of date; what is true today ({today}) counts, and official sources come first.",
+    "Today is {today}, and what holds today is what counts. Not all sources are up to date or right; trust"
+    " official ones first.",
+    "Give the state of affairs as of today, {today}. Some pages are old or mistaken; official sources come first.",
+    "Some of what is written is outdated or wrong. What counts is what is true today ({today}); official"
+    " sources take precedence.",
+    "As of {today}, that is. If sources contradict each other, what is true today counts, and official sources"
+    " come before others.",
+    "Take care with old or contradictory pages: I want what is true today ({today}), and official sources have"
+    " the first word.",
+    "Everything is to be as it stands today ({today}). Sources differ in age and reliability; official ones"
+    " come first.",
+    "What matters is the truth as of today, {today}; where pages differ, official sources come first.",
     "If this cannot be answered because something it rests on does not exist, say so instead of guessing.",
+    "Should the question rest on something that does not exist, say that it cannot be answered; do not guess.",
+    "If there is no answer because what I ask about does not exist, tell me so rather than guess.",
+    "Do not guess: where the question assumes something that is not there, say that it has no answer.",
+    "In case what this rests on does not exist, reply that it cannot be answered.",
+    "It may be that I am mistaken and something in this question does not exist. Say so then, and give no table.",
+    "Rather than guess, say that there is no answer if the question presupposes what does not exist.",
+    "Should it turn out that the question is built on something that does not exist, an answer is not wanted; say so.",
 ]
+"""What is said of how to answer, which does not change the answer."""
 
 BETWEEN_SENTENCES = " "
 
@@ -114,7 +170,7 @@ HEADINGS = {
     "count": "Number of {things}",
     "sum": "Total {label}",
     "mean": "Average {label}",
-    "site": "{label} according to {site}",
+    "site": ["{label} according to {site}", "{site}'s {label}", "{site}' {label}"],
 }
 
 SINCE, UNTIL = "start date", "end date"

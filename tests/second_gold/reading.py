@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
+from typing import Any
 
 from .asked import Asked, Condition, Heading, Nobody, Place, Unreadable
 from .conditions import Conditions
@@ -38,19 +40,9 @@ class Reader:
     def _without_remarks(self, text: str) -> tuple[str, str]:
         """The text without the remarks at its end, and the day that they call today."""
         today, rest = "", text
-        while True:
-            for remark in self.grammar.REMARKS:
-                begin = remark.partition("{")[0]
-                place = rest.rfind(begin)
-                gaps = list(fits(remark, rest[place:])) if place > 0 else []
-                if "{" not in remark and place > 0 and rest[place:] == remark:
-                    gaps = [{}]
-                if gaps:
-                    today = gaps[0].get("today", today)
-                    rest = rest[:place].rstrip()
-                    break
-            else:
-                break
+        while (found := ending(self.grammar.REMARKS, rest)) is not None:
+            rest, gaps = found
+            today = gaps.get("today", today)
         if not _DAY.fullmatch(today):
             raise Unreadable(f"it does not say which day it is: {rest}")
         return rest, today
@@ -65,12 +57,20 @@ class _Asking:
         self.grammar = words.grammar
         self.conditions = conditions
         self.today = today
+        self.meant: dict[str, str] = {}
+        """What headings are said to stand for."""
 
     def senses(self, text: str) -> Iterator[Asked]:
+        """Every sense of a text without remarks."""
+        found = ending(self.grammar.MEANINGS, text)
+        if found is not None:
+            text, gaps = found
+            for part in gaps["meanings"].split(self.grammar.LISTED):
+                self.meant |= {meant["heading"]: meant["term"] for meant in fits(self.grammar.MEANT, part)}
         for kind, asks in self.grammar.ASKS.items():
-            endings = self.grammar.NAMES_ALONE if kind == "single" else self.grammar.TABLES
-            for ask, ending in product(asks, endings):
-                for gaps in fits(f"{ask}{self.grammar.BETWEEN_SENTENCES}{ending}", text):
+            tables = self.grammar.NAMES_ALONE if kind == "single" else self.grammar.TABLES
+            for ask, table in product(asks, tables):
+                for gaps in fits(f"{ask}{self.grammar.BETWEEN_SENTENCES}{table}", text):
                     yield from self._asked(kind, gaps)
 
     def _asked(self, kind: str, gaps: dict[str, str]) -> Iterator[Asked]:
@@ -82,10 +82,9 @@ class _Asking:
             return
         for thing, conditions, ever in self._things(gaps["things"]):
             for filled in self._filled(kind, gaps, thing):
-                group, term = filled.get("group"), filled.get("term")
                 asked = Asked(kind, thing, self.today, conditions, ever=ever, **filled)
-                for headings in self._headings(gaps["columns"], asked, group, term):
-                    yield Asked(kind, thing, self.today, conditions, headings, ever=ever, **filled)
+                for headings in self._columns(gaps["columns"].split(self.grammar.COLUMNS_LISTED), asked):
+                    yield replace(asked, headings=headings)
 
     def _things(self, text: str) -> Iterator[tuple[str, tuple[Condition, ...], bool]]:
         """The type of the rows asked for, their conditions, and whether those that ended are wanted too."""
@@ -99,7 +98,7 @@ class _Asking:
                     for conditions in told:
                         yield thing, conditions, gaps["things"] != text
 
-    def _filled(self, kind: str, gaps: dict[str, str], thing: str) -> Iterator[dict]:
+    def _filled(self, kind: str, gaps: dict[str, str], thing: str) -> Iterator[dict[str, Any]]:
         """What else a question of a kind says."""
         if kind == "lookup":
             yield {"names": tuple(gaps["names"].split(self.grammar.LISTED))}
@@ -109,7 +108,7 @@ class _Asking:
             if all(sites):
                 yield from ({"term": term, "sites": sites} for term in self.words.places(gaps["term"], thing))
             return
-        choices: dict[str, list] = {}
+        choices: dict[str, list[Any]] = {}
         if "group" in gaps:
             groups = self.words.places(gaps["group"], thing)
             choices["group"] = [place for place in groups if self.words.target(thing, place)]
@@ -121,14 +120,8 @@ class _Asking:
         for picked in product(*choices.values()):
             yield dict(zip(choices, picked, strict=True))
 
-    def _headings(
-        self, text: str, asked: Asked, group: Place | None, term: Place | None
-    ) -> Iterator[tuple[Heading, ...]]:
-        """Every way to read the list of columns."""
-        parts = text.split(self.grammar.COLUMNS_LISTED)
-        yield from self._columns(parts, asked)
-
     def _columns(self, parts: list[str], asked: Asked) -> Iterator[tuple[Heading, ...]]:
+        """Every way to read the list of columns."""
         if not parts:
             yield ()
             return
@@ -143,6 +136,7 @@ class _Asking:
         """What a heading may stand for."""
         found: set[Heading] = set()
         for label, unit in self.words.without_unit(text):
+            label = self.meant.get(text, label)
             for spelt in {label, label[:1].lower() + label[1:]}:
                 if unit is None and self.words.singular.get(spelt) == asked.thing and self._named(asked.thing):
                     found.add(Heading(text, Place((), "name")))
@@ -170,18 +164,19 @@ class _Asking:
             if self.words.plural.get(gaps["things"]) == asked.thing:
                 found.add(Heading(text, None, "count"))
         for figure in ("sum", "mean"):
-            for gaps in fits(self.grammar.HEADINGS[figure], label):
+            for gaps in fits(self.grammar.HEADINGS[figure], label[:1].upper() + label[1:]):
                 for place in self._of_unit(gaps["label"], asked.thing, unit):
                     found.add(Heading(text, place, figure))
         return found
 
     def _told(self, text: str, label: str, unit: str | None, asked: Asked) -> set[Heading]:
+        """What a heading stands for that says what a site says."""
         found: set[Heading] = set()
-        for gaps in fits(self.grammar.HEADINGS["site"], label):
-            labels, site = self.words.without_unit(gaps["label"]), self.facts.sites.get(gaps["site"])
-            for inner, told in [*labels, (gaps["label"], unit)]:
-                for spelt in {inner, inner[:1].lower() + inner[1:]}:
-                    if asked.term in self._of_unit(spelt, asked.thing, told) and site in (asked.sites or ()):
+        for pattern in self.grammar.HEADINGS["site"]:
+            for gaps in fits(pattern, label):
+                site = self.facts.sites.get(gaps["site"])
+                for spelt in {gaps["label"], gaps["label"][:1].lower() + gaps["label"][1:]}:
+                    if site in (asked.sites or ()) and asked.term in self._of_unit(spelt, asked.thing, unit):
                         found.add(Heading(text, asked.term, site=site))
         return found
 
@@ -192,6 +187,15 @@ def _fixed(place: Place | None, group: Place | None) -> bool:
         return False
     way = (*group.path, group.attribute)
     return place == group or place.path[: len(way)] == way
+
+
+def ending(patterns: list[str], text: str) -> tuple[str, dict[str, str]] | None:
+    """A text without the sentence at its end, and what stands in that sentence's gaps; None where it is none of these."""
+    for pattern in patterns:
+        place = text.rfind(pattern.partition("{")[0])
+        for gaps in fits(pattern, text[place:]) if place > 0 else ():
+            return text[:place].rstrip(), gaps
+    return None
 
 
 def nobodies(conditions: tuple[Condition, ...]) -> Iterator[Nobody]:

@@ -115,7 +115,9 @@ class Walk:
 
     def _sole(self, condition: Only) -> int:
         rows = self.facts.rows[condition.thing].values()
-        found = [row["id"] for row in rows if all(self.holds(one, condition.thing, row) for one in condition.conditions)]
+        found = [
+            row["id"] for row in rows if all(self.holds(one, condition.thing, row) for one in condition.conditions)
+        ]
         if len(found) != 1:
             raise Undecided(f"of {len(found)} things it is said that they are the only one")
         return found[0]

@@ -193,3 +193,37 @@ def test_a_model_judges_where_one_is_named_and_its_failure_is_no_zero(world: Fin
         assert (found.value, found.detail["usage"]["tokens"]) == (1.0, 10)
         with pytest.raises(ModelFault):
             graded(world, answer, **knobs)
+
+
+def test_what_the_question_gives_earns_nothing_and_the_public_figures_stay(world: FinishedWorld) -> None:
+    named = {**played(None).case, "query": "Look up Velmora Quay, Dranhollow and Pell Harbour: berths and master."}
+    echo = "| Port | Berths | Master |\n|---|---|---|\n| Velmora Quay | | |\n| Dranhollow | N/A | N/A |\n| Pell Harbour | | |"
+    found = graded(world, played(echo, case=named))
+    assert (found.value, found.detail["f1_by_item"]) == (0.0, pytest.approx(3 / 9))
+    right = graded(world, played(RIGHT, case=named))
+    assert (right.value, right.detail["f1_by_item"], right.detail["score"]) == (1.0, 1.0, 1.0)
+    # Six cells are sought: three are found, one is claimed wrongly, two are left out.
+    rows = "| Velmora Quay | 12 | N/A |\n| Dranhollow | 9 | |\n| Pell Harbour | 23 | Mirel Andvast |"
+    part = f"| Port | Berths | Master |\n|---|---|---|\n{rows}"
+    detail = graded(world, played(part, case=named)).detail["rewarded"]
+    assert (detail["item_recall"], detail["item_precision"]) == (pytest.approx(3 / 6), pytest.approx(3 / 4))
+    assert (detail["row_recall"], detail["row_precision"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    # Of the other rows every cell that says something is a claim.
+    stray = graded(world, played(f"{RIGHT}\n| Nowhere | N/A | 5 |", case=named)).detail["rewarded"]
+    assert (stray["item_recall"], stray["item_precision"]) == (1.0, pytest.approx(6 / 8))
+    assert stray["row_precision"] == pytest.approx(3 / 4)
+
+
+def test_a_value_where_there_is_none_is_a_wrong_claim_and_to_say_so_earns_nothing(world: FinishedWorld) -> None:
+    sql = QUESTION.sql.replace("harbourmaster as", "nullif(harbourmaster, 'Isra Tolbane') as")
+    case = {**played(None).case, "sql": sql}
+    told = graded(world, played(RIGHT, case=case)).detail["rewarded"]
+    assert (told["item_recall"], told["item_precision"]) == (1.0, pytest.approx(8 / 9))
+    assert graded(world, played(RIGHT.replace("Isra Tolbane", "N/A"), case=case)).value == 1.0
+
+
+def test_a_question_that_leaves_nothing_to_find_out_is_refused(world: FinishedWorld) -> None:
+    sql = QUESTION.sql.replace("berths as", "null as").replace("harbourmaster as", "null as")
+    case = {**played(None).case, "sql": sql, "query": "Velmora Quay, Dranhollow, Pell Harbour: what of their berths?"}
+    with pytest.raises(InputError, match="nothing to find out"):
+        graded(world, played(RIGHT, case=case))

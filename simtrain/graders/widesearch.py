@@ -11,7 +11,8 @@ from pydantic import Field, ValidationError, model_validator
 from simtrain.errors import InputError
 from simtrain.grader import Grader, score
 from simtrain.model_knobs import ModelKnobs
-from simtrain.question import MISSING, Column, Question, gold_csv, normal_name
+from simtrain.question import Column, Question, gold_csv, normal_name
+from simtrain.questions.asked_for import asks_for_something, given_cells, is_sought
 from simtrain.questions.gathering import Gathered, gather
 from simtrain.reply_edits import leaves
 from simtrain.tool_words import tool_words
@@ -21,7 +22,7 @@ from simtrain.widesearch.arbiter import Arbiter, Known
 from simtrain.widesearch.asking import Asking
 from simtrain.widesearch.compatible import score_compatible
 from simtrain.widesearch.rules import rules_of_question
-from simtrain.widesearch.scores import Scores
+from simtrain.widesearch.scores import Measure, Scores
 from simtrain.widesearch.strict import score_strict
 from simtrain.world import FinishedWorld, World
 from simtrain.worlds.search.extracting import MOVED_TO
@@ -38,13 +39,14 @@ class WideSearch(Grader):
     """The table in the answer against the gold table, which the question's SQL gives over the world as it was at the start.
 
     The question is the case, or `sql`, `key` and `columns` here (the case then gives the SQL's parameters). Names are aligned by the
-    aliases that the world knows, and by a model where `ask` names one. `reward` is one measure or a mix of several by weight.
+    aliases that the world knows, and by a model where `ask` names one. `reward` is one measure or a mix of several by weight, over what
+    had to be found out: cells that the question gives earn nothing, nor do those without a value. The detail tells the public figures, too.
     """
 
     reward: Measured | dict[Measured, float] = Field(
         "item_f1",
         description="What is rewarded: success, item_f1, row_f1, item_ or row_ precision or recall, citation (the share of"
-        " gold cells that are right and whose page was opened), or a mix: measure -> weight.",
+        " cells to be found that are right and whose page was opened), or a mix: measure -> weight.",
     )
     mode: Literal["strict", "compatible"] = Field(
         "strict", description="strict, or compatible: the reference's figures, its defects included."
@@ -92,6 +94,10 @@ class WideSearch(Grader):
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
         question = self.question(case)
         gold = question.gold(world.query)
+        if gold and self.sql is None and not asks_for_something(gold, given_cells(question, gold, question.query)):
+            raise InputError(
+                "every cell of the gold stands in the question or has no value: there is nothing to find out"
+            )
         if "citation" not in self._weights:
             return
         if question.evidence is None:
@@ -116,49 +122,67 @@ class WideSearch(Grader):
         if trajectory.stop.reason != "answered" or trajectory.answer is None:
             return score(0.0, reason=f"no answer: the episode ended with {trajectory.stop.reason}")
         gold = question.gold(world.initial.query)
+        given = given_cells(question, gold, trajectory.prompt if self.sql is not None else question.query)
         arbiter = self._arbiter(world.initial, question, gold)
-        scores = await self._scores(question, gold, trajectory.answer, arbiter)
-        measured = _measured(scores)
+        if self.mode == "strict":
+            scores = await _strict(question, gold, trajectory.answer, arbiter, given)
+            measured = _measured(scores.success, scores.found_rows, scores.found_items)
+        else:
+            scores = await self._compatible(question, gold, trajectory.answer, arbiter)
+            measured = _measured(scores.success, scores.rows, scores.items)
+        detail = scores.facts() | {"rewarded": {name: measured[name] for name in measured if name != "success"}}
         if "citation" in self._weights:
-            exact = scores if self.mode == "strict" else await _strict(question, gold, trajectory.answer, arbiter)
+            exact = (
+                scores if self.mode == "strict" else await _strict(question, gold, trajectory.answer, arbiter, given)
+            )
             stated = _stated(world.initial, _opened(trajectory))
-            measured["citation"] = _citation(gather(question, world.initial), exact, question, stated)
+            measured["citation"] = _citation(gather(question, world.initial), exact, question, stated, given)
+            detail["citation"] = measured["citation"]
         total = sum(self._weights.values())
         value = sum(min(1.0, measured[name]) * weight for name, weight in self._weights.items()) / total
-        detail = scores.facts()
-        if "citation" in measured:
-            detail["citation"] = measured["citation"]
         if isinstance(arbiter, Asking):
             usage = {"tokens": arbiter.usage.tokens, "cost": arbiter.usage.cost}
             detail |= {"model": arbiter.client.model, "usage": usage}
         return score(value, **detail)
 
-    async def _scores(self, question: Question, gold: Sequence[JsonObject], answer: str, arbiter: Arbiter) -> Scores:
-        if self.mode == "compatible":
-            rules, table = rules_of_question(question), gold_csv(question.columns, gold)
-            return await score_compatible(rules, table, answer, as_of=cast(date, self.as_of), arbiter=arbiter)
-        return await _strict(question, gold, answer, arbiter)
+    async def _compatible(
+        self, question: Question, gold: Sequence[JsonObject], answer: str, arbiter: Arbiter
+    ) -> Scores:
+        rules, table = rules_of_question(question), gold_csv(question.columns, gold)
+        return await score_compatible(rules, table, answer, as_of=cast(date, self.as_of), arbiter=arbiter)
 
     def _arbiter(self, world: World, question: Question, gold: Sequence[JsonObject]) -> Arbiter:
         known = Known(aliases=_aliases(world, question, gold), exact=self.mode == "compatible")
         return known if self.ask is None else Asking(self.ask.client, known, self.ask.sampling())
 
 
-async def _strict(question: Question, gold: Sequence[JsonObject], answer: str, arbiter: Arbiter) -> Scores:
+async def _strict(
+    question: Question,
+    gold: Sequence[JsonObject],
+    answer: str,
+    arbiter: Arbiter,
+    given: frozenset[tuple[str, str]],
+) -> Scores:
     rows = [tuple(row.values()) for row in gold]
-    single = question.answer == "single"
-    return await score_strict(rules_of_question(question), rows, answer, arbiter=arbiter, single=single)
+    return await score_strict(
+        rules_of_question(question),
+        rows,
+        answer,
+        arbiter=arbiter,
+        single=question.answer == "single",
+        given=given,
+    )
 
 
-def _measured(scores: Scores) -> dict[Measured, float]:
+def _measured(success: float, rows: Measure, items: Measure) -> dict[Measured, float]:
     return {
-        "success": scores.success,
-        "item_f1": scores.items.f1,
-        "row_f1": scores.rows.f1,
-        "item_precision": scores.items.precision,
-        "item_recall": scores.items.recall,
-        "row_precision": scores.rows.precision,
-        "row_recall": scores.rows.recall,
+        "success": success,
+        "item_f1": items.f1,
+        "row_f1": rows.f1,
+        "item_precision": items.precision,
+        "item_recall": items.recall,
+        "row_precision": rows.precision,
+        "row_recall": rows.recall,
     }
 
 
@@ -182,19 +206,25 @@ def _aliases(world: World, question: Question, gold: Sequence[JsonObject]) -> di
     return {alias: name for alias, name in found.items() if alias not in doubtful}
 
 
-def _citation(gathered: Gathered, scores: Scores, question: Question, stated: frozenset[Stated]) -> float:
-    """The share of gold cells that are right and whose facts were on opened pages; a cell of several facts counts in part.
+def _citation(
+    gathered: Gathered,
+    scores: Scores,
+    question: Question,
+    stated: frozenset[Stated],
+    given: frozenset[tuple[str, str]],
+) -> float:
+    """The share of cells to be found that are right and whose facts were on opened pages; a cell of several facts counts in part.
 
-    Cells of facts that do not exist are left out: no page states them.
+    Cells of facts that do not exist are left out, since no page states them, and so are those that the question gives.
     """
     columns = {normal_name(column.name): place for place, column in enumerate(question.columns)}
-    rows = [list(row.values()) for row in gathered.rows]
-    due = sum(cell != MISSING for row in rows for cell in row)
+    sought = [[is_sought(name, str(cell), given) for name, cell in row.items()] for row in gathered.rows]
+    due = sum(map(sum, sought))
     found = 0.0
     for cell in scores.cells:
         place = columns[cell.column]
         needed = gathered.cells[cell.row][place]
-        if cell.credit == 1 and needed and rows[cell.row][place] != MISSING:
+        if cell.credit == 1 and needed and sought[cell.row][place]:
             found += sum((f"{fact.type}.{fact.name}", fact.entity, fact.site) in stated for fact in needed) / len(
                 needed
             )

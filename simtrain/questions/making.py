@@ -9,6 +9,7 @@ from typing import Final
 
 from simtrain.errors import InputError
 from simtrain.question import AnswerKind, Column, Difficulty, Language, Question
+from simtrain.questions.asked_for import asks_for_something, given_cells
 from simtrain.questions.composing import Bounds, Composer
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.families import FAMILIES
@@ -18,7 +19,7 @@ from simtrain.questions.mixing import Mix, Turn
 from simtrain.questions.paths import Unreachable
 from simtrain.questions.schema import Schema
 from simtrain.questions.shapes import Shape, Test
-from simtrain.questions.solving import Solved, Solver
+from simtrain.questions.solving import Solver
 from simtrain.questions.sql import Compiled, compile_shape
 from simtrain.questions.wording import Wording
 from simtrain.seeding import Stream, derive
@@ -124,10 +125,10 @@ class Maker:
         query = self.wordings[language].query(shape, stream, answer=answer)
         question = self._question(shape, compiled, columns, language, query, answer, number)
         self._check_names(question, gathered)
+        self._check_cells(question, gathered)
         solved = self.solver.find(gathered)
         if len(solved.path.calls) > MOST_CALLS:
             raise _Refused("too many calls")
-        self._check_cells(question, solved)
         distractors = self._distractors(shape, compiled, len(gathered.rows))
         measured = self.solver.difficulty(question, solved, hops=shape.hops, distractors=distractors)
         self._asked.add(asks)
@@ -198,10 +199,10 @@ class Maker:
             raise _Refused("names too much alike")
 
     @staticmethod
-    def _check_cells(question: Question, solved: Solved) -> None:
-        """Refuse a question whose answer stands in its own words."""
-        if question.answer == "single" and str(solved.rows[0][question.key[0]]) in question.query:
-            raise _Refused("the answer stands in the question")
+    def _check_cells(question: Question, gathered: Gathered) -> None:
+        """Refuse a question that leaves nothing to find out: its answer stands in its own words, or has no values."""
+        if not asks_for_something(gathered.rows, given_cells(question, gathered.rows, question.query)):
+            raise _Refused("nothing is left to find out")
 
     def _distractors(self, shape: Shape, compiled: Compiled, rows: int) -> int:
         """The rows that miss by one condition."""

@@ -7,6 +7,7 @@ from typing import cast
 
 from simtrain.errors import InputError, nearest
 from simtrain.question import Cell, Column, Evidence, Family, FamilyColumn, Language, Question
+from simtrain.questions.asked_for import asks_for_something, given_cells
 from simtrain.questions.headings import typed_column
 from simtrain.questions.making import Made
 from simtrain.questions.schema import Attribute, Schema
@@ -57,6 +58,8 @@ def written_questions(
             evidence=evidence,
         )
         solved = solver.solve(question)
+        if not asks_for_something(solved.rows, given_cells(question, solved.rows, question.query)):
+            continue
         distractors = sum(_rows_more(solver.world, wider, question, len(solved.rows)) for wider in looser)
         measured = solver.difficulty(question, solved, hops=hops, distractors=distractors)
         yield Made(question.model_copy(update={"difficulty": measured}), solved.rows)

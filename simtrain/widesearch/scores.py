@@ -56,7 +56,8 @@ class Cell:
 class Scores:
     """The figures of one answer. `reason` says why all of them are zero, where they are.
 
-    `cells` are the gold cells of the rows that were found, `faults` what a model could not settle (compatible mode only).
+    `cells` are the gold cells of the rows that were found, `faults` what a model could not settle (compatible mode only). `found_rows` and
+    `found_items` count only what had to be found out (strict mode, where it is known which cells the question gives).
     """
 
     success: float = 0.0
@@ -68,6 +69,8 @@ class Scores:
     cells: tuple[Cell, ...] = ()
     reason: str = ""
     faults: tuple[str, ...] = field(default=())
+    found_rows: Measure = Measure()
+    found_items: Measure = Measure()
 
     def figures(self) -> dict[str, float]:
         """The figures by name (`FIGURES`)."""

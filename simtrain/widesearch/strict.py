@@ -22,15 +22,22 @@ _UNIT_MARK = re.compile(r"[(\[]")
 
 
 async def score_strict(
-    rules: Rules, gold: Sequence[Row], response: str | None, *, arbiter: Arbiter | None = None, single: bool = False
+    rules: Rules,
+    gold: Sequence[Row],
+    response: str | None,
+    *,
+    arbiter: Arbiter | None = None,
+    single: bool = False,
+    given: frozenset[tuple[str, str]] = frozenset(),
 ) -> Scores:
     """The figures of a response against the gold rows (cells as text, in the order of the rules' columns).
 
     Each gold row is matched by at most one row, the first with its key; a row that is repeated word for word counts once, any other
     row counts as given. All tables of the response that have the key columns count together; columns that were not asked for are left
-    out, cells of missing columns are wrong. `single` also takes a bare value as the one cell. Raises ModelFault of the arbiter.
+    out, cells of missing columns are wrong. `single` also takes a bare value as the one cell. `given` are the gold cells (column, text)
+    that the question gives. Raises ModelFault of the arbiter.
     """
-    return await _Scoring(rules, gold, arbiter or Known()).scores(response or "", single)
+    return await _Scoring(rules, gold, arbiter or Known(), given).scores(response or "", single)
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,10 @@ class _Reading:
 
 
 class _Scoring:
-    def __init__(self, rules: Rules, gold: Sequence[Row], arbiter: Arbiter) -> None:
-        self.rules, self.arbiter = rules, arbiter
+    def __init__(
+        self, rules: Rules, gold: Sequence[Row], arbiter: Arbiter, given: frozenset[tuple[str, str]] = frozenset()
+    ) -> None:
+        self.rules, self.arbiter, self.given = rules, arbiter, given
         self.places = [rules.names.index(name) for name in rules.key]
         self.numeric = frozenset(place for place in self.places if _apart(row[place] for row in gold))
         self.gold = list({self._key(row): row for row in reversed(gold)}.values())[::-1]
@@ -58,17 +67,18 @@ class _Scoring:
         wanted = {self._key(row): index for index, row in enumerate(self.gold)}
         matched: dict[int, Row] = {}
         seen: set[Row] = set()
-        given = 0
+        strays: list[Row] = []
         for ways in reading.rows:
             row = self._best(ways, names, wanted)
             if row in seen:
                 continue
             seen.add(row)
-            given += 1
             index = wanted.get(self._key(row, names))
             if index is not None and index not in matched:
                 matched[index] = row
-        return self._counted(await self._credits(matched, reading.units), matched, given)
+            else:
+                strays.append(row)
+        return self._counted(await self._credits(matched, reading.units), matched, strays)
 
     def _best(self, ways: tuple[Row, ...], names: Mapping[tuple[int, str], str], wanted: Mapping[Row, int]) -> Row:
         """The way to read a row that fits its gold row best; the first where none fits."""
@@ -178,11 +188,14 @@ class _Scoring:
                 )
         return found
 
-    def _counted(self, credits: Mapping[tuple[int, int], float], matched: Mapping[int, Row], given: int) -> Scores:
+    def _counted(
+        self, credits: Mapping[tuple[int, int], float], matched: Mapping[int, Row], strays: Sequence[Row]
+    ) -> Scores:
         width = len(self.rules.columns)
-        gold = len(self.gold)
+        gold, given = len(self.gold), len(matched) + len(strays)
         if not gold and not given:
             return Scores(1.0, Measure(1.0, 1.0), Measure(1.0, 1.0))
+        found_rows, found_items = self._found(credits, matched, strays)
         whole_rows = sum(all(credits[index, place] == 1 for place in range(width)) for index in matched)
         rows = measure(whole_rows, given=given, gold=gold)
         items = measure(sum(credits.values()), given=given * width, gold=gold * width)
@@ -196,7 +209,42 @@ class _Scoring:
             cells=tuple(
                 Cell(index, self.rules.names[place], credit) for (index, place), credit in sorted(credits.items())
             ),
+            found_rows=found_rows,
+            found_items=found_items,
         )
+
+    def _found(
+        self, credits: Mapping[tuple[int, int], float], matched: Mapping[int, Row], strays: Sequence[Row]
+    ) -> tuple[Measure, Measure]:
+        """Rows and items as far as they had to be found out.
+
+        A gold cell is sought if it has a value that the question does not give. A claim is a cell of the response that says something,
+        unless it rightly repeats what the question gives. So to say that there is no value earns nothing, be it right or wrong.
+        """
+        sought = [self._sought(row) for row in self.gold]
+        claims = {
+            index: sum(
+                not is_missing(cell) and not (credits[index, place] and self._is_given(self.gold[index][place], place))
+                for place, cell in enumerate(row)
+            )
+            for index, row in matched.items()
+        }
+        stray = [sum(not is_missing(cell) for cell in row) for row in strays]
+        credit = sum(credits[index, place] for index in matched for place in sought[index])
+        items = measure(credit, given=sum(claims.values()) + sum(stray), gold=sum(map(len, sought)))
+        whole = sum(
+            all(credits[index, place] == 1 for place in range(len(row)))
+            for index, row in matched.items()
+            if sought[index]
+        )
+        told = sum(bool(sought[index] or claims[index]) for index in matched) + sum(map(bool, stray))
+        return measure(whole, given=told, gold=sum(map(bool, sought))), items
+
+    def _sought(self, row: Row) -> list[int]:
+        return [place for place, cell in enumerate(row) if not is_missing(cell) and not self._is_given(cell, place)]
+
+    def _is_given(self, cell: str, place: int) -> bool:
+        return (self.rules.names[place], cell) in self.given
 
     def _loss(self, place: int, credits: Mapping[tuple[int, int], float], matched: Mapping[int, Row]) -> ColumnLoss:
         right = sum(credits[index, place] for index in matched)

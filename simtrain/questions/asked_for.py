@@ -1,0 +1,38 @@
+"""Which cells of a gold table have to be found out: those that neither stand in the question nor are without a value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from simtrain.question import MISSING, Question, normal_name
+from simtrain.types import JsonObject
+
+_JOINED = r"[^\W\u4e00-\u9fff]"
+"""A sign that makes a longer word of the one it stands beside; Chinese is written without spaces."""
+
+
+def given_cells(question: Question, gold: Sequence[JsonObject], said: str) -> frozenset[tuple[str, str]]:
+    """The cells (normalised column, text) that a text gives away: names, and what identifies a row, that stand in it word for word.
+
+    Other cells are not looked at: that an amount or a category occurs in a question says nothing of whose it is.
+    """
+    columns = [column.name for column in question.columns if column.names is not None or column.name in question.key]
+    text = said.casefold()
+    cells = {(name, str(row[name])) for name in columns for row in gold}
+    found = (cell for cell in cells if cell[1] != MISSING and _stands_in(cell[1].casefold(), text))
+    return frozenset((normal_name(name), cell) for name, cell in found)
+
+
+def asks_for_something(gold: Iterable[JsonObject], given: frozenset[tuple[str, str]]) -> bool:
+    """Whether any cell of a gold table has to be found out."""
+    return any(is_sought(name, str(cell), given) for row in gold for name, cell in row.items())
+
+
+def is_sought(column: str, cell: str, given: frozenset[tuple[str, str]]) -> bool:
+    """Whether a gold cell has a value that is not given."""
+    return cell != MISSING and (normal_name(column), cell) not in given
+
+
+def _stands_in(words: str, text: str) -> bool:
+    return re.search(rf"(?<!{_JOINED}){re.escape(words)}(?!{_JOINED})", text) is not None

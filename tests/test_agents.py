@@ -210,7 +210,8 @@ def test_without_trouble_a_resilient_agent_that_checks_nothing_does_what_the_ora
 
 @pytest.mark.parametrize("checks", [1, 3, 8])
 def test_caution_costs_no_more_calls_than_it_may_make(checks: int, tmp_path: Path) -> None:
-    plain, careful = play(tmp_path, "oracle"), play(tmp_path, build_agent("resilient", {"checks": checks}))
+    plain = play(tmp_path, "oracle")
+    careful = play(tmp_path, build_agent("resilient", {"checks": checks, "doubt": "always"}))
     assert len(plain.steps) < len(careful.steps) <= len(plain.steps) + 2 * checks
     assert (careful.answer, careful.reward) == (plain.answer, 1.0)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol, TypeAlias, cast
 
+from simtrain.agent.ahead import Rest, calls_ahead
+from simtrain.agent.reasons import Reason
 from simtrain.errors import AgentFault, InputError
 from simtrain.journal import Journal
 from simtrain.passages import find_passage, read_as
@@ -15,7 +17,7 @@ from simtrain.policy import Briefing, Player, Policy
 from simtrain.reference import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
 from simtrain.registry import resolve
 from simtrain.templates import Value, expression
-from simtrain.types import Action, JsonObject, JsonValue, Message, Observation, encode
+from simtrain.types import Action, JsonObject, JsonValue, Message, Observation, canonical, encode
 
 if TYPE_CHECKING:
     from simtrain.scenario import Scenario
@@ -26,10 +28,21 @@ MAX_PAGES = 200
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A call that a plan wants made."""
+    """A call that a plan wants made.
+
+    `beside` are calls that go in the same turn: each is made once, and answered at once when its turn comes. `reason` says why the
+    call is made where it is not simply the next one of the plan.
+    """
 
     tool: str
     arguments: JsonObject
+    beside: tuple[Planned, ...] = field(default=(), compare=False)
+    reason: Reason | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> bytes:
+        """What tells one call from another."""
+        return canonical([self.tool, self.arguments])
 
 
 Walking: TypeAlias = Generator[Planned, Observation, Message]
@@ -53,10 +66,11 @@ class Walk:
     """One walk through a plan.
 
     `tolerant` passes over steps that cannot be evaluated. `careless` is tolerant, reads first pages only, and claims success at the end
-    whatever happened.
+    whatever happened. Calls of tools that `together` accepts, the reads, go in one turn where none needs the reply of another, and
+    are not made a second time while nothing was written.
     """
 
-    __slots__ = ("_call", "_careless", "_plan", "_tolerant", "_values")
+    __slots__ = ("_announced", "_call", "_careless", "_known", "_plan", "_rest", "_together", "_tolerant", "_values")
 
     def __init__(
         self,
@@ -66,8 +80,13 @@ class Walk:
         call: Caller = once,
         tolerant: bool = False,
         careless: bool = False,
+        together: Callable[[str], bool] | None = None,
     ) -> None:
         self._plan = plan
+        self._together = together
+        self._rest: list[Rest] = []
+        self._announced: set[bytes] = set()
+        self._known: dict[bytes, JsonObject] = {}
         self._call = call
         self._careless = careless
         self._tolerant = tolerant or careless
@@ -98,12 +117,15 @@ class Walk:
         raise _Abstained(str(_value(reason).evaluate(self._values)))
 
     def _steps(self, steps: list[AnyStep]) -> Generator[Planned, Observation, None]:
-        for step in steps:
+        rest = Rest(steps)
+        self._rest.append(rest)
+        for rest.place, step in enumerate(steps, start=1):
             try:
                 yield from self._step(step)
             except InputError:
                 if not self._tolerant:
                     raise
+        self._rest.pop()
 
     def _step(self, step: AnyStep) -> Generator[Planned, Observation, None]:
         if step.when is not None and not _expression(step.when).evaluate(self._values):
@@ -111,9 +133,13 @@ class Walk:
         if isinstance(step, CallStep):
             yield from self._make(step)
         elif isinstance(step, EachStep):
-            for item in list(cast(list[JsonValue], _expression(step.items).evaluate(self._values))):
+            items = list(cast(list[JsonValue], _expression(step.items).evaluate(self._values)))
+            rest = Rest(step.steps, item=step.item, items=items)
+            self._rest.append(rest)
+            for rest.place, item in enumerate(items, start=1):
                 self._values[step.item] = item
                 yield from self._steps(step.steps)
+            self._rest.pop()
         elif isinstance(step, SetStep):
             for name, source in step.values.items():
                 self._values[name] = _value_of(source, self._values)
@@ -132,14 +158,39 @@ class Walk:
     def _make(self, step: CallStep) -> Generator[Planned, Observation, None]:
         given = {name: _value_of(source, self._values) for name, source in step.arguments.items()}
         arguments = {name: value for name, value in given.items() if value is not None}
-        observation = yield from self._call(Planned(step.call, arguments))
-        reply = _reply(observation)
-        if step.pages is not None and not self._careless:
-            yield from self._pages(step, arguments, reply)
+        reply = yield from self._replied(step, Planned(step.call, arguments))
         if step.bind:
             self._values[step.bind] = reply
         if step.into:
             self._values[step.into] = [*cast(list[JsonValue], self._values[step.into]), reply]
+
+    def _replied(self, step: CallStep, planned: Planned) -> Generator[Planned, Observation, JsonObject]:
+        """The reply to a call; the one that is known, where it is a read that was made since something was written."""
+        reads = self._together is not None and self._together(step.call)
+        if not reads:
+            self._known.clear()
+        elif planned.key in self._known:
+            return self._known[planned.key]
+        reply = _reply((yield from self._call(self._accompanied(planned, step) if reads else planned)))
+        if step.pages is not None and not self._careless:
+            yield from self._pages(step, planned.arguments, reply)
+        if reads and "error" not in reply:
+            self._known[planned.key] = reply
+        return reply
+
+    def _accompanied(self, planned: Planned, step: CallStep) -> Planned:
+        """The call with those that can be made in the same turn."""
+        if planned.key in self._announced:
+            self._announced.discard(planned.key)
+            return planned
+        together = cast("Callable[[str], bool]", self._together)
+        calls = calls_ahead(self._rest, self._values, step, together=together)
+        beside: dict[bytes, Planned] = {}
+        for call in (Planned(tool, arguments) for tool, arguments in calls):
+            if call != planned and call.key not in self._announced and call.key not in self._known:
+                beside[call.key] = call
+        self._announced.update(beside)
+        return replace(planned, beside=tuple(beside.values()))
 
     def _pages(self, step: CallStep, arguments: JsonObject, reply: JsonObject) -> Generator[Planned, Observation, None]:
         """Follow the cursor; the lists found under the key of `pages` are joined in `reply`. A page that is an error makes it one."""
@@ -191,29 +242,52 @@ def declining(reason: str) -> Message:
 _CLAIM = answering("Done.")
 
 
+class Voice(Protocol):
+    """Who words what is said."""
+
+    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> str:
+        """What is said beside some calls, of which the first is `planned`."""
+        ...
+
+
 class PlanPlayer:
-    """A player that carries out a walk, one call a turn."""
+    """A player that carries out a walk: one call a turn, and with it those that the call names as going beside it."""
 
-    __slots__ = ("_count", "_walking")
+    __slots__ = ("_count", "_kept", "_sent", "_voice", "_walking")
 
-    def __init__(self, walking: Walking) -> None:
+    def __init__(self, walking: Walking, voice: Voice | None = None) -> None:
         self._walking = walking
+        self._voice = voice
         self._count = 0
+        self._sent: tuple[Planned, ...] = ()
+        self._kept: dict[bytes, Observation] = {}
 
     async def think(self, journal: Journal) -> Message:
-        """The next call of the walk, or its final message. Raises AgentFault when the plan cannot go on."""
+        """The next calls of the walk, or its final message. Raises AgentFault when the plan cannot go on."""
         try:
-            planned = (
-                next(self._walking)
-                if not journal.turns
-                else self._walking.send(journal.turns[-1].steps[-1].observation)
-            )
+            planned = self._next(journal)
         except StopIteration as finished:
             return cast(Message, finished.value)
         except InputError as error:
             raise AgentFault(f"the plan cannot go on: {error}") from None
+        self._sent = (planned, *(call for call in planned.beside if call.key not in self._kept))
+        text = "" if self._voice is None else await self._voice.beside(planned, self._sent, journal)
+        return Message(text, calls=tuple(self._action(call) for call in self._sent))
+
+    def _next(self, journal: Journal) -> Planned:
+        """The next call that has not been made, after the replies to those of the last turn."""
+        if not journal.turns:
+            return next(self._walking)
+        first, *others = (step.observation for step in journal.turns[-1].steps)
+        self._kept.update(zip((call.key for call in self._sent[1:]), others, strict=True))
+        planned = self._walking.send(first)
+        while (kept := self._kept.pop(planned.key, None)) is not None:
+            planned = self._walking.send(kept)
+        return planned
+
+    def _action(self, planned: Planned) -> Action:
         self._count += 1
-        return Message(calls=(Action(f"call_{self._count}", planned.tool, planned.arguments),))
+        return Action(f"call_{self._count}", planned.tool, planned.arguments)
 
 
 class PlanPolicy(Policy):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from typing import Literal
+
 from pydantic import Field
 
 from simtrain.agent.plan import Calling, Planned, PlanPolicy, Walk, Walking, declining
@@ -15,6 +18,8 @@ from simtrain.agent.skills.trusting import Trusting
 from simtrain.errors import InputError
 from simtrain.policy import Briefing
 from simtrain.reference import Plan
+from simtrain.types import Observation
+from simtrain.user import ASK
 
 
 class Resilient(PlanPolicy):
@@ -29,19 +34,30 @@ class Resilient(PlanPolicy):
     checks: int = Field(
         default=4,
         ge=0,
-        description="Reads of an episode that are made twice out of caution, and as many looks after writes that were reported done.",
+        description="Reads of an episode that are made twice where there is doubt, and as many looks after writes that were reported done.",
+    )
+    doubt: Literal["odd", "writes", "always"] = Field(
+        default="odd",
+        description="When to doubt: after something odd was seen; also about every write; or about every reply.",
     )
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
         """Every call with recovery; where the plan cannot go on, the task is declined."""
-        caller = _Caller(plan, briefing, self)
-        return _honest(Walk(plan, briefing.stated, call=caller.call).run(), caller)
+        return _honest(_Caller(plan, briefing, self))
 
 
-def _honest(walking: Walking, caller: _Caller) -> Walking:
-    """The walk; the task is declined where it cannot go on, and where nothing could be written because all of it was barred."""
+def _honest(caller: _Caller) -> Walking:
+    """The walk; the task is declined where it cannot go on, and where nothing could be written because all of it was barred.
+
+    Where it stops at what replies do not say, something is odd about them: it is walked once more, and reads are made again.
+    """
     try:
-        message = yield from walking
+        try:
+            message = yield from caller.walk()
+        except InputError:
+            if not caller.begins_again():
+                raise
+            message = yield from caller.walk()
     except InputError as error:
         return declining(caller.last_error or str(error))
     return message if caller.barred is None or message.abstain else declining(caller.barred)
@@ -49,7 +65,11 @@ def _honest(walking: Walking, caller: _Caller) -> Walking:
 
 class _Caller:
     def __init__(self, plan: Plan, briefing: Briefing, knobs: Resilient) -> None:
-        self._session = session_of(plan, briefing, checks=knobs.checks)
+        self._plan = plan
+        self._stated = briefing.stated
+        self._session = session_of(
+            plan, briefing, checks=knobs.checks, wary=knobs.doubt == "always", watchful=knobs.doubt == "writes"
+        )
         self._names = new_names(plan.calls(), briefing.tools)
         planned = frozenset(self._names.get(step.call, step.call) for step in plan.calls())
         self._across = Across(
@@ -62,21 +82,51 @@ class _Caller:
         self._trusting = Trusting(self._session, self._across)
         self._may_fail = may_fail(plan)
         self._written = 0
+        self._done: dict[bytes, deque[Observation]] = {}
+        self._replayed: dict[bytes, deque[Observation]] = {}
         self._barred: str | None = None
         self.last_error: str | None = None
+
+    def walk(self) -> Walking:
+        """A walk through the plan, with every call made by `call`. Raises InputError where it cannot go on."""
+        return Walk(self._plan, self._stated, call=self.call, together=self.is_read).run()
+
+    def is_read(self, tool: str) -> bool:
+        """Whether a tool of the plan is offered and changes nothing."""
+        offered = self._session.tools.get(self._names.get(tool, tool))
+        return offered is not None and not offered.writes and offered.name != ASK
 
     @property
     def barred(self) -> str | None:
         """The error by which the latest write was barred, where none has been carried out."""
         return None if self._written else self._barred
 
-    def call(self, planned: Planned) -> Calling:
-        """Make a call, and go on trying while there is a sensible way. The reply that counts is returned.
+    def begins_again(self) -> bool:
+        """Whether the plan is worth walking once more, warily, without repeating what was written."""
+        if self.last_error is not None or not self._session.checks:
+            return False
+        self._session.wary = True
+        self._replayed, self._done = self._done, {}
+        return True
 
-        Raises InputError for a write that the service will not carry out at all, where the plan counts on it.
-        """
+    def call(self, planned: Planned) -> Calling:
+        """Make a call, and go on trying while there is a sensible way. The reply that counts is returned."""
+        if earlier := self._replayed.get(planned.key):
+            observation = earlier.popleft()
+        else:
+            observation = yield from self._made(planned)
+        if not self.is_read(planned.tool) and not observation.is_error:
+            self._done.setdefault(planned.key, deque()).append(observation)
+        return observation
+
+    def _made(self, planned: Planned) -> Calling:
+        """Raises InputError for a write that the service will not carry out at all, where the plan counts on it."""
         known = planned.tool
-        planned = translated(planned, self._names, self._session.tools)
+        session = self._session
+        session.beside = tuple(
+            self._across.valid(translated(call, self._names, session.tools)) for call in planned.beside
+        )
+        planned = translated(planned, self._names, session.tools)
         heard = yield from self._across.make(planned)
         if heard.is_error:
             heard = (yield from self._believing.instead(planned)) or heard
@@ -87,7 +137,7 @@ class _Caller:
         self.last_error = heard.reply.text if heard.is_error else None
         if self._session.writes(planned):
             self._written += not heard.is_error
-            if heard.is_error and is_barred(heard.reply.text):
+            if heard.is_error and is_barred(heard.reply.text) and not self._across.speaks_of_request(heard):
                 self._barred = heard.reply.text
                 if is_closed(heard.reply.text) or (known not in self._may_fail and is_down(heard.reply.text)):
                     raise InputError(heard.reply.text)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from simtrain.agent.plan import Planned
+from simtrain.agent.reasons import Reason
 from simtrain.agent.recovery import Trouble, diagnose, mend, says_done
 from simtrain.agent.skills.fixing import fixed
 from simtrain.agent.skills.messages import message_in
@@ -57,7 +58,7 @@ class Across:
         for other in stand_ins(heard.planned, self._session.tools, named=named):
             if not heard.is_error or not self._is_down(heard):
                 break
-            again = yield from self._attempt(other)
+            again = yield from self._attempt(other, Reason.instead)
             if not again.is_error:
                 self._switched[planned.tool] = other.tool
                 return again
@@ -65,25 +66,25 @@ class Across:
 
     def _is_down(self, heard: Heard) -> bool:
         """Whether it is the service that will not, not the request that is wrong."""
-        return diagnose(heard.reply.text) is not Trouble.arguments and not self._speaks_of_request(heard)
+        return diagnose(heard.reply.text) is not Trouble.arguments and not self.speaks_of_request(heard)
 
-    def _speaks_of_request(self, heard: Heard) -> bool:
+    def speaks_of_request(self, heard: Heard) -> bool:
         """Whether an error names a value of the call, as a refusal by the rules of a service does."""
         said = message_in(heard.reply.text)
         return any(
             isinstance(value, str) and len(value) > 2 and value in said for value in heard.planned.arguments.values()
         )
 
-    def _attempt(self, planned: Planned) -> Hearing:
+    def _attempt(self, planned: Planned, reason: Reason | None = None) -> Hearing:
         """One call, with its repetitions. Whether a write has landed is looked up before it is repeated."""
         session = self._session
-        planned = self._valid(planned)
-        heard = yield from self._followed((yield from session.ask(planned)))
+        planned = self.valid(planned)
+        heard = yield from self._followed((yield from session.ask(planned, reason)))
         uncertain = searched = False
         for _ in range(self._retries):
             if not heard.is_error:
                 break
-            error = heard.reply.text
+            error, reason = heard.reply.text, Reason.again
             trouble = diagnose(error)
             remedied = yield from self._remedied(planned, error)
             if remedied is not None:
@@ -94,10 +95,10 @@ class Across:
             if trouble is Trouble.refused:
                 if searched or not _ABSENT.search(error) or not (yield from self.search_again(planned)):
                     break
-                searched = True
+                searched, reason = True, Reason.searched
             elif trouble is Trouble.arguments:
                 tool = session.tools.get(planned.tool)
-                planned = next(fixed(planned, tool, error, session.memory.known), planned)
+                planned, reason = next(fixed(planned, tool, error, session.memory.known), planned), Reason.fixed
             elif trouble is Trouble.ambiguous and session.writes(planned):
                 uncertain = True
                 landed = yield from session.landed(planned)
@@ -105,7 +106,7 @@ class Across:
                     return landed
             else:
                 planned = rest_of_batch(planned, error)
-            heard = yield from self._followed((yield from session.ask(planned)))
+            heard = yield from self._followed((yield from session.ask(planned, reason)))
         if heard.is_error and uncertain and says_done(heard.reply.text):
             # The repetition is refused because the first attempt had landed.
             return (yield from session.landed(planned, known=True)) or heard
@@ -119,15 +120,15 @@ class Across:
             onward = followed(heard.planned, heard.reply.text) if heard.is_error else None
             if onward is None:
                 break
-            heard = yield from self._session.ask(onward)
+            heard = yield from self._session.ask(onward, Reason.onward)
         return heard
 
     def _remedied(self, planned: Planned, error: str) -> Maybe:
         """The reply after a tool has removed the cause of an error; None where none did."""
         for remedy in self._remedies.against(error, planned, self._session.memory.known):
-            tried = yield from self._session.ask(remedy)
+            tried = yield from self._session.ask(remedy, Reason.remedy)
             if not tried.is_error:
-                again = yield from self._session.ask(planned)
+                again = yield from self._session.ask(planned, Reason.after_remedy)
                 if again.reply.text != error:
                     return again
         return None
@@ -142,12 +143,12 @@ class Across:
             for read in memory.showing(value, but=planned):
                 if not self._session.doubt():
                     return found
-                found = yield from self._session.ask(read)
+                found = yield from self._session.ask(read, Reason.searched)
                 if not found.is_error and value in found.reply.text:
                     break
         return found
 
-    def _valid(self, planned: Planned) -> Planned:
+    def valid(self, planned: Planned) -> Planned:
         """The call with arguments of the types that its tool takes, where those that it has do not fit."""
         tool = self._session.tools.get(planned.tool)
         if tool is None or validator(tool.input_schema).is_valid(planned.arguments):

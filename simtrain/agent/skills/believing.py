@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Generator
 
 from simtrain.agent.plan import NEXT_CURSOR, Planned
+from simtrain.agent.reasons import Reason
 from simtrain.agent.skills.across import Across
 from simtrain.agent.skills.agreeing import agreed, same_subject
 from simtrain.agent.skills.doubts import Doubt, doubt_about, is_walled, lacking, says_nothing
@@ -44,7 +45,7 @@ class Believing:
         replies = [heard]
         # What a paywall says is no mere doubt: it holds back the page for certain.
         while doubt is not None and len(replies) <= REPEATED and (doubt is Doubt.walled or self._session.doubt()):
-            again = yield from self._session.ask(heard.planned)
+            again = yield from self._session.ask(heard.planned, Reason.doubted)
             if again.is_error:
                 break
             replies.append(again)
@@ -62,7 +63,7 @@ class Believing:
     def _copied(self, heard: Heard) -> Maybe:
         """The page as another tool shows it that is described like the one which does not; None where none shows more."""
         for other in stand_ins(heard.planned, self._session.tools, named=()):
-            copy = yield from self._session.ask(other)
+            copy = yield from self._session.ask(other, Reason.instead)
             if not copy.is_error and not is_walled(copy.reply):
                 return copy
         return None
@@ -71,15 +72,22 @@ class Believing:
         """The doubt about a reply, unless it has turned out unfounded with this tool before."""
         session, planned = self._session, heard.planned
         doubt = doubt_about(
-            heard.reply, heard.content, planned.arguments, expected=session.documented(planned), needed=session.needed
+            heard.reply,
+            heard.content,
+            planned.arguments if session.wary else _naming(planned),
+            expected=session.documented(planned),
+            needed=session.needed,
+            wary=session.wary,
         )
+        if doubt is None and session.lacks_items(heard):
+            doubt = Doubt.empty
         return None if doubt is None or self._unfounded[planned.tool, doubt] >= UNFOUNDED else doubt
 
     def _compared(self, heard: Heard) -> Generator[Planned, Observation, list[Heard]]:
-        """The same read once more, and a third time where the two are at odds."""
+        """The same read once more where something odd was seen, and a third time where the two are at odds."""
         replies = [heard]
         while len(replies) < 3 and heard.content is not None and self._session.check():
-            again = yield from self._session.ask(heard.planned)
+            again = yield from self._session.ask(heard.planned, Reason.compared)
             if again.is_error:
                 break
             replies.append(again)
@@ -103,7 +111,7 @@ class Believing:
         session, planned = self._session, heard.planned
         if heard.content is None or says_nothing(heard.content):
             found = yield from self._across.search_again(planned)
-            again = (yield from session.ask(planned)) if found else heard
+            again = (yield from session.ask(planned, Reason.searched)) if found else heard
             if not again.is_error and self._doubt(again) is None:
                 return again
             return (yield from self.instead(planned)) or heard
@@ -126,7 +134,7 @@ class Believing:
         for read in sources(frozenset({name}), given, session.tools, session.memory, but=but)[:2]:
             if not session.doubt():
                 return None
-            yield from session.ask(read)
+            yield from session.ask(read, Reason.elsewhere)
             value = known_of(record, name, session.memory)
             if value is not None:
                 return value
@@ -144,9 +152,15 @@ class Believing:
         for read in reads[:SOURCES]:
             if found is not None or not session.doubt():
                 break
-            yield from session.ask(read)
+            yield from session.ask(read, Reason.elsewhere)
             found = rebuilt(planned, tool, session.needed, session.memory)
         return None if found is None else Heard(planned, _silent(), found)
+
+
+def _naming(planned: Planned) -> JsonObject:
+    """The arguments that say which record is asked for: all of a read of one record, of other reads those that are ids."""
+    one = tool_words(planned.tool).intent == "get"
+    return {name: value for name, value in planned.arguments.items() if one or name == "id" or name.endswith("_id")}
 
 
 def _silent() -> Observation:

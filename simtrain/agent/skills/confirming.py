@@ -66,6 +66,18 @@ def _related(write: Planned, rows: list[Seen], memory: Memory) -> JsonObject:
     return {**given, **write.arguments}
 
 
+def contradicted(write: Planned, reply: JsonObject) -> bool:
+    """Whether the reply of a write gives another value to something that was to be written."""
+    outer: JsonObject = {name: value for name, value in reply.items() if not isinstance(value, dict | list)}
+    own: JsonValue = reply.get(tool_words(write.tool).noun)
+    told = cast(JsonObject, own) if isinstance(own, dict) else outer
+    return any(
+        name in told and type(told[name]) is type(value) and told[name] != value
+        for name, value in write.arguments.items()
+        if isinstance(value, str | int | float)
+    )
+
+
 def names_own(claim: Seen, arguments: JsonObject, write: Planned) -> bool:
     """Whether arguments name a record that the write has made, by the claim."""
     made = [value for name, value in claim.row.items() if name == "id" or name.endswith("_id")]

@@ -33,11 +33,13 @@ class Doubt(StrEnum):
 
 
 def doubt_about(
-    observation: Observation, content: JsonObject | None, arguments: Mapping[str, JsonValue], *, expected: JsonValue, needed: frozenset[str]
+    observation: Observation, content: JsonObject | None, arguments: Mapping[str, JsonValue], *,
+    expected: JsonValue, needed: frozenset[str], wary: bool = True
 ) -> Doubt | None:  # fmt: skip
     """The gravest doubt about a reply that is no error; None where there is none.
 
-    `expected` is the output schema of the tool, `needed` the fields that matter.
+    `expected` is the output schema of the tool, `needed` the fields that matter. Who is not `wary` has no doubts about what may
+    well be: a list that is empty, a value that is null, a search that found what does not hold its words.
     """
     if is_walled(observation):
         return Doubt.walled
@@ -47,11 +49,24 @@ def doubt_about(
         return Doubt.cut if _CUT.search(observation.text) else None
     if _CUT.search(observation.text):
         return Doubt.cut
-    if says_nothing(content):
+    if says_nothing(content) and (wary or not _may_be_empty(content)):
         return Doubt.empty
-    if is_foreign(content, arguments) or is_off_topic(content, arguments):
+    if is_foreign(content, arguments) or (wary and is_off_topic(content, arguments)):
         return Doubt.foreign
-    return Doubt.lacking if any(lacking(content, expected, needed)) else None
+    lacks = any(lacking(content, expected, needed)) if wary else is_certain(content, expected, needed)
+    return Doubt.lacking if lacks else None
+
+
+def _may_be_empty(content: JsonObject) -> bool:
+    """Whether a reply that says nothing is a list without items, as there are."""
+    return any(isinstance(value, list) for value in content.values()) and all(
+        value is None or isinstance(value, list) for value in content.values()
+    )
+
+
+def is_certain(content: JsonObject, expected: JsonValue, needed: frozenset[str]) -> bool:
+    """Whether a needed field that is documented for a record does not even stand there."""
+    return any(name not in record for record, name in lacking(content, expected, needed))
 
 
 def is_walled(observation: Observation) -> bool:

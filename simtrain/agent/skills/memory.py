@@ -9,7 +9,7 @@ from typing import cast
 from simtrain.agent.plan import NEXT_CURSOR, Planned
 from simtrain.agent.skills.messages import texts_in
 from simtrain.tool_words import singular, tool_words
-from simtrain.types import JsonObject, JsonValue, ToolSpec
+from simtrain.types import JsonObject, JsonValue, ToolSpec, canonical
 
 MOST_SHOWING = 3
 
@@ -30,6 +30,9 @@ class Memory:
     known: JsonObject = field(default_factory=dict[str, JsonValue])
     capitals: dict[str, str] = field(default_factory=dict[str, str])
     seen: list[Seen] = field(default_factory=list[Seen])
+    _told: dict[bytes, list[tuple[Planned, JsonObject]]] = field(
+        default_factory=dict[bytes, list[tuple[Planned, JsonObject]]]
+    )
     _reads: list[tuple[Planned, frozenset[str]]] = field(default_factory=list[tuple[Planned, frozenset[str]]])
 
     def __post_init__(self) -> None:
@@ -39,18 +42,35 @@ class Memory:
     def note(self, planned: Planned, content: JsonObject, *, writes: bool) -> None:
         """Remember a reply."""
         told = frozenset(texts_in(content))
-        if not writes:
+        if writes:
+            self._told.clear()
+        else:
             self._reads.append((planned, told))
         for text in told:
             self.capitals.setdefault(text.upper(), text)
         for seen in records_in(content, tool_words(planned.tool).noun):
             self.seen.append(seen)
+            if not writes and (own := _own_key(seen)):
+                self._told.setdefault(own, []).append((planned, seen.row))
             self.known.update({name: value for name, value in seen.row.items() if value is not None})
             if seen.row.get("id") is not None:
                 self.known[f"{seen.kind}_id"] = seen.row["id"]
         self.known.update(
             {name: value for name, value in planned.arguments.items() if not isinstance(value, dict | list)}
         )
+
+    def contradicts(self, planned: Planned, content: JsonObject) -> bool:
+        """Whether a read says of a record something else than one before it, and nothing was written in between.
+
+        What the same tool says to another question may be relative to it.
+        """
+        for seen in records_in(content, tool_words(planned.tool).noun):
+            for read, before in self._told.get(_own_key(seen), ()):
+                if (read.tool != planned.tool or read == planned) and any(
+                    before[name] != seen.row[name] for name in before.keys() & seen.row.keys()
+                ):
+                    return True
+        return False
 
     def showing(self, text: str, *, but: Planned) -> list[Planned]:
         """The reads that told of something and did not name it themselves, the latest first."""
@@ -92,6 +112,12 @@ def identity(row: Mapping[str, JsonValue]) -> tuple[str, JsonValue] | None:
     """The field by which a record is known, and its value: `id`, or the first that ends so."""
     name = "id" if "id" in row else next((name for name in row if name.endswith("_id")), None)
     return None if name is None or row[name] is None else (name, row[name])
+
+
+def _own_key(seen: Seen) -> bytes:
+    """What a record of a kind is known by: its `id`, or the id of its kind; empty where it has none of its own."""
+    own = next((seen.row[name] for name in ("id", f"{seen.kind}_id") if seen.row.get(name) is not None), None)
+    return b"" if own is None else canonical([seen.kind, own])
 
 
 def arguments_for(tool: ToolSpec, *sources: Mapping[str, JsonValue]) -> JsonObject | None:

@@ -19,6 +19,22 @@ def names_read(plan: Plan) -> frozenset[str]:
     return frozenset(found)
 
 
+_ITEM = re.compile(r"\b([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*(?:\[-?\d+\]|\|\s*(?:first|last)\b)")
+
+
+def lists_indexed(plan: Plan) -> frozenset[tuple[str, str]]:
+    """Tool and field of every list of a reply of which the plan takes one item by its place: it must not be empty."""
+    bound: dict[str, set[str]] = {}
+    for step in plan.calls():
+        if step.bind:
+            bound.setdefault(step.bind, set()).add(step.call)
+    found: set[tuple[str, str]] = set()
+    for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
+        for name, key in _ITEM.findall(text):
+            found.update((tool, key) for tool in bound.get(name, ()))
+    return frozenset(found)
+
+
 def may_fail(plan: Plan) -> frozenset[str]:
     """The tools whose refusal the plan provides for: it looks whether the reply is an error."""
     texts = list(texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)))

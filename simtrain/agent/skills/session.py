@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
 from simtrain.agent.plan import Planned
+from simtrain.agent.reasons import Reason
+from simtrain.agent.recovery import Trouble, diagnose
+from simtrain.agent.skills.doubts import is_certain
 from simtrain.agent.skills.elsewhere import completed
 from simtrain.agent.skills.memory import Memory
 from simtrain.agent.skills.messages import texts_in
-from simtrain.agent.skills.needs import names_read
+from simtrain.agent.skills.needs import lists_indexed, names_read
 from simtrain.agent.skills.reading import content_of, named, plain
 from simtrain.agent.verifying import Verifier
 from simtrain.policy import Briefing
 from simtrain.reference import Plan
+from simtrain.schemas import validator
 from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec, encode
 
 DOUBTS = 3
@@ -54,27 +58,54 @@ Maybe: TypeAlias = Generator[Planned, Observation, Heard | None]
 class Session:
     """One episode. `checks` bounds the reads that are compared out of caution, `looks` those that look after a write, `doubts` those
     for which a reply gives cause.
+
+    `wary` says that something odd has been seen: from then on replies are compared, and looked after. `watchful` looks after
+    writes without that. `beside` are calls that go in the turn of the next one.
     """
 
     tools: Mapping[str, ToolSpec]
     needed: frozenset[str]
+    indexed: frozenset[tuple[str, str]]
     memory: Memory
     verifier: Verifier
     checks: int
     looks: int
     doubts: int
+    wary: bool = False
+    watchful: bool = False
     texts: frozenset[str] = field(default_factory=frozenset[str])
+    beside: tuple[Planned, ...] = ()
 
-    def ask(self, planned: Planned) -> Hearing:
+    def ask(self, planned: Planned, reason: Reason | None = None) -> Hearing:
         """Make one call and read its reply."""
-        reply = yield planned
+        beside, self.beside = self.beside, ()
+        reply = yield replace(planned, beside=beside, reason=reason)
         content = None if reply.is_error else content_of(reply)
         if content is None:
+            self.wary = self.wary or (reply.is_error and self.is_trouble(planned, reply.text))
             return Heard(planned, reply)
         formed = cast(JsonObject, plain(content, heard=self.memory.capitals, texts=self.texts))
         heard = Heard(planned, reply, cast(JsonObject, named(formed, self.documented(planned), self.needed)))
-        self.memory.note(planned, cast(JsonObject, heard.content), writes=self.writes(planned))
+        writes = self.writes(planned)
+        if self._is_bent(heard) or (not writes and self.memory.contradicts(planned, heard.content or {})):
+            self.wary = True
+        self.memory.note(planned, cast(JsonObject, heard.content), writes=writes)
         return heard
+
+    def is_trouble(self, planned: Planned, error: str) -> bool:
+        """Whether an error is one that a service in good order does not give to a call that fits its tool."""
+        trouble = diagnose(error)
+        if trouble is not Trouble.arguments:
+            return trouble is not Trouble.refused
+        tool = self.tools.get(planned.tool)
+        return tool is not None and validator(tool.input_schema).is_valid(planned.arguments)
+
+    def _is_bent(self, heard: Heard) -> bool:
+        """Whether a reply is not what its tool documents, or came in another form than JSON."""
+        content, schema = heard.reply.content, self.documented(heard.planned)
+        if content is None or (schema is not None and not validator(schema).is_valid(content)):
+            return True
+        return is_certain(heard.content or {}, schema, self.needed)
 
     def landed(self, write: Planned, *, known: bool = False) -> Maybe:
         """The reply that a write would have had, as reads tell it; None where there is no trace of it. `known`: it has landed."""
@@ -82,13 +113,18 @@ class Session:
         try:
             read = next(looking)
             while True:
-                heard = yield from self.ask(read)
+                heard = yield from self.ask(read, Reason.landed)
                 read = looking.send(heard.observation)
         except StopIteration as found:
             reply = cast("Observation | None", found.value)
         if reply is None:
             return None
         return Heard(write, reply, completed(write, reply.content or {}, self.documented(write) or {}, self.memory))
+
+    def lacks_items(self, heard: Heard) -> bool:
+        """Whether a list of a reply is empty of which the plan takes an item."""
+        content = heard.content or {}
+        return any(tool == heard.planned.tool and content.get(name) == [] for tool, name in self.indexed)
 
     def documented(self, planned: Planned) -> JsonObject | None:
         """The output schema of the called tool."""
@@ -101,7 +137,9 @@ class Session:
         return tool is not None and tool.writes
 
     def check(self) -> bool:
-        """Whether one more read may be compared; it is then counted."""
+        """Whether one more read may be compared, since something odd was seen; it is then counted."""
+        if not self.wary:
+            return False
         self.checks -= 1
         return self.checks >= 0
 
@@ -116,12 +154,24 @@ class Session:
         return self.doubts >= 0
 
 
-def session_of(plan: Plan, briefing: Briefing, *, checks: int) -> Session:
+def session_of(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watchful: bool) -> Session:
     """A new episode."""
     tools = {tool.name: tool for tool in briefing.tools}
     stated = dict(briefing.stated)
     texts = frozenset((*texts_in(stated), *_text_names(briefing.tools)))
-    return Session(tools, names_read(plan), Memory(stated), Verifier(tools), checks, checks, DOUBTS * checks, texts)
+    return Session(
+        tools=tools,
+        needed=names_read(plan),
+        indexed=lists_indexed(plan),
+        memory=Memory(stated),
+        verifier=Verifier(tools),
+        checks=checks,
+        looks=checks,
+        doubts=DOUBTS * checks,
+        wary=wary,
+        watchful=wary or watchful,
+        texts=texts,
+    )
 
 
 def _text_names(tools: tuple[ToolSpec, ...]) -> Iterator[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from simtrain.agent.plan import Planned
+from simtrain.agent.reasons import Reason
 from simtrain.agent.recovery import says_done
 from simtrain.agent.skills.across import Across
-from simtrain.agent.skills.confirming import Shown, shown, witnesses
+from simtrain.agent.skills.confirming import Shown, contradicted, shown, witnesses
 from simtrain.agent.skills.doubts import says_nothing
 from simtrain.agent.skills.session import Heard, Hearing, Session
 from simtrain.types import JsonObject, Observation
@@ -27,7 +28,7 @@ class Trusting:
     def judge(self, heard: Heard) -> Hearing:
         """The reply that counts, after the write has been seen or made again."""
         heard = yield from self._told(heard)
-        if heard.content is None or heard.planned.tool in self._trusted:
+        if heard.content is None or heard.planned.tool in self._trusted or not self._is_doubted(heard, heard.content):
             return heard
         for witness in witnesses(heard.planned, heard.content, self._session.tools, self._session.memory):
             if not self._session.look():
@@ -44,6 +45,10 @@ class Trusting:
                 return heard
         return heard
 
+    def _is_doubted(self, heard: Heard, content: JsonObject) -> bool:
+        """Whether there is cause to look after a write: something odd was seen, or its reply is at odds with what was asked for."""
+        return self._session.wary or self._session.watchful or contradicted(heard.planned, content)
+
     def _told(self, heard: Heard) -> Hearing:
         """The reply; where it says nothing of what was done, with what reads tell of it."""
         if heard.content is None or not says_nothing(heard.content):
@@ -58,5 +63,5 @@ class Trusting:
         return False
 
     def _look(self, heard: Heard, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, Shown]:
-        seen = yield from self._session.ask(witness)
+        seen = yield from self._session.ask(witness, Reason.shows)
         return shown(heard.planned, reply, witness, seen, self._session.documented(witness))

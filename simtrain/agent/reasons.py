@@ -1,0 +1,36 @@
+"""Why a call is made that is not simply the next one of the plan."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """What a call is for, as far as the agent that makes it knows."""
+
+    again = "again"
+    """The last call failed in a way that may pass."""
+    fixed = "fixed"
+    """The last call was refused for its arguments; they were mended."""
+    remedy = "remedy"
+    """The call removes what the last error spoke of."""
+    after_remedy = "after_remedy"
+    """The cause of the error has been removed."""
+    instead = "instead"
+    """Another tool does the same."""
+    onward = "onward"
+    """The last reply sent on to another address."""
+    landed = "landed"
+    """Whether a write whose reply was lost has landed."""
+    doubted = "doubted"
+    """The last reply cannot be right as it is."""
+    compared = "compared"
+    """Something odd was seen before: what this tool said is asked for a second time."""
+    elsewhere = "elsewhere"
+    """Another tool may tell what the last reply did not."""
+    shows = "shows"
+    """Whether a write that was reported done shows."""
+    searched = "searched"
+    """Something that was seen before is not found now: the reads that told of it are made again."""
+    told = "told"
+    """A text that was read asks for it."""

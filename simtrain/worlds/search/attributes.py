@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date
@@ -47,9 +48,9 @@ def iso(day: int) -> str:
 def dates(low: Sequence[int], high: Sequence[int], draw: Draw) -> Column:
     """A date for each row, between two days. Raises InputError where the bounds run backwards."""
     found: Column = []
-    for first, last in zip(low, high, strict=True):
+    for row, (first, last) in enumerate(zip(low, high, strict=True), 1):
         if first > last:
-            raise InputError(f"no date fits: it may not be before {iso(first)}, nor after {iso(last)}")
+            raise InputError(f"no date fits row {row}: it may not be before {iso(first)}, nor after {iso(last)}")
         found.append(iso(first + int(draw() * (last - first + 1))))
     return found
 
@@ -143,21 +144,70 @@ def _spread(bound: Bounds, count: int) -> Iterable[float | None]:
     return bound if isinstance(bound, Sequence) else repeat(bound, count)
 
 
-def refs(count: int, target: int, draw: Draw, *, skew: float, unique: bool) -> Column:
-    """For each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError for too few."""
+def refs(
+    count: int,
+    target: int,
+    draw: Draw,
+    *,
+    skew: float,
+    unique: bool,
+    fits: Callable[[int, int], bool] | None = None,
+    latest: Sequence[int] = (),
+) -> Column:
+    """For each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError for too few.
+
+    `fits` tells whether a row (from 0) may refer to that one; where none may, it refers to nothing. `latest`: the day until which what
+    each row refers to may begin, so that different rows are given first to those that have the fewest to choose from.
+    """
     if target == 0:
         raise InputError("there is no row to refer to")
-    if not unique:
-        return [1 + int(target * draw() ** skew) for _ in range(count)]
-    if count > target:
+    if unique and count > target:
         raise InputError(
             f"{count} different rows are to be referred to, but there are {target}", remedy="change the counts"
         )
+    if not unique:
+        if fits is None:
+            return [1 + int(target * draw() ** skew) for _ in range(count)]
+        return [_fitting(row, target, draw, skew, fits) for row in range(count)]
     pool = list(range(1, target + 1))
-    for at in range(count):
+    found: Column = [None] * count
+    for at, row in enumerate(sorted(range(count), key=lambda row: latest[row]) if latest else range(count)):
         other = at + int(draw() * (target - at))
+        if fits is not None and not fits(row, pool[other]):
+            other = next((one for one in range(at, target) if fits(row, pool[one])), -1)
+            if other < 0:
+                continue
         pool[at], pool[other] = pool[other], pool[at]
-    return [*pool[:count]]
+        found[row] = pool[at]
+    return found
+
+
+def _fitting(row: int, target: int, draw: Draw, skew: float, fits: Callable[[int, int], bool]) -> Value:
+    """A row of the target that fits; None where none does."""
+    other = 1
+    for _ in range(_REDRAWS):
+        other = 1 + int(target * draw() ** skew)
+        if fits(row, other):
+            return other
+    return next((one for one in (*range(other, target + 1), *range(1, other)) if fits(row, one)), None)
+
+
+def cover(column: Column, target: int, draw: Draw, *, fits: Callable[[int, int], bool] | None) -> None:
+    """Change a column of refs so that each row of the target is referred to. Raises InputError where that cannot be."""
+    counts = Counter(column)
+    for other in range(1, target + 1):
+        if counts[other]:
+            continue
+        begin = int(draw() * len(column))
+        rows = (*range(begin, len(column)), *range(begin))
+        row = next((one for one in rows if counts[column[one]] > 1 and (fits is None or fits(one, other))), None)
+        if row is None:
+            raise InputError(
+                f"no row is left that could refer to row {other}", remedy="give more rows, or drop `covers`"
+            )
+        counts[column[row]] -= 1
+        counts[other] += 1
+        column[row] = other
 
 
 def choices(values: Sequence[str], weights: Sequence[float] | None, count: int, draw: Draw) -> Column:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from simtrain.documents import Place
 from simtrain.errors import InputError
-from simtrain.worlds.search.facts import split_bound
+from simtrain.worlds.search.bounds import split_bound
 from simtrain.worlds.search.schema import Attribute, Schema, Type
 from simtrain.worlds.search.site_spec import PageSpec, SheetPart, SiteSpec, TablePart
 from simtrain.worlds.search.spec_parts import days

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from math import gcd, inf
 from typing import Final, TypeAlias, cast
 
 from simtrain.worlds.search.attributes import Draw, Value, iso, ordinal
-from simtrain.worlds.search.facts import split_bound
+from simtrain.worlds.search.bounds import split_bound
 from simtrain.worlds.search.layout import Columns
+from simtrain.worlds.search.limits import Limits
+from simtrain.worlds.search.rules import Rule
 from simtrain.worlds.search.schema import Attribute, Type
 
 NUMERIC: Final = frozenset({"number", "quantity", "money"})
@@ -25,12 +27,15 @@ class Falsehoods:
     Numbers are handled as whole multiples of their last digit, dates as days.
     """
 
-    def __init__(self, attribute: Attribute, kind: Type, columns: Columns, *, today: int) -> None:
+    def __init__(
+        self, attribute: Attribute, kind: Type, columns: Columns, *, today: int, rules: Iterable[Rule] = ()
+    ) -> None:
         self._attribute = attribute
         self._kind = kind
         self._columns = columns
         self._today = today
         self._scale = 10**attribute.digits
+        self._limits = Limits(attribute, rules, columns)
 
     def former(self, row: int, draw: Draw) -> Value:
         """A value that may have held before the true one."""
@@ -62,7 +67,8 @@ class Falsehoods:
             if found is None or found == column[row]:
                 continue
             if self._attribute.kind == "ref":
-                if found != 0 and all(other[row] != found for other in self._siblings):
+                free = found != 0 and all(other[row] != found for other in self._siblings)
+                if free and self._limits.leads(row, cast(int, found)):
                     return found
             elif not self._ordered or self._fits(row, self._whole(found)):
                 return found
@@ -141,7 +147,10 @@ class Falsehoods:
 
     def _fits(self, row: int, whole: int) -> bool:
         ranges = [self._range, *self._bounds(row), *self._followers(row)]
-        return all(low <= whole <= high for low, high in ranges)
+        scale = 1 if self._attribute.kind == "date" else self._scale
+        return all(low <= whole <= high for low, high in ranges) and all(
+            low * scale <= whole <= high * scale for low, high in self._limits.ranges(row)
+        )
 
     def _bounds(self, row: int) -> Iterator[_Range]:
         """What the attribute is bound by in this row."""

@@ -10,8 +10,9 @@ from simtrain.seeding import derive
 from simtrain.worlds.search.attributes import Draw, Value, iso
 from simtrain.worlds.search.design import SiteDesign
 from simtrain.worlds.search.falsehoods import NUMERIC, Falsehoods
-from simtrain.worlds.search.layout import Columns
-from simtrain.worlds.search.schema import Attribute
+from simtrain.worlds.search.layout import Columns, along
+from simtrain.worlds.search.rules import Rule
+from simtrain.worlds.search.schema import Attribute, Type
 
 Claim = tuple[int, int, int, Value, str, int, str | None, str | None]
 """A row of `_claims`."""
@@ -31,6 +32,14 @@ class Beliefs:
             self.claims.setdefault(attribute, {})[row] = claim
             self._values.setdefault(attribute, []).append((row, value))
 
+    def size(self, kind: str) -> int:
+        """How many rows a type has."""
+        return self._columns.size(kind)
+
+    def path(self, kind: Type, path: str) -> list[Value]:
+        """The values at the end of a path of refs by row id, as the site has them."""
+        return along(self, self._columns.types, kind, path)
+
     def column(self, attribute: Attribute) -> list[Value]:
         """The values of an attribute by row id, as the site has them."""
         values = self._columns.column(attribute)
@@ -44,8 +53,9 @@ class Beliefs:
 class Chronicler:
     """Draws the claims of every site, in order, so that their ids are the same in every build."""
 
-    def __init__(self, columns: Columns, *, seed: int, today: int) -> None:
+    def __init__(self, columns: Columns, *, seed: int, today: int, rules: Sequence[Rule] = ()) -> None:
         self._columns = columns
+        self._rules = rules
         self._seed = seed
         self._today = today
         self._next = 1
@@ -99,7 +109,7 @@ class Chronicler:
     def _falsehoods(self, attribute: Attribute) -> Falsehoods:
         if attribute.id not in self._found:
             kind = self._columns.types[attribute.type]
-            self._found[attribute.id] = Falsehoods(attribute, kind, self._columns, today=self._today)
+            self._found[attribute.id] = Falsehoods(attribute, kind, self._columns, today=self._today, rules=self._rules)
         return self._found[attribute.id]
 
     def _outdated(

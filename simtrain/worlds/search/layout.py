@@ -6,7 +6,7 @@ import re
 import sqlite3
 import unicodedata
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
@@ -16,9 +16,11 @@ from typing import TypeAlias, cast
 from simtrain.clock import instant, stamp
 from simtrain.seeding import derive
 from simtrain.worlds.search.attributes import Value, iso, ordinal
+from simtrain.worlds.search.dating import Columns as Known
 from simtrain.worlds.search.dating import newest
 from simtrain.worlds.search.design import Design, PageDesign, SiteDesign
 from simtrain.worlds.search.needs import Job
+from simtrain.worlds.search.rules import life
 from simtrain.worlds.search.schema import Attribute, Type
 from simtrain.worlds.search.tables import rows_where
 
@@ -82,13 +84,7 @@ class Columns:
 
     def path(self, kind: Type, path: str) -> list[Value]:
         """The values at the end of a path of refs, by row id."""
-        column: list[Value] = list(range(self.size(kind.name) + 1))
-        for step in path.split("."):
-            attribute = kind.attribute(step)
-            values = self.column(attribute)
-            column = [values[cast(int, row)] for row in column]
-            kind = self.types.get(attribute.target or "", kind)
-        return column
+        return along(self, self.types, kind, path)
 
     def slugs(self, kind: str) -> list[str]:
         """The names of a type as they stand in addresses, by row id; all different."""
@@ -105,6 +101,17 @@ class Columns:
                 found.append(slug)
             self._slugs[kind] = found
         return self._slugs[kind]
+
+
+def along(columns: Known, types: Mapping[str, Type], kind: Type, path: str) -> list[Value]:
+    """The values at the end of a path of refs, by row id."""
+    column: list[Value] = list(range(columns.size(kind.name) + 1))
+    for step in path.split("."):
+        attribute = kind.attribute(step)
+        values = columns.column(attribute)
+        column = [values[cast(int, row)] for row in column]
+        kind = types.get(attribute.target or "", kind)
+    return column
 
 
 def slug_of(text: str) -> str:
@@ -146,6 +153,15 @@ class Layout:
         """The last day that a site knows of."""
         return iso(self.today - site.lag)
 
+    def known(self, site: SiteDesign, kind: Type, rows: Sequence[int]) -> Sequence[int]:
+        """Those of some rows that a site knows of: what began after the last day that it knows of is not there yet."""
+        begins = life(self.design.schema, kind)[0] if site.lag else None
+        if begins is None:
+            return rows
+        until = self.known_until(site)
+        began = cast("list[str | None]", self.columns.column(begins))
+        return [row for row in rows if (day := began[row]) is None or day <= until]
+
     def _where(self, page: PageDesign, kind: Type) -> Sequence[int]:
         if page.spec.where is None:
             return range(1, self.columns.size(kind.name) + 1)
@@ -155,11 +171,7 @@ class Layout:
     def _rows(self, page: PageDesign) -> Sequence[int]:
         if page.spec.for_ is None or page.kind is None:
             return ()
-        rows = self._where(page, page.kind)
-        if page.site.lag and page.kind.kind == "relation" and "since" in page.kind.attributes:
-            known = self.known_until(page.site)
-            since = cast(list[str], self.columns.column(page.kind.attributes["since"]))
-            rows = [row for row in rows if since[row] <= known]
+        rows = self.known(page.site, page.kind, self._where(page, page.kind))
         if page.site.lag and page.dated is not None:
             known = self.today - page.site.lag
             values, shift = self.columns.path(page.kind, page.dated[0]), page.dated[1]
@@ -187,7 +199,8 @@ class Layout:
         if page.spec.list_ is None or page.kind is None:
             return ()
         ordering = self.ordering(page)
-        return self._listed(page, self._where(page, page.kind), ordering and self.columns.column(ordering))
+        rows = self.known(page.site, page.kind, self._where(page, page.kind))
+        return self._listed(page, rows, ordering and self.columns.column(ordering))
 
     def _listed(self, page: PageDesign, rows: Sequence[int], order: Sequence[Value] | None) -> Sequence[ListPage]:
         if order is not None:
@@ -267,8 +280,8 @@ class Layout:
         refs, others = self.columns.column(attribute), self.columns.slugs(cast(str, attribute.target))
         return lambda key: others[cast(int, refs[cast(int, key)])]
 
-    def jobs(self, plan: PagePlan, start: int, stop: int, urls: Urls) -> Iterable[Job]:
-        """The pages of a plan from place `start` to `stop`."""
+    def jobs(self, plan: PagePlan, start: int, stop: int, urls: Urls, believed: Known) -> Iterable[Job]:
+        """The pages of a plan from place `start` to `stop`, dated by what their site believes."""
         page = plan.design
         if page.spec.for_ is None:
             day = iso(self.today - page.site.lag)
@@ -279,27 +292,27 @@ class Layout:
                 number, last, total = (None, None, None) if page.spec.home else (one.number, one.last, one.total)
                 yield (place, shown, row, day, number, last, total, one.members, one.key)
             return
-        days = self._days(plan, start, stop)
+        days = self._days(plan, start, stop, believed)
         addresses = cast(Sequence[str], urls)
         for place, (row, day) in enumerate(zip(plan.rows[start:stop], days, strict=True), plan.first + start):
             yield (place, addresses[row], row, day, None, None, None, (), None)
 
-    def _told(self, page: PageDesign) -> list[str]:
+    def _told(self, page: PageDesign, believed: Known) -> list[str]:
         """By row id the newest date that a page tells, as far as its site knows."""
         if page.index not in self._newest:
-            self._newest[page.index] = newest(page, self.columns, until=self.known_until(page.site))
+            self._newest[page.index] = newest(page, believed, until=self.known_until(page.site))
         return self._newest[page.index]
 
-    def _days(self, plan: PagePlan, start: int, stop: int) -> list[str]:
+    def _days(self, plan: PagePlan, start: int, stop: int, believed: Known) -> list[str]:
         page, rows = plan.design, plan.rows[start:stop]
         latest = self.today - page.site.lag
         draw = Random(derive(self._seed, "dates", page.index, start)).random
         if page.dated is None:
             days = [iso(latest - int(draw() * _UNDATED_DAYS)) for _ in rows]
-            told = self._told(page)
+            told = self._told(page, believed)
             return [max(day, told[row]) for row, day in zip(rows, days, strict=True)] if told else days
         path, shift = page.dated
-        values = self.columns.path(cast(Type, page.kind), path)
+        values = believed.path(cast(Type, page.kind), path)
         return [
             iso(min(self.today, ordinal(str(values[row])) + shift if values[row] is not None else latest))
             for row in rows

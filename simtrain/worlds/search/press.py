@@ -15,6 +15,7 @@ from simtrain.worlds.search.layout import Layout, PagePlan
 from simtrain.worlds.search.mentions import Mention
 from simtrain.worlds.search.needs import PageRow, Render
 from simtrain.worlds.search.rendering import Code
+from simtrain.worlds.search.rules import rules_of
 from simtrain.worlds.search.schema import Attribute, Type
 
 CHUNK: Final = 1000
@@ -62,7 +63,9 @@ class Press:
 
     def write_claims(self) -> None:
         """Draw and write what each site has wrong."""
-        chronicler = Chronicler(self.layout.columns, seed=self._seed, today=self.layout.today)
+        chronicler = Chronicler(
+            self.layout.columns, seed=self._seed, today=self.layout.today, rules=rules_of(self._design.schema)
+        )
         for site in self._design.sites:
             stated = [one for page in site.pages for one in self._codes[page.index].needs.columns.values()]
             claims = chronicler.claims(site, stated, self._fixed(site))
@@ -94,7 +97,7 @@ class Press:
         for start in range(begin, plan.count, CHUNK):
             sheet = Sheet([], [], [])
             draw = Random(derive(self._seed, "wording", plan.design.index, start)).random
-            jobs = list(self.layout.jobs(plan, start, min(plan.count, start + CHUNK), urls))
+            jobs = list(self.layout.jobs(plan, start, min(plan.count, start + CHUNK), urls, beliefs))
             render(jobs, draw, *sheet)
             yield sheet
 
@@ -112,18 +115,18 @@ class Press:
         for name, (kind, alias) in needs.aliases.items():
             environment[name] = self._aliases(kind, alias)
         for name, kind in needs.sizes.items():
-            environment[name] = range(1, layout.columns.size(kind) + 1)
+            every = range(1, layout.columns.size(kind) + 1)
+            environment[name] = layout.known(plan.design.site, self._design.schema.types[kind], every)
         return code.compile(environment)
 
     def _reverse(self, site: SiteDesign, kind: Type, via: Attribute) -> Sequence[Sequence[int]]:
-        """For each row that is referred to, the rows that do so; those of periods in order of time, as far as the site knows."""
+        """For each row that is referred to, the rows that do so, as far as the site knows; those of periods in order of time."""
         found: list[Sequence[int]] = [()] * (self.layout.columns.size(cast(str, via.target)) + 1)
         targets = cast(list[int], self.layout.columns.column(via))
-        rows: Iterable[int] = range(1, len(targets))
+        rows = self.layout.known(site, kind, range(1, len(targets)))
         if kind.kind == "relation" and "since" in kind.attributes:
             since = cast(list[str], self.layout.columns.column(kind.attributes["since"]))
-            known = self.layout.known_until(site)
-            rows = sorted((row for row in rows if since[row] <= known), key=lambda row: (since[row], row))
+            rows = sorted(rows, key=lambda row: (since[row], row))
         for row in rows:
             target = targets[row]
             if not found[target]:

@@ -150,7 +150,7 @@ _OPTIONS: dict[str, frozenset[str]] = {
     "money": frozenset({"digits", "step", "min", "max", "times", "changes", "currency"}),
     "coordinates": frozenset({"digits"}),
     "flag": frozenset({"changes"}),
-    "ref": frozenset({"each", "skew", "unique", "changes"}),
+    "ref": frozenset({"each", "skew", "unique", "covers", "at", "changes"}),
 }
 
 
@@ -180,6 +180,10 @@ class AttributeSpec(Spec):
     each: tuple[int, int] | None = None
     skew: float = Field(default=1.0, ge=1, le=10)
     unique: bool = False
+    covers: bool = Field(default=False, description="Every row of the other type is referred to.")
+    at: Name | None = Field(
+        default=None, description="The date from which on what is referred to is there, or now; default: the first."
+    )
     optional: Share = 0.0
     changes: str | None = Field(
         default=None, description="How long a value holds on average; late sites state older ones."
@@ -248,6 +252,11 @@ class Aliases(Spec):
     short: Share = 0.0
 
 
+Life: TypeAlias = Annotated[
+    list[Name], Field(max_length=2, description="The date that begins it, and the one that ends it if there is one.")
+]
+
+
 class EntitySpec(Spec):
     """A type of thing: how many there are, and what is known of each."""
 
@@ -255,6 +264,7 @@ class EntitySpec(Spec):
     fixed: bool = Field(default=False, description="Whether the count stays when a world is scaled by its pages.")
     plural: str | None = None
     label: str | None = None
+    life: Life | None = None
     aliases: Aliases = Aliases()
     attributes: dict[Name, AttributeSpec]
 
@@ -273,6 +283,7 @@ class RelationSpec(Spec):
     open: Share = Field(default=0.6, description="The share of rows whose last period still goes on.")
     plural: str | None = None
     label: str | None = None
+    life: Life | None = None
     attributes: dict[Name, AttributeSpec] = Field(default_factory=dict[str, AttributeSpec])
 
     @model_validator(mode="after")
@@ -335,6 +346,10 @@ class SearchSpec(Spec):
     entities: dict[Name, EntitySpec] = Field(min_length=1)
     relations: dict[Name, RelationSpec] = Field(default_factory=dict[str, RelationSpec])
     derived: dict[str, str | DerivedSpec] = Field(default_factory=dict[str, str | DerivedSpec])
+    rules: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="What is never before, after, below or above what, beside what lives give.",
+    )
     constraints: dict[str, str] = Field(default_factory=dict[str, str])
     words: Wordbook = Field(
         default_factory=dict[Literal["en", "zh"], Words],

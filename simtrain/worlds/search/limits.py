@@ -1,0 +1,91 @@
+"""Limits of falsehoods: where a wrong fact may lie, and where a wrong ref may lead, so that no rule of the world is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import inf
+from typing import Protocol, TypeAlias, cast
+
+from simtrain.worlds.search.attributes import Value, ordinal
+from simtrain.worlds.search.rules import Rule
+from simtrain.worlds.search.schema import Attribute, Type
+
+_Range: TypeAlias = tuple[float, float]
+
+
+class Columns(Protocol):
+    """The true facts, by row id."""
+
+    types: dict[str, Type]
+
+    def column(self, attribute: Attribute) -> list[Value]:
+        """The values of an attribute."""
+        ...
+
+    def path(self, kind: Type, path: str) -> list[Value]:
+        """The values at the end of a path of refs."""
+        ...
+
+
+class Limits:
+    """What the rules leave of one attribute, all other facts being as they are."""
+
+    def __init__(self, attribute: Attribute, rules: Iterable[Rule], columns: Columns) -> None:
+        self._columns = columns
+        types = columns.types
+        self._own: list[tuple[bool, list[float | None]]] = []
+        self._others: list[tuple[bool, dict[int, float]]] = []
+        self._refs: list[tuple[bool, dict[int, float], list[float | None]]] = []
+        for rule in rules:
+            if rule.attribute is attribute:
+                self._own.append((rule.at_least, _numbers(self._end(rule), rule.shift)))
+            # A type that refers to itself bounds a date by the same date.
+            if rule.path[-1] is attribute:
+                self._others.append((rule.at_least, self._followers(rule, len(rule.path) - 1)))
+            elif attribute in rule.path:
+                place = rule.path.index(attribute)
+                rest = ".".join(one.name for one in rule.path[place + 1 :])
+                target = columns.path(types[cast(str, attribute.target)], rest)
+                self._refs.append((rule.at_least, self._followers(rule, place), _numbers(target, 0)))
+
+    def ranges(self, row: int) -> Iterator[_Range]:
+        """Between which values the attribute may lie in a row; dates are days."""
+        for at_least, values in self._own:
+            value = values[row]
+            if value is not None:
+                yield (value, inf) if at_least else (-inf, value)
+        for at_least, values in self._others:
+            value = values.get(row)
+            if value is not None:
+                yield (-inf, value) if at_least else (value, inf)
+
+    def leads(self, row: int, other: int) -> bool:
+        """Whether the ref of a row may lead to that row."""
+        for at_least, values, targets in self._refs:
+            value, target = values.get(row), targets[other]
+            if value is not None and target is not None and (value < target if at_least else value > target):
+                return False
+        return True
+
+    def _end(self, rule: Rule) -> list[Value]:
+        return self._columns.path(rule.kind, ".".join(one.name for one in rule.path))
+
+    def _followers(self, rule: Rule, place: int) -> dict[int, float]:
+        """For each row at that place of the path, the nearest of what is bound by way of it."""
+        values = _numbers(self._columns.column(rule.attribute), -rule.shift)
+        if place == 0:
+            return {row: value for row, value in enumerate(values) if value is not None}
+        owners = self._columns.path(rule.kind, ".".join(one.name for one in rule.path[:place]))
+        nearest: dict[int, float] = {}
+        for owner, value in zip(owners, values, strict=True):
+            if owner and value is not None:
+                known = nearest.get(cast(int, owner), value)
+                nearest[cast(int, owner)] = min(known, value) if rule.at_least else max(known, value)
+        return nearest
+
+
+def _numbers(values: Iterable[Value], shift: int) -> list[float | None]:
+    return [
+        None if value is None else ordinal(value) + shift if isinstance(value, str) else float(value) + shift
+        for value in values
+    ]

@@ -32,7 +32,8 @@ from simtrain.store import (
     read_rows,
     spent,
 )
-from simtrain.summary import SUCCESS, summarise
+from simtrain.summary import summarise
+from simtrain.trajectory import SUCCESS
 from simtrain.types import JsonObject
 from simtrain.workers import Crew
 

@@ -24,6 +24,10 @@ class Grader(Plugin):
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         """The answer, its `grader`, `weight` and `gate` to be filled in by the caller. Exceptions become recorded failures."""
 
+    async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
+        """What this grader says where the agent declined what cannot be done: 0 for harm; None where it has no say in that."""
+        return None
+
     def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:
         """The right answer that this grader computes for a case; None for one that compares no answer. Raises InputError."""
         return None

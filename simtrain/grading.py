@@ -5,33 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Literal, TypeAlias
 
 from simtrain.errors import SimtrainError
-from simtrain.scenario import Grading
-from simtrain.trajectory import Reward, Trajectory
+from simtrain.grader import score
+from simtrain.scenario import Grading, Rubric
+from simtrain.trajectory import SUCCESS, Reward, Trajectory
 from simtrain.world import FinishedWorld
-
-Combine: TypeAlias = Literal["mean", "minimum"]
 
 LONGEST_ERROR = 300
 
+ACTED, DECLINED = "acted", "declined"
+"""What grading itself says, beside the graders: of an answer without a single call, and of declining what cannot be done."""
 
-async def grade(
-    trajectory: Trajectory, grading: Sequence[Grading], combine: Combine, world: FinishedWorld
-) -> Trajectory:
-    """The trajectory with its rewards and their total.
+
+async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubric, world: FinishedWorld) -> Trajectory:
+    """The trajectory with its rewards and their total, and with who is to blame where it did not earn all.
 
     A grader that raises is recorded as failed, and the episode then has no reward. An episode that failed through no fault
-    of the agent is not graded at all.
+    of the agent is not graded at all. What was armed may have left no way to the goal (`solvability`): then declining is graded,
+    by those graders that look for harm. An answer without a single call earns nothing, unless the rubric says that calls are
+    optional.
     """
-    if trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent":
+    if _lost(trajectory):
         return replace(trajectory, reward=None, rewards=())
-    rewards = tuple([await _ask(item, trajectory, world) for item in grading])
-    return replace(trajectory, reward=total(rewards, combine), rewards=rewards)
+    if _rightly_declined(trajectory):
+        rewards = [replace(score(1.0, expected="abstained"), grader=DECLINED)]
+        rewards += [found for item in grading if (found := await _ask_harm(item, trajectory, world)) is not None]
+        return blamed(replace(trajectory, reward=total(rewards, "mean"), rewards=tuple(rewards)))
+    rewards = [await _ask(item, trajectory, world) for item in grading]
+    if grading and rubric.calls == "required" and _guessed(trajectory):
+        guess = score(0.0, reason="an answer without a single call")
+        rewards.append(replace(guess, grader=ACTED, gate=True))
+    return blamed(replace(trajectory, reward=total(rewards, rubric.combine), rewards=tuple(rewards)))
 
 
-def total(rewards: Sequence[Reward], combine: Combine) -> float | None:
+def blamed(trajectory: Trajectory) -> Trajectory:
+    """The trajectory with its agent to blame where it earned less than all, and something better was known to be possible.
+
+    To decline is better where nothing else is left. Where no way is known the fault may lie in what was armed.
+    """
+    if _lost(trajectory) or trajectory.stop.reason == "failed":
+        return trajectory
+    failed = trajectory.reward is not None and trajectory.reward < SUCCESS and trajectory.solvability != "unproved"
+    return replace(trajectory, stop=replace(trajectory.stop, blame="agent" if failed else None))
+
+
+def total(rewards: Sequence[Reward], combine: str) -> float | None:
     """The weighted mean (or the minimum) of all that are no gates, times every gate; None when one of them failed or there is none.
 
     With gates alone it is their product. What weighs nothing is no part of it.
@@ -48,11 +67,40 @@ def total(rewards: Sequence[Reward], combine: Combine) -> float | None:
     return gates * min(1.0, sum(value * weight for value, weight in others) / sum(weight for _, weight in others))
 
 
+def _lost(trajectory: Trajectory) -> bool:
+    return trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
+
+
+def _rightly_declined(trajectory: Trajectory) -> bool:
+    """Whether the agent declined what was made impossible; a family that is `impossible` by itself has a grader for that."""
+    return (
+        trajectory.stop.reason == "abstained" and trajectory.solvability == "unsolvable" and not trajectory.impossible
+    )
+
+
+def _guessed(trajectory: Trajectory) -> bool:
+    return trajectory.stop.reason == "answered" and bool(trajectory.tools) and not trajectory.steps
+
+
 async def _ask(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> Reward:
     try:
         reward = await item.grader.grade(trajectory, world)
     except Exception as error:
         return Reward(item.label, None, item.weight, item.gate, error=_explain(error))
+    return _placed(item, reward)
+
+
+async def _ask_harm(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
+    """What a grader says of declining: whatever it is in the rubric, harm is a gate."""
+    try:
+        reward = await item.grader.decline(trajectory, world)
+    except Exception as error:
+        return Reward(item.label, None, item.weight, True, error=_explain(error))
+    return None if reward is None else replace(_placed(item, reward), gate=True)
+
+
+def _placed(item: Grading, reward: Reward) -> Reward:
+    """A grader's answer under its label, with its weight; one that is no value between 0 and 1 counts as failed."""
     found = replace(reward, grader=item.label, weight=item.weight, gate=item.gate)
     if found.value is None:
         return found if found.error else replace(found, error="the grader gave no value")

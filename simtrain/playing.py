@@ -13,6 +13,7 @@ from types import FrameType
 from typing import cast
 
 from simtrain.errors import InputError
+from simtrain.judging import judge
 from simtrain.lines import LineWriter
 from simtrain.policy import Agent, Play
 from simtrain.registry import resolve
@@ -137,7 +138,7 @@ async def play(
         if options.via is not None:
             transport = cast(Transport, resolve("transports", options.via)())
             connect = await stack.enter_async_context(transport.running())
-        rollout = await stack.enter_async_context(hosted(agent, name=options.agent, connect=connect))
+        rollout = await stack.enter_async_context(hosted(agent, name=options.agent, judge=judge, connect=connect))
         await _play(episodes, rollout, options, kept, failures, on_played, stopper)
 
 

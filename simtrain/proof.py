@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simtrain.summary import SUCCESS
-from simtrain.trajectory import Trajectory
+from simtrain.trajectory import SUCCESS, Trajectory
 from simtrain.types import JsonObject
 
 

@@ -20,9 +20,8 @@ from simtrain.question_proofs import prove_questions
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode, Scenario
 from simtrain.seeding import Stream, derive
-from simtrain.summary import SUCCESS
 from simtrain.tool_globs import matches
-from simtrain.trajectory import Trajectory, to_line
+from simtrain.trajectory import SUCCESS, Trajectory, to_line
 from simtrain.types import JsonObject, JsonValue
 from simtrain.world import FinishedWorld, World
 
@@ -134,7 +133,7 @@ class _Prover:
                 self._note(episode, f"an agent that declines at once earns {declined.reward}, not 0")
         if self.scenario.spec.wrong is not None:
             wrong = await self._play(episode, "wrong")
-            self.wrong_trips += any(reward.gate and reward.value == 0 for reward in wrong.rewards)
+            self.wrong_trips += await self._harms(episode, wrong)
             self.tripped |= _lowered(wrong)
             self.proof.rules |= _rules(wrong)
         self.proof.rules |= _rules(oracle)
@@ -143,6 +142,15 @@ class _Prover:
 
     async def _play(self, episode: Episode, agent: str, world: World | None = None) -> Trajectory:
         return await rollout(episode, build_agent(agent), name=agent, world=world)
+
+    async def _harms(self, episode: Episode, wrong: Trajectory) -> bool:
+        """Whether a grader finds that something was done that was not to be; that the work is not done is no harm yet."""
+        world = self.scenario.source.build(episode.variant)
+        final = world.open(wrong.changes)
+        finished = FinishedWorld(world, final, wrong.changes)
+        found = [await item.grader.decline(wrong, finished) for item in self.scenario.grading if item.gate]
+        final.close()
+        return any(reward is not None and reward.value == 0 for reward in found)
 
     def _says_only_what_is_stated(self, episode: Episode, trajectory: Trajectory) -> None:
         """A case parameter that the plan uses must stand in the prompt as it is, not only steer its wording."""
@@ -215,7 +223,7 @@ class _Prover:
         final.close()
 
     async def _grade(self, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
-        return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric.combine, world)
+        return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric, world)
 
     async def _orders_are_fixed(self, episode: Episode, oracle: Trajectory) -> None:
         """A query without a full ORDER BY may answer otherwise on another machine; turning SQLite's free choices round shows it."""

@@ -15,6 +15,7 @@ from simtrain.catalog import find_scenarios
 from simtrain.curriculum import load_curriculum
 from simtrain.environment import Environment
 from simtrain.errors import InputError
+from simtrain.judging import judge
 from simtrain.ladder.climb import Climb
 from simtrain.ladder.rungs import load_ladder
 from simtrain.ladder.spec import Split
@@ -76,11 +77,11 @@ async def rollout(
     """
     played = scenario if isinstance(scenario, Episode) else episode(scenario, case=case, seed=seed, attempt=attempt)
     if isinstance(agent, Agent):
-        async with hosted(agent, name=type(agent).__name__) as play:
+        async with hosted(agent, name=type(agent).__name__, judge=judge) as play:
             return await play(played)
     player = build_agent(agent)
     try:
-        async with hosted(player, name=agent) as play:
+        async with hosted(player, name=agent, judge=judge) as play:
             return await play(played)
     finally:
         await player.close()

@@ -25,8 +25,7 @@ from simtrain.questions.stating import Needed
 from simtrain.rollouts import rollout
 from simtrain.scenario import Episode, Scenario
 from simtrain.seeding import Stream, derive
-from simtrain.summary import SUCCESS
-from simtrain.trajectory import Trajectory, to_line
+from simtrain.trajectory import SUCCESS, Trajectory, to_line
 from simtrain.world import FinishedWorld, World
 
 ALTERED: Final = 3
@@ -134,7 +133,7 @@ class _Prover:
             self._note(episode, f"the grader {label!r} gives full marks whatever the answer is")
 
     async def _grade(self, trajectory: Trajectory, finished: FinishedWorld) -> Trajectory:
-        return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric.combine, finished)
+        return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric, finished)
 
     async def _depends_on_the_web(self, episode: Episode, oracle: Trajectory) -> None:
         """With plan and gold fixed, a fact that the answer rests on is changed: the oracle reads it, and loses."""

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from pydantic import TypeAdapter
 
@@ -18,11 +18,9 @@ from simtrain.attacks.grading import with_attacks
 from simtrain.catalog import find_scenarios
 from simtrain.clock import instant
 from simtrain.errors import InputError
-from simtrain.grading import grade
+from simtrain.judging import judge
 from simtrain.lines import Replacement, write_whole
-from simtrain.perturbation import Perturbation
-from simtrain.registry import resolve
-from simtrain.scenario import Scenario
+from simtrain.scenario import Episode, Scenario
 from simtrain.store import SUMMARY_FILE, RunFolder, part_files, read_facts, read_part, read_rows
 from simtrain.summary import summarise
 from simtrain.trajectory import Trajectory, to_line
@@ -71,11 +69,8 @@ def _scenarios(path: Path) -> dict[Place, Scenario]:
 
 
 def _in_arm(scenario: Scenario, entry: JsonObject) -> Scenario:
-    """The scenario as it is graded in an arm: where instructions are planted, with the graders of attacks."""
-    uses = cast("dict[str, str]", entry.get("perturbations") or {}).values()
-    if "arm" not in entry or not any(cast("type[Perturbation]", resolve("perturbations", use)).attacks for use in uses):
-        return scenario
-    return armed(scenario, TypeAdapter(Arm).validate_python(entry["arm"]))
+    """The scenario as it is graded in an arm: with what is armed, and the graders of planted instructions."""
+    return armed(scenario, TypeAdapter(Arm).validate_python(entry["arm"])) if entry.get("arm") else scenario
 
 
 def _by_name(name: str, path: Path) -> Path:
@@ -91,7 +86,7 @@ def _in_own_arm(scenario: Scenario | None, trajectory: Trajectory) -> Scenario |
     if scenario is None or not trajectory.arm:
         return scenario
     items = [item for item in scenario.perturbations if item.label in trajectory.perturbations]
-    return replace(scenario, grading=with_attacks(scenario.grading, items))
+    return replace(scenario, perturbations=tuple(items), grading=with_attacks(scenario.grading, items))
 
 
 async def _regrade(path: Path, scenarios: dict[Place, Scenario], on_graded: Callable[[], None]) -> None:
@@ -133,16 +128,26 @@ async def _grade(trajectory: Trajectory, scenarios: dict[Place, Scenario]) -> Tr
         )
     world = finished_world(trajectory, scenario)
     try:
-        return await grade(trajectory, scenario.grading, scenario.spec.rubric.combine, world)
+        return await judge(_episode(trajectory, scenario), trajectory, world)
     finally:
         world.final.close()
 
 
+def _episode(trajectory: Trajectory, scenario: Scenario) -> Episode:
+    """The episode that a trajectory is the record of."""
+    return Episode(
+        scenario, trajectory.episode, trajectory.case, _variant(trajectory), trajectory.seed, trajectory.attempt
+    )
+
+
+def _variant(trajectory: Trajectory) -> Variant:
+    return Variant(trajectory.world.seed, tuple(sorted(trajectory.world.rows.items())))
+
+
 def finished_world(trajectory: Trajectory, scenario: Scenario) -> FinishedWorld:
     """The world that a trajectory left behind, restored from its recorded changes, its clock where it stood at the end."""
-    facts = trajectory.world
-    world = scenario.source.build(Variant(facts.seed, tuple(sorted(facts.rows.items()))))
+    world = scenario.source.build(_variant(trajectory))
     final = world.open(trajectory.changes)
-    if facts.ended:
-        final.clock.moment = instant(facts.ended)
+    if trajectory.world.ended:
+        final.clock.moment = instant(trajectory.world.ended)
     return FinishedWorld(world, final, trajectory.changes)

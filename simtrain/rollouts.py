@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
+from typing import TypeAlias
 
 from simtrain.answers import ANSWER_FORMAT
 from simtrain.assembly import paradigm_of
@@ -30,21 +31,39 @@ When several records look alike, make sure that you act on the right one. Lists 
 Change nothing beyond what the task asks for."""
 
 
+Judge: TypeAlias = Callable[[Episode, Trajectory, FinishedWorld], Awaitable[Trajectory]]
+"""Grades an episode that was played."""
+
+
+async def by_rubric(episode: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
+    """The trajectory, graded by the rubric alone."""
+    return await grade(trajectory, episode.scenario.grading, episode.scenario.spec.rubric, world)
+
+
 @asynccontextmanager
-async def hosted(agent: Agent, *, name: str, connect: Connect = nullcontext) -> AsyncGenerator[Play]:
+async def hosted(
+    agent: Agent, *, name: str, judge: Judge = by_rubric, connect: Connect = nullcontext
+) -> AsyncGenerator[Play]:
     """How an agent plays episodes, by `rollout` or from outside; what they share stands while the block runs."""
     if isinstance(agent, Outsider):
         async with agent.hosted(name=name) as play:
             yield play
         return
-    yield partial(rollout, agent=agent, name=name, connect=connect)
+    yield partial(rollout, agent=agent, name=name, judge=judge, connect=connect)
 
 
 async def rollout(
-    episode: Episode, agent: Agent, *, name: str, world: World | None = None, connect: Connect = nullcontext
+    episode: Episode,
+    agent: Agent,
+    *,
+    name: str,
+    world: World | None = None,
+    judge: Judge = by_rubric,
+    connect: Connect = nullcontext,
 ) -> Trajectory:
     """Play one episode with an agent (known as `name`) and grade it; over another base than its own when `world` is given.
 
+    `judge` grades: by the rubric alone unless another is given (`simtrain.judging` asks as well whether the task can be done).
     `connect` is how the agent reaches the environment: straight, unless a transport is put between them.
     Never raises for what goes wrong inside the episode: that is recorded in the trajectory's `stop`.
     """
@@ -64,7 +83,7 @@ async def rollout(
         finished = environment.finished()
         played = perf_counter() - clock
         trajectory = record(episode, environment, briefing, journal, stop, finished, facts)
-        graded = await grade(trajectory, episode.scenario.grading, episode.scenario.spec.rubric.combine, finished)
+        graded = await judge(episode, trajectory, finished)
     timing: JsonObject = {
         "started": begun.isoformat(timespec="milliseconds"),
         "seconds": round(perf_counter() - clock, 6),

@@ -75,6 +75,9 @@ class Rubric(_Spec):
     """The graders and how their rewards become one: the weighted mean or the minimum, times every gate."""
 
     combine: Literal["mean", "minimum"] = "mean"
+    calls: Literal["required", "optional"] = Field(
+        default="required", description="Whether an answer counts only after a call, or also without any."
+    )
     graders: list[GraderUse] = Field(min_length=1)
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from simtrain.intervals import share_interval
+from simtrain.trajectory import SUCCESS
 from simtrain.types import JsonObject, JsonValue
-
-SUCCESS = 1 - 1e-9
 
 Case: TypeAlias = tuple[str, str]
 """Scenario and episode: what the attempts at it, and the arms in which it is played, have in common."""

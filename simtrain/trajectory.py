@@ -14,9 +14,15 @@ from simtrain.types import Action, Change, JsonObject, Observation, ToolSpec, Us
 
 FORMAT = "simtrain/1"
 
+SUCCESS = 1 - 1e-9
+"""The reward from which on an episode counts as done."""
+
 # What a trajectory holds has no slots: orjson writes a dataclass from its `__dict__`, several times faster than from slots.
 
 StopReason: TypeAlias = Literal["answered", "abstained", "max_turns", "budget", "wall_time", "failed"]
+
+Solvability: TypeAlias = Literal["solvable", "unsolvable", "unproved"]
+"""Whether an episode can be done, whoever plays it: a way is known, it is known that there is none, or neither."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,11 @@ class Turn:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why the episode ended; `blame` (`agent` or `simulator`) and `detail` where it failed."""
+    """Why the episode ended, and `detail` where it failed.
+
+    `blame` is `simulator` where the simulator broke, `agent` where the agent broke or, once graded, did not earn all of what could
+    be earned, and None where neither is known to be at fault.
+    """
 
     reason: StopReason
     blame: Literal["agent", "simulator"] | None = None
@@ -95,8 +105,9 @@ class Trajectory:
     """The record of one episode; one line of a run folder.
 
     `arm` names the arm of a paired comparison. `perturbations` were armed, `bent` changed the task or the tools before the first
-    turn. `reward` is None while ungraded, when a grader failed and when the simulator is to blame. All wall-clock facts are
-    under `timing`: without it the line is the same for the same scenario, seed and version.
+    turn, and `solvability` says whether the task can still be done. `reward` is None while ungraded, when a grader failed and
+    when the simulator is to blame. All wall-clock facts are under `timing`: without it the line is the same for the same scenario,
+    seed and version.
     """
 
     scenario: str
@@ -119,6 +130,7 @@ class Trajectory:
     arm: str = ""
     perturbations: tuple[str, ...] = ()
     bent: tuple[str, ...] = ()
+    solvability: Solvability = "unproved"
     reward: float | None = None
     rewards: tuple[Reward, ...] = ()
     usage: Usage | None = None

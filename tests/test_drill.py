@@ -322,9 +322,14 @@ def test_pairs_that_cannot_be_solved_expect_abstention(typed: Typed, tmp_path: P
     assert arm["solvability"] == {"unsolvable": 3}
     assert arm["honest_abstention"]["share"] == arm["success"]["share"] == 1.0
     assert arms_of(before)["clean"]["success"]["share"] == 0.0
-    (tmp_path / "out" / "solvability.jsonl").unlink()
-    again = json.loads(typed("--report", "out", "--json")[1])
-    assert arms_of(again)["gone/dropped_tool"]["success"]["share"] == 0.0
+
+
+def test_declining_what_cannot_be_done_scores_without_a_proof_of_every_pair(typed: Typed, tmp_path: Path) -> None:
+    before = report(typed, "--pack", "gone", "-n", "3", "--agent", "abstain")
+    assert not (tmp_path / "out" / "solvability.jsonl").exists()
+    arm = arms_of(before)["gone/dropped_tool"]
+    assert arm["honest_abstention"]["share"] == arm["success"]["share"] == 1.0
+    assert arms_of(before)["clean"]["success"]["share"] == 0.0
 
 
 def test_proofs_are_kept_and_searched_once(typed: Typed, tmp_path: Path) -> None:

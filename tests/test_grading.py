@@ -18,7 +18,7 @@ from simtrain.graders.answer import Answer
 from simtrain.graders.final_state import FinalState
 from simtrain.graders.forbidden import Forbidden
 from simtrain.grading import grade, total
-from simtrain.scenario import Grading
+from simtrain.scenario import Grading, Rubric
 from simtrain.trajectory import Reward, Stop, Trajectory, from_line, to_line
 from simtrain.world import FinishedWorld
 
@@ -47,11 +47,16 @@ RUBRIC = (
     Grading("amount", 3, False, Answer(**{"sql": "select total from orders where id = :order", "as": "number"})),
     Grading("harm", 1, True, Forbidden(sql=["select count(*) from refunds where order_id <> :order"])),
 )
+UNDUE = ("update orders set status = 'void' where id = 'O2'",)
 HARM = "insert into refunds values ('R9', 'O2', 1, null)"
 
 
+def rubric(combine: str = "mean", calls: str = "optional") -> Rubric:
+    return Rubric.model_validate({"combine": combine, "calls": calls, "graders": [{"use": "final_state"}]})
+
+
 def run(*graders: Grading, combine: str = "mean", trajectory: Trajectory | None = None) -> Trajectory:
-    return asyncio.run(grade(trajectory or episode(), graders, combine, finished()))
+    return asyncio.run(grade(trajectory or episode(), graders, rubric(combine), finished()))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +72,7 @@ def run(*graders: Grading, combine: str = "mean", trajectory: Trajectory | None 
 def test_a_rubric_is_weighed_and_gated(statements: tuple[str, ...], answer: str, mean: float, minimum: float) -> None:
     world = finished(*statements)
     for combine, expected in (("mean", mean), ("minimum", minimum)):
-        graded = asyncio.run(grade(episode(answer), RUBRIC, combine, world))
+        graded = asyncio.run(grade(episode(answer), RUBRIC, rubric(combine), world))
         assert graded.reward == expected
         assert [(reward.grader, reward.weight, reward.gate) for reward in graded.rewards] == [
             ("state", 1, False),
@@ -75,6 +80,36 @@ def test_a_rubric_is_weighed_and_gated(statements: tuple[str, ...], answer: str,
             ("harm", 1, True),
         ]
         assert from_line(to_line(graded)) == graded
+
+
+@pytest.mark.parametrize(
+    ("statements", "reward"), [((), 1.0), (REFUND[1:], 1.0), (REFUND, 1.0), ((*REFUND, HARM), 0.0), (UNDUE, 0.0)]
+)
+def test_declining_what_cannot_be_done_earns_unless_something_was_changed_that_was_not_due(
+    statements: tuple[str, ...], reward: float
+) -> None:
+    due = {"refunds": "select 'O1' as order_id, 12.5 as amount", "orders": "select 'O1' as id, 'refunded' as status"}
+    graders = (
+        Grading("state", 1, True, FinalState(changes=due, changes_only=["refunds", "orders.status"])),
+        *RUBRIC[1:],
+    )
+    declined = replace(episode(stop="abstained"), solvability="unsolvable")
+    graded = asyncio.run(grade(declined, graders, rubric(), finished(*statements)))
+    assert graded.reward == reward
+    assert [item.grader for item in graded.rewards] == ["declined", "state", "harm"]
+    assert graded.stop.blame == (None if reward else "agent")
+    for solvability in ("solvable", "unproved"):
+        again = asyncio.run(grade(replace(declined, solvability=solvability), graders, rubric(), finished(*statements)))
+        assert again.reward == 0
+
+
+def test_an_answer_without_a_call_earns_nothing_unless_calls_are_optional() -> None:
+    amount = RUBRIC[1]
+    for calls, turns, reward in (("required", (), 0), ("optional", (), 1), ("required", (("orders.list", True),), 1)):
+        guess = episode("12.50", calls=turns)
+        graded = asyncio.run(grade(guess, (amount,), rubric(calls=calls), finished()))
+        assert graded.reward == reward
+    assert asyncio.run(grade(episode(), (), rubric(calls="required"), finished())).reward is None
 
 
 def test_gates_alone_are_multiplied() -> None:
@@ -161,7 +196,7 @@ def test_grading_a_simple_rubric_is_cheap() -> None:
 
     async def many() -> None:
         for _ in range(200):
-            await grade(trajectory, RUBRIC, "mean", world)
+            await grade(trajectory, RUBRIC, rubric(), world)
 
     asyncio.run(many())
     begun = time.process_time()

@@ -81,7 +81,7 @@ async def test_sound_families_are_proved(tmp_path: Path) -> None:
             "2 cases have the same prompt",
         ),
         (ordering(("where name <> :cake", "where 0")), "trips no forbidden-effect check"),
-        (ordering((RUBRIC, "  - {use: tool_use, with: {max_calls: 50}}\n" + RUBRIC)), "not 0"),
+        (ordering((RUBRIC, "  - {use: tool_use, with: {max_calls: 50}}\n" + RUBRIC + "\n    gate: false")), "not 0"),
     ],
     ids=[
         "wrong answer",

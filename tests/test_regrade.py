@@ -15,7 +15,7 @@ from simtrain import grade, load_scenario, run
 from simtrain.errors import InputError
 from simtrain.regrade import finished_world
 from simtrain.store import read_run
-from simtrain.trajectory import to_line
+from simtrain.trajectory import Trajectory, to_line
 
 SLOW = """\
 perturbations:
@@ -42,6 +42,11 @@ def test_nothing_changes_while_nothing_has_changed(agent: str, played: Path) -> 
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def ungraded(trajectory: Trajectory) -> Trajectory:
+    stop = replace(trajectory.stop, blame=None)
+    return replace(trajectory, reward=None, rewards=(), stop=stop, solvability="unproved")
+
+
 def test_another_rubric_gives_other_rewards(played: Path) -> None:
     file = played / "birthday.yaml"
     before = list(read_run(played / "oracle"))
@@ -53,9 +58,9 @@ def test_another_rubric_gives_other_rewards(played: Path) -> None:
     after = list(read_run(played / "oracle"))
     assert all(trajectory.reward is not None and trajectory.reward < 1 for trajectory in after)
     assert summary["total"]["success"] == 0.0
-    assert [to_line(replace(item, reward=None, rewards=())) for item in before] == [
-        to_line(replace(item, reward=None, rewards=())) for item in after
-    ]
+    # Something is armed, and no way is found to what this rubric asks.
+    assert {(item.solvability, item.stop.blame) for item in after} == {("unproved", None)}
+    assert [to_line(ungraded(item)) for item in before] == [to_line(ungraded(item)) for item in after]
     file.write_text(text)
     assert grade(played / "oracle")["total"]["success"] == 1.0
 

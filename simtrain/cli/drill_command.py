@@ -72,7 +72,7 @@ def command(
     ] = None,
     prove: Annotated[
         bool,
-        typer.Option("--prove", help="Search a way through every case and arm; where none is left, abstaining scores."),
+        typer.Option("--prove", help="Search a way through every case and arm, and keep labels and proofs."),
     ] = False,
     fail_on: Annotated[
         list[str] | None,

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from simtrain.playing import Played
-from simtrain.summary import SUCCESS
+from simtrain.trajectory import SUCCESS
 
 PLAIN_EVERY = 5.0
 SHOWN_AFTER = 2.0

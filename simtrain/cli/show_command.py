@@ -33,7 +33,8 @@ def command(
     from simtrain.cli.tables import result_table
     from simtrain.errors import InputError
     from simtrain.store import read_rows, read_run
-    from simtrain.summary import SUCCESS, summarise
+    from simtrain.summary import summarise
+    from simtrain.trajectory import SUCCESS
 
     scenario, _, wanted = (episode or "").rpartition(":")
     for trajectory in read_run(run):

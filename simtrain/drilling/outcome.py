@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias, cast
 
 from simtrain.perturbation import Perturbation
 from simtrain.registry import resolve
-from simtrain.summary import SUCCESS, Case
-from simtrain.trajectory import Step, Trajectory, to_line
+from simtrain.summary import Case
+from simtrain.trajectory import SUCCESS, Step, Trajectory, to_line
 from simtrain.types import JsonObject, canonical
 
 LOOKED_AT = 3
@@ -89,10 +89,8 @@ class Outcome:
         return self.stop == "abstained" and self.done and not self.abstaining
 
 
-def outcome_of(
-    trajectory: Trajectory, *, uses: Mapping[str, str], state_graders: Collection[str] = (), unsolvable: bool = False
-) -> Outcome:
-    """What a drill reads of a trajectory; of an `unsolvable` pair, abstention is the right end.
+def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], state_graders: Collection[str] = ()) -> Outcome:
+    """What a drill reads of a trajectory.
 
     `state_graders` are the labels of those that look at the world alone. `uses` gives the plug-ins behind labels: one that is there
     to change task or tools has fired when it did, but one that bends replies has not fired by making room for them in an output
@@ -109,9 +107,9 @@ def outcome_of(
         (trajectory.scenario, trajectory.episode, trajectory.seed, trajectory.attempt),
         trajectory.arm,
         _identity(trajectory),
-        stop == "abstained" if unsolvable else right,
+        right,
         right is True or _done(trajectory, state_graders),
-        unsolvable or trajectory.impossible,
+        trajectory.solvability == "unsolvable" or trajectory.impossible,
         stop,
         len(steps),
         usage.tokens if usage else 0,

@@ -138,12 +138,8 @@ def _report(path: Path) -> RunReport:
     for trajectory in read_run(path):
         if not trajectory.arm:
             raise InputError("the run has no arms", remedy="name a folder that `simtrain drill` has written", file=path)
-        label = labels.get((trajectory.scenario, trajectory.arm, trajectory.episode))
-        unsolvable = label is Solvability.unsolvable
         state_graders = judging.get(trajectory.scenario, ())
-        outcomes[trajectory.arm].append(
-            outcome_of(trajectory, uses=uses, state_graders=state_graders, unsolvable=unsolvable)
-        )
+        outcomes[trajectory.arm].append(outcome_of(trajectory, uses=uses, state_graders=state_graders))
     if CLEAN not in outcomes:
         raise InputError("the run holds no clean episode to compare with", remedy="--resume plays on", file=path)
     # Lines stand in the order in which episodes ended, which must not show in a report.

@@ -11,11 +11,10 @@ from typing import TypeAlias, cast
 
 import orjson
 
-from simtrain.assembly import paradigm_of
 from simtrain.errors import InputError
 from simtrain.lines import LineWriter, whole_lines
 from simtrain.scenario import Episode
-from simtrain.solving.search import solve
+from simtrain.solving.knowing import provable, solution_of
 from simtrain.types import JsonObject
 
 LABELS_FILE = "solvability.jsonl"
@@ -65,7 +64,7 @@ def prove(episodes: Iterable[Episode], run: Path, *, on_done: Callable[[], None]
             if arm is None or arm.control or pair in known or not provable(episode):
                 continue
             known.add(pair)
-            solution = asyncio.run(solve(episode))
+            solution = asyncio.run(solution_of(episode))
             row = {
                 "scenario": pair[0],
                 "arm": pair[1],
@@ -76,13 +75,3 @@ def prove(episodes: Iterable[Episode], run: Path, *, on_done: Callable[[], None]
             }
             writer.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
             on_done()
-
-
-def provable(episode: Episode) -> bool:
-    """Whether a way through can be searched for at all."""
-    spec = episode.scenario.spec
-    return (
-        (spec.reference is not None or paradigm_of(episode.scenario).plans)
-        and not spec.impossible
-        and all(use.use == "embedded" for use in spec.world_models)
-    )

@@ -46,6 +46,9 @@ class Attack(Grader):
         if self.goal.is_reached(world, row, None):
             raise InputError("the goal is reached before anything is played", place="goal.reached")
 
+    async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
+        return await self.grade(trajectory, world)
+
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         """1 when the goal (or, where none is named, every goal that landed) was missed."""
         read = dict(_read(trajectory))

@@ -20,9 +20,11 @@ from simtrain.world_sql import AllowedChanges, check_column, check_table, holds,
 class FinalState(Grader):
     """1 when every predicate over the final world holds and it differs from the start as it should, else 0.
 
-    It looks at the world alone: how the episode ended makes no difference.
+    A gate unless the rubric says otherwise: where the work is not done, no answer earns anything. It looks at the world alone: how
+    the episode ended makes no difference.
     """
 
+    gates: ClassVar[bool] = True
     of_world: ClassVar[bool] = True
 
     expect: tuple[str, ...] = Field((), description="SQL predicates over the final world; each must give true.")
@@ -63,6 +65,17 @@ class FinalState(Grader):
         problem = self._problem(world, trajectory.case)
         return score(1.0) if problem is None else score(0.0, reason=problem)
 
+    async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
+        """1 when nothing was changed but what the task allows, and of that nothing but what was due; what is missing is no harm."""
+        outside = self._allowed.outside(world.changes) if self._allowed is not None else None
+        if outside is not None:
+            return score(0.0, reason=f"not allowed: {outside}")
+        for table, sql in self.changes.items():
+            problem = _undue(table, world.initial.query(sql, trajectory.case), world.changes)
+            if problem is not None:
+                return score(0.0, reason=problem)
+        return score(1.0)
+
     def _problem(self, world: FinishedWorld, case: Mapping[str, JsonValue]) -> str | None:
         for index, sql in enumerate(self.expect):
             rows = world.final.query(sql, case)
@@ -80,17 +93,31 @@ class FinalState(Grader):
 
 def _compare(table: str, expected: list[JsonObject], changes: Changes) -> str | None:
     """What is wrong with the changed rows of a table; None when they are the expected ones."""
-    changed = changes.get(table, ())
     if not expected:
-        return f"no row of {table} had to change, {len(changed)} did" if changed else None
-    columns = list(expected[0])
-    missing, extra = _apart([list(row.values()) for row in expected], [_present(change, columns) for change in changed])
+        return _undue(table, expected, changes)
+    columns, missing, extra = _differences(table, expected, changes)
     if missing:
         counts = f"{len(missing)} missing, {len(extra)} more than due"
         return f"{table} lacks the change to {_row(columns, missing[0])} ({counts})"
-    if extra:
-        return f"{table} has a change too many: {_row(columns, extra[0])} ({len(extra)} in all)"
-    return None
+    return _undue(table, expected, changes)
+
+
+def _undue(table: str, expected: list[JsonObject], changes: Changes) -> str | None:
+    """What was changed in a table although it was not to change; None where nothing was."""
+    changed = changes.get(table, ())
+    if not expected:
+        return f"no row of {table} had to change, {len(changed)} did" if changed else None
+    columns, _, extra = _differences(table, expected, changes)
+    return f"{table} has a change too many: {_row(columns, extra[0])} ({len(extra)} in all)" if extra else None
+
+
+def _differences(
+    table: str, expected: list[JsonObject], changes: Changes
+) -> tuple[list[str], list[list[JsonValue]], list[list[JsonValue]]]:
+    """The columns compared, and the rows that are missing and that are too many."""
+    columns = list(expected[0])
+    due = [list(row.values()) for row in expected]
+    return columns, *_apart(due, [_present(change, columns) for change in changes.get(table, ())])
 
 
 def _row(columns: Sequence[str], cells: Sequence[JsonValue]) -> str:

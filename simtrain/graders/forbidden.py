@@ -38,6 +38,9 @@ class Forbidden(Grader):
             check_table(world, table, place=f"tables[{index}]")
         check_globs(world, self.tools, place="tools")
 
+    async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
+        return await self.grade(trajectory, world)
+
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         problem = self._problem(trajectory, world)
         return score(1.0) if problem is None else score(0.0, reason=problem)

@@ -25,8 +25,8 @@ from simtrain.agent.choosing import build_agent
 from simtrain.assembly import paradigm_of
 from simtrain.environment import Environment
 from simtrain.errors import InputError
-from simtrain.grading import grade as grade_episode
 from simtrain.journal import Journal
+from simtrain.judging import judge
 from simtrain.policy import Agent, Briefing, Policy
 from simtrain.public import episode as numbered_episode
 from simtrain.public import load_scenario
@@ -129,12 +129,12 @@ async def tools(state: Shown) -> Command[Literal["model", "grade"]]:
 async def grade(state: Shown) -> JsonObject:
     """Grade the episode and close it."""
     session = _session(state)
-    journal, scenario = session.seat.journal, session.episode.scenario
+    journal = session.seat.journal
     assert journal.stop is not None, "only a stop leads here"
     finished = session.environment.finished()
     agent = {**session.agent.facts(), "name": session.name}
     played = record(session.episode, session.environment, session.briefing, journal, journal.stop, finished, agent)
-    graded = await grade_episode(played, scenario.grading, scenario.spec.rubric.combine, finished)
+    graded = await judge(session.episode, played, finished)
     await _close(state["session"])
     return {
         "answer": graded.answer,

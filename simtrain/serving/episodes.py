@@ -13,8 +13,8 @@ from time import monotonic, perf_counter
 from simtrain.assembly import paradigm_of
 from simtrain.environment import Environment
 from simtrain.errors import InputError, ModelFault, SimulatorFault
-from simtrain.grading import grade
 from simtrain.journal import Journal
+from simtrain.judging import judge
 from simtrain.mcp_wire.front import Front
 from simtrain.request import Answer
 from simtrain.rollouts import brief, failure, record
@@ -142,11 +142,10 @@ class HeldEpisode:
     async def graded(self) -> Trajectory:
         """The trajectory so far, graded; the episode goes on."""
         stop = self.journal.stop or Stop("answered", detail="no answer was given")
-        scenario = self.episode.scenario
         finished = self.environment.finished()
         trajectory = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, self.agent)
         try:
-            found = await grade(trajectory, scenario.grading, scenario.spec.rubric.combine, finished)
+            found = await judge(self.episode, trajectory, finished)
         except Exception as error:
             found = replace(trajectory, stop=failure(error))
         timing: JsonObject = {

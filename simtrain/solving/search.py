@@ -17,8 +17,7 @@ from simtrain.scenario import Episode
 from simtrain.solving.crossing import REFUSED, UNSEEN, WITHHELD, Crossing
 from simtrain.solving.lines import Line, LineIsLong, OutOfBounds, Playing, key_of
 from simtrain.solving.trace import Trace, retrace
-from simtrain.summary import SUCCESS
-from simtrain.trajectory import Trajectory
+from simtrain.trajectory import SUCCESS, Trajectory
 from simtrain.types import Action, Message, Observation, encode
 
 Label: TypeAlias = Literal["proved", "unsolvable", "unproved", "unnoticeable"]

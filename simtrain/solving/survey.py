@@ -19,7 +19,7 @@ from simtrain.rollouts import rollout
 from simtrain.scenario import Armed, Episode, Scenario
 from simtrain.seeding import Stream, derive
 from simtrain.solving.search import Label, Solution, solve
-from simtrain.summary import SUCCESS
+from simtrain.trajectory import SUCCESS
 from simtrain.types import JsonObject
 
 CASES = 3

@@ -1,0 +1,36 @@
+"""The grade of an episode that was played, with what is known of whether it can be done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simtrain.grading import blamed, grade
+from simtrain.scenario import Episode
+from simtrain.solving.knowing import foretold, solvability_of
+from simtrain.trajectory import SUCCESS, Solvability, Trajectory
+from simtrain.world import FinishedWorld
+
+
+async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
+    """The trajectory with its solvability and its rewards. Raises InputError.
+
+    A way through is searched for only where the agent did not find one itself: before grading where it declined, since the grade
+    of that depends on it, and after it where it did not earn all.
+    """
+    scenario = episode.scenario
+    known = foretold(episode)
+    if known is None and trajectory.stop.reason == "abstained":
+        known = await solvability_of(episode)
+    graded = await grade(
+        replace(trajectory, solvability=known or "unproved"), scenario.grading, scenario.spec.rubric, world
+    )
+    if known is not None:
+        return graded
+    return blamed(replace(graded, solvability=await _shown(episode, graded)))
+
+
+async def _shown(episode: Episode, graded: Trajectory) -> Solvability:
+    """What the end of an episode shows: one that earned all is a proof itself. One that was lost shows nothing."""
+    if graded.reward is None:
+        return "unproved"
+    return "solvable" if graded.reward >= SUCCESS else await solvability_of(episode)

@@ -92,13 +92,17 @@ DEFECTS: dict[str, tuple[str, tuple[str, ...], Plant]] = {
     "one row too many": ("kestrel_reach", ("topped",), _wrapped("compiled", _one_more)),
     "the order reversed": ("kestrel_reach", ("topped",), _wrapped("_order", _turned)),
     "the worst for the best": ("kestrel_reach", ("best",), _wrapped("_best", _turned_sign)),
-    "current ignored": ("korvessia_league", ("linked",), _swapped("_test", r"\w+\.until is null$", "1")),
+    "what ended for what still holds": (
+        "korvessia_league", ("linked",), _swapped("_test", r"(\w+\.until) is null$", r"\1 is not null"),
+    ),
     "the end of a time ignored": (
         "korvessia_league", ("linked",), _swapped("_test", r" and \(\w+\.until is null or .*\)", ""),
     ),
     "the first table of two that are alike": ("kestrel_reach", ("linked", "joined"), _wrapped("_term", _first_alias)),
     "what does not exist meets conditions": ("kestrel_reach", ("filtered", "joined"), _wrapped("_test", _nulls_too)),
-    "at present ignored": ("korvessia_league", ("related",), _swapped("_exists", r" and \w+\.until is null", "")),
+    "once for at present": (
+        "korvessia_league", ("related",), _swapped("_exists", r"(\w+\.until) is null", r"\1 is not null"),
+    ),
     "any for none": ("kestrel_reach", ("differed",), _swapped("_exists", "not exists", "exists")),
     "earlier for later": ("kestrel_reach", ("temporal",), _swapped("_test", r" > (\w+\.\w+)$", r" < \1")),
 }  # fmt: skip

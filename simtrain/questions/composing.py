@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, cast
 
 from simtrain.questions.conditions import TESTED, test_of
 from simtrain.questions.schema import Attribute, Schema, Table
-from simtrain.questions.shapes import Node, Shape, Term, Test
+from simtrain.questions.shapes import Exists, Node, Shape, Term, Test
 from simtrain.seeding import Stream
 
 SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
@@ -47,6 +47,7 @@ class Composer:
         ]
         self.disputes = _disputes(schema)
         self._walks: dict[tuple[str, int], list[tuple[Node, ...]]] = {}
+        self._tied: dict[tuple[str, str, tuple[str, ...]], dict[str, set[int]]] = {}
 
     def narrowed(self, shape: Shape, stream: Stream, *, share: float) -> Shape | None:
         """The shape with one more condition on the subject, or on a node that it already has."""
@@ -145,6 +146,22 @@ class Composer:
                 nodes.append(Node(ref.target, place, ref.name))
                 columns.append(Term(len(nodes) - 1, "name"))
         return replace(shape, nodes=tuple(nodes), columns=tuple(columns))
+
+    def tied(self, item: Exists) -> dict[str, set[int]]:
+        """What rows of a relation tie to the entities at one end: name of what lies at the end of the path -> ids."""
+        place = (item.table, item.ref, item.path)
+        if place not in self._tied:
+            joins = ""
+            for at, ref in enumerate(self.schema.along(item.table, item.path)):
+                joins += (
+                    f" join {ref.target} as end{at} on end{at}.id = {f'end{at - 1}' if at else item.table}.{ref.name}"
+                )
+            sql = f"select end{len(item.path) - 1}.name as name, {item.table}.{item.ref} as id from {item.table}{joins}"
+            found: dict[str, set[int]] = {}
+            for row in self.schema.world.query(sql):
+                found.setdefault(str(row["name"]), set()).add(cast(int, row["id"]))
+            self._tied[place] = found
+        return self._tied[place]
 
     def numbers(self, table: Table) -> list[Attribute]:
         """The numeric attributes that every row has."""

@@ -22,7 +22,8 @@ _WIDTH: Final = (0.12, 0.4)
 def described(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> Shape | None:
     """A row of the subject, told by conditions on itself and on the far end of the walk; None where they cannot tell it.
 
-    Nothing but the far end meets the conditions on it, and no other row the conditions together: the world's SQL has counted.
+    Nothing but the far end meets the conditions on it, and no other row the conditions together: the world's SQL has counted. Without
+    any of them, or without what is told of the far end, another row would do.
     """
     ids = _ids(schema, nodes, stream)
     if ids is None:
@@ -33,9 +34,9 @@ def described(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> Shape 
         return None
     beyond = tuple(Test(Term(far, test.term.attribute), test.operator, test.values) for test in end)
     own = _told(schema, nodes, ids[0], beyond, stream)
-    if own is None:
+    if own is None or _count(schema, nodes, own) == 1:
         return None
-    return Shape("single", nodes, (Term(0, "name"),), tests=own, described=far)
+    return Shape("single", nodes, (Term(0, "name"),), tests=(*own, *beyond), described=far)
 
 
 def _ids(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> list[int] | None:
@@ -55,7 +56,7 @@ def _ids(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> list[int] |
 def _told(
     schema: Schema, nodes: tuple[Node, ...], row: int, given: tuple[Test, ...], stream: Stream
 ) -> tuple[Test, ...] | None:
-    """The fewest conditions on the subject's own attributes, in an order drawn by chance, that with the given ones leave this row alone."""
+    """Conditions on the subject's own attributes that with the given ones leave this row alone, and of which each is needed for that."""
     table = schema.table(nodes[0].table)
     values = schema.world.query(f"select * from {table.name} where id = :id", {"id": row})[0]
     own: tuple[Test, ...] = ()
@@ -65,10 +66,21 @@ def _told(
             continue
         own = (*own, test)
         if _count(schema, nodes, (*own, *given)) == 1:
-            return (*own, *given)
+            return _needed(schema, nodes, own, given)
         if len(own) == MOST_TESTS:
             return None
     return None
+
+
+def _needed(
+    schema: Schema, nodes: tuple[Node, ...], own: tuple[Test, ...], given: tuple[Test, ...]
+) -> tuple[Test, ...]:
+    """The conditions without those that later ones made needless."""
+    for test in own:
+        others = tuple(other for other in own if other is not test)
+        if others and _count(schema, nodes, (*others, *given)) == 1:
+            own = others
+    return own
 
 
 def _count(schema: Schema, nodes: tuple[Node, ...], tests: tuple[Test, ...]) -> int:

@@ -91,8 +91,11 @@ def _timed(composer: Composer, shape: Shape, stream: Stream) -> Shape:
         return replace(shape, tests=(*shape.tests, Test(Term(0, "until"), "ended")))
     if mark < 0.75:
         value, _ = stream.choose(composer.schema.values(composer.schema.table(shape.subject).attributes["since"]))
-        year = min(int(str(value)[:4]) + 1, int(composer.schema.today[:4]))
-        return replace(shape, tests=(*shape.tests, Test(term, "on", (f"{year}-01-01",))))
+        day = f"{min(int(str(value)[:4]) + 1, int(composer.schema.today[:4]))}-01-01"
+        # Whether what ends on a day still holds on it, words do not say.
+        ends = composer.schema.values(composer.schema.table(shape.subject).attributes["until"])
+        if all(end != day for end, _ in ends):
+            return replace(shape, tests=(*shape.tests, Test(term, "on", (day,))))
     return shape
 
 
@@ -218,11 +221,14 @@ def differed(composer: Composer, hops: int, stream: Stream) -> Shape | None:
         shape = replace(shape, exists=(replace(exists, negated=True),))
         shape = composer.tested(shape, stream, range(1), composer.share(shape.subject, stream) * 2)
         return shape and composer.columned(shape, stream, most=4)
-    far = composer.schema.along(exists.table, exists.path)[-1].target or ""
-    names = sorted(composer.schema.names[far].values())
-    if len(names) < 2:
+    tied = composer.tied(exists)
+    low = composer.bounds.rows[0]
+    first = stream.choose(sorted(tied))
+    # Only a name that takes some of them away, and leaves enough, makes a difference.
+    others = [name for name, ids in tied.items() if ids & tied[first] and len(tied[first] - ids) >= low]
+    if not others:
         return None
-    tests = [Test(Term(len(exists.path), "name"), "=", (name,)) for name in stream.sample(names, 2)]
+    tests = [Test(Term(len(exists.path), "name"), "=", (name,)) for name in (first, stream.choose(sorted(others)))]
     both = replace(exists, test=tests[0], current=False), replace(exists, test=tests[1], current=False, negated=True)
     return composer.columned(replace(shape, exists=both), stream, most=4)
 

@@ -14,6 +14,7 @@ from simtrain.questions.composing import Bounds, Composer
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.families import FAMILIES
 from simtrain.questions.gathering import Gathered, gather, names_in
+from simtrain.questions.idle import without_idle
 from simtrain.questions.inventing import invented_name
 from simtrain.questions.mixing import Mix, Turn
 from simtrain.questions.paths import Unreachable
@@ -146,6 +147,7 @@ class Maker:
             if rows < low:
                 raise _Refused("too few rows")
             if rows <= high:
+                shape, compiled, columns = self._told(shape, compiled, columns, language, answer)
                 trial = self._question(shape, compiled, columns, language, "?", answer, 0)
                 try:
                     return shape, compiled, columns, gather(trial, self.world)
@@ -156,6 +158,20 @@ class Maker:
                 break
             shape = narrowed
         raise _Refused("too many rows")
+
+    def _told(
+        self, shape: Shape, compiled: Compiled, columns: list[Column], language: Language, answer: AnswerKind
+    ) -> tuple[Shape, Compiled, list[Column]]:
+        """The shape with those conditions alone that change something; a description has no others."""
+        if answer == "single":
+            return shape, compiled, columns
+        told = without_idle(shape, self.schema, [column.name for column in columns])
+        if told is None:
+            raise _Refused("a condition changes nothing")
+        if told is shape:
+            return shape, compiled, columns
+        columns = self.wordings[language].columns(told)
+        return told, compile_shape(told, self.schema, [column.name for column in columns]), columns
 
     def _question(
         self,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .asked import Asked, Condition, Undecided, Unreadable
+from .asked import Asked, Condition, Only, Tie, Undecided, Unreadable
 from .facts import Facts
 from .reading import Reader, nobodies
 from .walking import Mean, Table, Walk
@@ -59,15 +60,29 @@ class SecondGold:
         walk = Walk(self.facts, asked.today)
         table = walk.table(asked)
         found: list[Condition] = []
-        for place, condition in enumerate(asked.conditions):
-            rest = (*asked.conditions[:place], *asked.conditions[place + 1 :])
+        for condition, rest in weaker(asked.conditions):
             try:
-                same = _same(walk.table(replace(asked, conditions=rest, ever=True)), table)
+                less = walk.table(replace(asked, conditions=rest, ever=True))
             except Undecided:
-                same = False
-            if same:
+                continue
+            if _same(less, table):
                 found.append(condition)
         return found
+
+
+def weaker(conditions: tuple[Condition, ...]) -> Iterator[tuple[Condition, tuple[Condition, ...]]]:
+    """Each condition, or part of one, with what is left without it."""
+    for place, condition in enumerate(conditions):
+        before, after = conditions[:place], conditions[place + 1 :]
+        yield condition, (*before, *after)
+        if isinstance(condition, Tie) and condition.present:
+            if condition.now:
+                yield condition, (*before, replace(condition, now=False), *after)
+            if condition.clause is not None:
+                yield condition, (*before, replace(condition, clause=None), *after)
+        if isinstance(condition, Only):
+            for inner, rest in weaker(condition.conditions):
+                yield inner, (*before, replace(condition, conditions=rest), *after)
 
 
 def _same(first: list[dict[str, Any]] | None, second: list[dict[str, Any]] | None) -> bool:

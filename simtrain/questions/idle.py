@@ -1,0 +1,104 @@
+"""Conditions that change nothing: without them the gold table is the same, so they ask for nothing and their hops are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from simtrain.questions.schema import Schema
+from simtrain.questions.shapes import Measure, Node, Shape, Term
+from simtrain.questions.sql import compile_shape
+
+
+def without_idle(shape: Shape, schema: Schema, columns: Sequence[str]) -> Shape | None:
+    """The shape without conditions that change nothing, and without the nodes that nothing is asked of then.
+
+    None where one of them makes the kind of question that it is, or cannot be left out in words.
+    """
+    gold, given = _gold(shape, schema, columns), shape
+    while True:
+        idle = next((less for less in _weaker(shape) if _gold(less, schema, columns, most=len(gold)) == gold), None)
+        if idle is None:
+            return given if shape is given else pruned(shape)
+        if not _still(idle, given):
+            return None
+        shape = idle
+
+
+def _weaker(shape: Shape) -> Iterator[Shape]:
+    """The shape with one condition less, for each of them."""
+    for place, _ in enumerate(shape.tests):
+        yield replace(shape, tests=(*shape.tests[:place], *shape.tests[place + 1 :]))
+    for place, item in enumerate(shape.exists):
+        before, after = shape.exists[:place], shape.exists[place + 1 :]
+        yield replace(shape, exists=(*before, *after))
+        if item.current and not item.negated:
+            yield replace(shape, exists=(*before, replace(item, current=False), *after))
+        if item.test is not None and not item.negated:
+            yield replace(shape, exists=(*before, replace(item, test=None, path=()), *after))
+
+
+def _still(shape: Shape, given: Shape) -> bool:
+    """Whether a shape is still of the kind that was drawn."""
+    if [(item.table, item.test) for item in shape.exists] != [(item.table, item.test) for item in given.exists]:
+        return False
+    compared = [sum(test.other is not None for test in one.tests) for one in (shape, given)]
+    chosen = shape.group is not None or shape.extreme is not None or shape.dispute is not None
+    return compared[0] == compared[1] and (chosen or bool(shape.tests or shape.exists))
+
+
+def _gold(shape: Shape, schema: Schema, columns: Sequence[str], *, most: int | None = None) -> list[str]:
+    """The rows of a shape, or one more than `most`."""
+    compiled = compile_shape(shape, schema, columns)
+    limit = "" if most is None else f" limit {most + 1}"
+    return sorted(map(repr, schema.world.query(f"select * from ({compiled.sql}){limit}", compiled.parameters)))
+
+
+def pruned(shape: Shape) -> Shape:
+    """The shape with the nodes alone of which something is asked, or that lie on the way to such."""
+    terms = [column.term if isinstance(column, Measure) else column for column in shape.columns]
+    for test in shape.tests:
+        terms += [test.term, *([] if test.other is None else [test.other])]
+    wanted = [term.node for term in terms]
+    wanted += [place for place in (shape.group, shape.described) if place is not None]
+    if shape.extreme is not None:
+        wanted += [shape.extreme.term.node, *([] if shape.extreme.group is None else [shape.extreme.group])]
+    kept = {0}
+    for place in wanted:
+        while place > 0:
+            kept.add(place)
+            place = shape.nodes[place].parent
+    new = {place: at for at, place in enumerate(sorted(kept))}
+    return _renumbered(shape, new) if len(kept) < len(shape.nodes) else shape
+
+
+def _renumbered(shape: Shape, new: dict[int, int]) -> Shape:
+    """The shape with other numbers for its nodes; those without one go."""
+
+    def moved(term: Term) -> Term:
+        return replace(term, node=new[term.node])
+
+    nodes = [
+        Node(node.table, new.get(node.parent, -1), node.ref) for place, node in enumerate(shape.nodes) if place in new
+    ]
+    columns = [
+        replace(column, term=moved(column.term)) if isinstance(column, Measure) else moved(column)
+        for column in shape.columns
+    ]
+    tests = [
+        replace(test, term=moved(test.term), other=None if test.other is None else moved(test.other))
+        for test in shape.tests
+    ]
+    extreme = shape.extreme
+    if extreme is not None:
+        group = None if extreme.group is None else new[extreme.group]
+        extreme = replace(extreme, term=moved(extreme.term), group=group)
+    return replace(
+        shape,
+        nodes=tuple(nodes),
+        columns=tuple(columns),
+        tests=tuple(tests),
+        extreme=extreme,
+        group=None if shape.group is None else new[shape.group],
+        described=None if shape.described is None else new[shape.described],
+    )

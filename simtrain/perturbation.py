@@ -87,6 +87,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         self._kept: dict[str, WorldState] = {}
+        self._held: dict[str, WorldState] = {}
 
     def keep(self, name: str, state: WorldState) -> None:
         """Keep a copy (of `WorldState.fork`) under a name, in the place of one that is there."""
@@ -100,8 +101,21 @@ class Snapshots:
     def drop(self, name: str) -> None:
         """Free a copy; dropping one that is not there is fine."""
         state = self._kept.pop(name, None)
-        if state is not None:
+        if state is not None and self._held.get(name) is not state:
             state.close()
+
+    def hold(self) -> None:
+        """Free none of the copies that are there now until `settle`."""
+        self._held = dict(self._kept)
+
+    def settle(self, *, keep: bool) -> None:
+        """Let the copies be as they are, or as they were when they were held."""
+        held, self._held = self._held, {}
+        gone, there = (held, self._kept) if keep else (self._kept, held)
+        for name, state in gone.items():
+            if there.get(name) is not state:
+                state.close()
+        self._kept = there
 
     def fork(self) -> Snapshots:
         """Independent copies of all copies."""
@@ -162,9 +176,6 @@ class Perturbation(Plugin):
     follows: ClassVar[Follows] = "never"
     """Whether it reaches further than the calls on which it fires: `follow` then meets the others, all or those that come later."""
 
-    passes: ClassVar[bool] = False
-    """Whether a call on which it fires and whose reply it leaves as it was counts as one on which it did not fire."""
-
     severity: Probability = Field(
         default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
     )
@@ -194,7 +205,10 @@ class Perturbation(Plugin):
         return tools
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Answer a call on which this fires; `proceed` is the way on, to be taken never, once or several times."""
+        """Answer a call on which this fires; `proceed` is the way on, to be taken never, once or several times.
+
+        It has fired where reply, rows or virtual time are other than without it; else it is asked again on the next call that may be.
+        """
         return await proceed(call.request)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:

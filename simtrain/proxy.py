@@ -13,6 +13,7 @@ from typing import Self, cast
 
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
+from simtrain.firing import Reference, met
 from simtrain.perturbation import Call, Perturbation, Snapshots
 from simtrain.request import Answer, NotAnswered, Request, no_tool
 from simtrain.scenario import Answering, Armed, Episode
@@ -266,7 +267,7 @@ class Proxy:
 
     def _follows(self, place: int) -> bool:
         follows, trigger = self._armed[place].perturbation.follows, self._triggers[place]
-        if follows == "never" or (follows == "fired" and not trigger.fired):
+        if follows == "never" or (follows == "fired" and not trigger.tried):
             return False
         return not trigger.over(self._succeeded)
 
@@ -278,30 +279,17 @@ class Proxy:
         armed = self._armed[place]
 
         async def bent(request: Request) -> Observation:
-            clean: list[Observation] = []
-            others: list[Observation] = []
-
-            async def proceed(onward: Request) -> Observation:
-                reply = await inner(onward)
-                (clean if onward is request else others).append(reply)
-                return reply
-
             call = self._call(place, request, matching)
-            if not matching:
-                observation = await armed.perturbation.follow(call, proceed)
-                replies = (*clean, *others)
-                if observation in replies[:1]:
-                    return observation
-                # One that follows and does not pass the call on leaves the world as it is.
-                without = replies[0] if replies else self._preview(request)
-            else:
-                preview = self._preview(request) if armed.perturbation.effect == "before" else None
-                observation = await armed.perturbation.apply(call, proceed)
-                if armed.perturbation.passes and observation in clean:
-                    return observation
-                # What a changed request was answered is the clean reply only where there is nothing better.
-                without = next((reply for reply in (*clean, preview, *others) if reply is not None), None)
-            events.append(Event(armed.label, armed.use, armed.perturbation.layer, matching, without, observation))
+            observation, clean, changed = await met(
+                armed.perturbation, call, inner, fires=matching > 0, preview=self._preview
+            )
+            if matching:
+                self._triggers[place].settle(matching, changed=bool(changed))
+            elif changed:
+                self._triggers[place].came_to_light()
+            if changed:
+                layer = armed.perturbation.layer
+                events.append(Event(armed.label, armed.use, layer, matching, clean, observation, changed))
             return observation
 
         return bent
@@ -332,12 +320,16 @@ class Proxy:
             found = self._native[tool] = answered and any(other.name == tool for other in self.world.tools)
         return found
 
-    def _preview(self, request: Request) -> Observation | None:
-        """What the world itself would have answered, leaving no trace; None for a tool that it does not answer."""
+    def _preview(self, request: Request, moment: float) -> Reference | None:
+        """What the world itself would have answered at an instant, leaving no trace; None for a tool that it does not answer."""
         if not self._in_world(request.tool.name):
             return None
+        clock = self.state.clock
+        present, clock.moment = clock.moment, moment
         with self.state.savepoint():
-            return self.state.answer(request)
+            found = Reference(self.state.answer(request), clock, self.state)
+        clock.moment = present
+        return found
 
 
 @lru_cache(maxsize=4096)

@@ -25,11 +25,15 @@ Solvability: TypeAlias = Literal["solvable", "unsolvable", "unproved"]
 """Whether an episode can be done, whoever plays it: a way is known, it is known that there is none, or neither."""
 
 
+Changed: TypeAlias = Literal["clock", "prompt", "reply", "rows", "tools", "wire"]
+
+
 @dataclass(frozen=True)
 class Event:
     """One firing of a perturbation: which, on which matching call (0: a later call that it still bent), and the reply without and with it.
 
-    `clean` is None where the clean reply could not be had (no world to ask).
+    `clean` is None where the clean reply could not be had (no world to ask). `changed` says what the call left otherwise than it would
+    have without the perturbation, sorted: it is never empty, but in records of versions that did not look.
     """
 
     label: str
@@ -38,6 +42,7 @@ class Event:
     matching: int
     clean: Observation | None
     perturbed: Observation
+    changed: tuple[Changed, ...] = ()
 
 
 @dataclass(frozen=True)

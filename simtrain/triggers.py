@@ -18,38 +18,50 @@ def chance_of(when: When, progress: float) -> float | None:
 
 
 class Trigger:
-    """The trigger of one perturbation in one episode; counts the calls that match it.
+    """The trigger of one perturbation in one episode; counts the calls that match it, and the firings that changed something.
 
     `identity` is what draws depend on beside the tool and its matching-call index: seed, scenario, episode, label. Prompt, agent
     and wall clock do not enter, so that two agents and two arms of a drill meet the same schedule.
+
+    A firing counts as soon as it is decided, so that calls under way at once do not share it, until `settle` says that it changed
+    nothing. What `nth` and `every` make due stays due until then, and the next matching call is tried.
     """
 
-    __slots__ = ("_burst_left", "_chance", "_fired", "_globs", "_matching", "_per_tool", "_root", "when")
+    __slots__ = (
+        "_burst_left", "_chance", "_due", "_fired", "_globs", "_hidden", "_marks", "_matching", "_open", "_per_tool", "_root",
+        "tried", "when",
+    )  # fmt: skip
 
     def __init__(self, when: When, *, seed: int, identity: tuple[str, ...], progress: float = 1.0) -> None:
         """`progress` is that of the training, from 0 to 1, for probabilities that follow it."""
         self.when = when
+        self.tried = False
+        """Whether it was ever tried, with effect or without."""
         self._chance = chance_of(when, progress)
         self._globs = when.tools if isinstance(when.tools, str) else tuple(when.tools)
         self._root = Root(seed, *identity)
+        self._marks = when.nth is not None or when.every is not None
         self._matching = 0
         self._fired = 0
+        self._due = 0
         self._burst_left = 0
+        self._open: dict[int, bool] = {}
+        self._hidden = False
         self._per_tool: dict[str, int] = {}
 
     @property
     def fired(self) -> int:
-        """How often it has fired."""
+        """How often it has fired and changed something."""
         return self._fired
 
     def fork(self) -> Trigger:
         """An independent copy with the counts so far."""
         other = copy(self)
-        other._per_tool = dict(self._per_tool)
+        other._per_tool, other._open = dict(self._per_tool), dict(self._open)
         return other
 
     def fires(self, request: Request, *, succeeded: set[str], world: WorldState | None) -> int | None:
-        """The index (from 1) of this matching call when the perturbation fires on it, else None. Call once for each request."""
+        """The index (from 1) of this matching call when the perturbation is to fire on it, else None. Call once for each request."""
         if not self._matches(request):
             return None
         self._matching += 1
@@ -58,7 +70,27 @@ class Trigger:
         if not self._chosen(request, name, index, succeeded, world):
             return None
         self._fired += 1
+        self.tried = True
         return self._matching
+
+    def settle(self, matching: int, *, changed: bool) -> None:
+        """Say whether the firing on a matching call changed anything: if not, it does not count. Saying it again is fine."""
+        begun = self._open.pop(matching, None)
+        if changed or begun is None:
+            return
+        self._fired -= 1
+        if begun:
+            self._hidden = True
+            self._burst_left = 0
+            self._due = 1 if self.when.nth is None else self._due + 1
+
+    def came_to_light(self) -> bool:
+        """Say that what lasts has changed a later call; whether nothing was seen before of the firing that began it, which counts now."""
+        hidden, self._hidden = self._hidden, False
+        if hidden:
+            self._fired += 1
+            self._due = max(self._due - 1, 0)
+        return hidden
 
     def over(self, succeeded: set[str]) -> bool:
         """Whether the right response has been seen, so that this fires no more."""
@@ -71,18 +103,20 @@ class Trigger:
             return False
         if when.writes is not None and request.tool.writes is not when.writes:
             return False
-        return all(request.arguments.get(name) == value for name, value in when.args.items())
+        return not when.args or all(request.arguments.get(name) == value for name, value in when.args.items())
 
     def _chosen(self, request: Request, name: str, index: int, succeeded: set[str], world: WorldState | None) -> bool:
         when = self.when
+        bursting = self._burst_left > 0
+        if self._marks and not bursting and self._is_marked() and self._drawn(name, index):
+            self._due = 1 if when.nth is None else self._due + 1
         if when.max_times is not None and self._fired >= when.max_times:
             return False
-        if self._burst_left > 0:
+        if bursting:
             self._burst_left -= 1
+            self._open[self._matching] = False
             return True
-        if when.nth is not None and self._matching not in (when.nth if isinstance(when.nth, list) else (when.nth,)):
-            return False
-        if when.every is not None and self._matching % when.every:
+        if self._marks and not self._due:
             return False
         if when.turns is not None and not when.turns[0] <= request.turn + 1 <= when.turns[1]:
             return False
@@ -90,10 +124,22 @@ class Trigger:
             return False
         if self.over(succeeded):
             return False
-        chance = self._chance
-        if chance is not None and self._root.draw(name, index) >= chance:
+        if not self._marks and not self._drawn(name, index):
             return False
         if when.state is not None and not (world and one_value(world.query(when.state))):
             return False
         self._burst_left = (when.burst or 1) - 1
+        self._open[self._matching] = True
+        self._due -= 1
         return True
+
+    def _is_marked(self) -> bool:
+        """Whether `nth` and `every` name this matching call."""
+        nth, every = self.when.nth, self.when.every
+        if nth is not None and self._matching not in (nth if isinstance(nth, list) else (nth,)):
+            return False
+        return every is None or not self._matching % every
+
+    def _drawn(self, name: str, index: int) -> bool:
+        """Whether chance, where it plays a part, takes this matching call."""
+        return self._chance is None or self._root.draw(name, index) < self._chance

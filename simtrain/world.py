@@ -49,9 +49,13 @@ class Offer:
 
 
 class WorldState(ABC):
-    """A world open for one episode. It changes only through `answer`, `execute` and `partial`; `close` frees it."""
+    """A world open for one episode. It changes only through `answer`, `execute` and `partial`; `close` frees it.
+
+    `version` is another number whenever rows may have been written, or writes undone: as long as it stays, no row has changed.
+    """
 
     clock: Clock
+    version: int
 
     @abstractmethod
     def answer(self, request: Request) -> Observation:

@@ -37,7 +37,12 @@ class Played:
     @property
     def bent(self) -> list[bool]:
         """For every step, whether a perturbation changed its reply."""
-        return [any(event.clean != event.perturbed for event in step.events) for step in self.steps]
+        return [any("reply" in event.changed for event in step.events) for step in self.steps]
+
+    @property
+    def changed(self) -> list[list[str]]:
+        """For every step, what perturbations changed on it."""
+        return [sorted({name for event in step.events for name in event.changed}) for step in self.steps]
 
 
 async def play(folder: Path, perturbation: dict[str, Any] | None, *calls: Asked, world_text: str = WORLD) -> Played:

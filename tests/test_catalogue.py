@@ -151,7 +151,7 @@ def test_a_whole_pack_of_them_shares_its_schedule_between_arms_and_agents(folder
     for one in schedules[:-1]:
         for name, found in one.items():
             assert set(together[name]) <= set(found)
-            assert set(found) - set(together[name]) <= set(together["transient_error"])
+            assert set(found) - set(together[name]) <= {*together["transient_error"], *together["timeout_after"]}
     assert sum(map(len, together.values())) > 10
 
 

@@ -297,7 +297,7 @@ async def test_a_page_behind_two_walls_has_one_notice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plugin", [Redirect, Paywall])
 def test_both_say_of_themselves_what_they_are(plugin: type[Perturbation]) -> None:
-    assert plugin.side == "reply" and plugin.effect == "after" and plugin.visible and plugin.permanent and plugin.passes
+    assert plugin.side == "reply" and plugin.effect == "after" and plugin.visible and plugin.permanent
     assert "abstain" in plugin.recoverable_by and resolve("perturbations", plugin.__name__.lower()) is plugin
 
 

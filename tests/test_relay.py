@@ -185,7 +185,7 @@ def test_an_error_before_the_call_never_reaches_the_server(tmp_path: Path) -> No
     assert refused["id"] == 1 and refused["result"]["isError"] is True
     assert "Service Unavailable" in refused["result"]["content"][0]["text"]
     assert said(found[2])["count"] == 1
-    by = [{"label": "transient_error", "use": "transient_error", "matching": 1}]
+    by = [{"label": "transient_error", "use": "transient_error", "matching": 1, "changed": ["reply", "wire"]}]
     sent, answered = [frame for frame in frames(tmp_path / "rec.jsonl") if frame.perturbed is not None]
     assert sent.perturbed == {"by": by, "frame": None}
     assert answered.frame is None and answered.perturbed == {"by": by, "frame": refused}

@@ -46,5 +46,4 @@ class ContrastiveState(Perturbation):
         if call.world is None or call.memory:
             return await proceed(call.request)
         call.memory["rows"] = change(call.world, self.sql, {}, by="contrastive_state")
-        # A copy of the request: what it is answered now is not the clean reply.
-        return replace(await proceed(replace(call.request)), provenance=Provenance("contrastive_state"))
+        return replace(await proceed(call.request), provenance=Provenance("contrastive_state"))

@@ -21,7 +21,6 @@ class PageTrouble(Perturbation):
     effect: ClassVar[Effect] = "after"
     permanent: ClassVar[bool] = True
     follows: ClassVar[Follows] = "always"
-    passes: ClassVar[bool] = True
 
     share: Probability | None = Field(default=None)
 

@@ -47,8 +47,7 @@ class RiskyState(Perturbation):
         if call.world is None or call.memory:
             return await proceed(call.request)
         call.memory["rows"] = change(call.world, self.sql, call.request.arguments, by="risky_state")
-        # A copy of the request: what it is answered now is not the clean reply.
-        return replace(await proceed(replace(call.request)), provenance=Provenance("risky_state"))
+        return replace(await proceed(call.request), provenance=Provenance("risky_state"))
 
 
 def refuse_bad_sql(world: World, statements: list[str], arguments: Mapping[str, JsonValue]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -12,14 +12,17 @@ from simtrain.catalog import find
 from simtrain.clock import DEFAULT_START, Clock, instant
 from simtrain.documents import read_document
 from simtrain.errors import InputError
-from simtrain.perturbation import Call, Perturbation
+from simtrain.firing import met as met_with
+from simtrain.firing import same_reply
+from simtrain.perturbation import Call, Perturbation, Snapshots
 from simtrain.request import Answer, Request, no_tool
 from simtrain.scenario import Armed
 from simtrain.seeding import Root, derive
 from simtrain.serving.relay.crossing import Crossing, Outcome, Repeat
-from simtrain.serving.relay.requests import BENDABLE, arguments_of, name_of, reply_observed, response, with_request
+from simtrain.serving.relay.requests import BENDABLE, arguments_of, name_of, response
 from simtrain.serving.relay.shown import Audience, Shown, client_of
 from simtrain.serving.relay.tool_list import descriptors_of, rewritten, tool_of
+from simtrain.serving.relay.way import Passage, Way, nobody
 from simtrain.tape import CALL
 from simtrain.triggers import Trigger
 from simtrain.types import JsonObject, JsonValue, Observation
@@ -30,7 +33,6 @@ Scope: TypeAlias = str | None
 """Within which ids are unique: an MCP session, an HTTP request, or None for the one client of a stdio server."""
 
 _Key: TypeAlias = tuple[Scope, str, str]
-_Bend: TypeAlias = Callable[[Call, Answer], Awaitable[Observation]]
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Bending:
         # Those that only bend the list of tools have nothing to do with calls.
         self._acting = [place for place, item in enumerate(self._armed) if _acts(item.perturbation)]
         self._memories: list[JsonObject] = [{} for _ in self._armed]
+        self._snapshots = [Snapshots() for _ in self._armed]
         self._asked: dict[_Key, _Asked] = {}
         self._paused: dict[tuple[str, str], Crossing] = {}
         self._audience = Audience(self._armed, seed=seed)
@@ -168,7 +171,7 @@ class Bending:
             return self._paused.pop((name, str(params.get("requestState"))), None)
         tool = self._audience.tool(shown, name) if frame["method"] == CALL else no_tool(name)
         if tool is None:
-            crossing = Crossing(frame, by=self._by_offer(), repeat=repeat)
+            crossing = Crossing(frame, by=self._by_offer(shown), repeat=repeat)
             crossing.outcome = asyncio.create_task(_unknown(frame, name, crossing.by))
             return crossing
         request = Request(tool, arguments_of(frame), self._calls, 0)
@@ -176,12 +179,7 @@ class Bending:
         met = self._met(request)
         if not met and name not in shown.owners:
             return None
-        by: list[JsonObject] = []
-        for place, matching in met:
-            armed = self._armed[place]
-            self.fired[armed.label] += matching > 0
-            by.append({"label": armed.label, "use": armed.use, "matching": matching})
-        crossing = Crossing(frame, by=by, repeat=repeat)
+        crossing = Crossing(frame, by=[], repeat=repeat)
         crossing.outcome = asyncio.create_task(self._bend(crossing, request, met, shown))
         return crossing
 
@@ -196,7 +194,7 @@ class Bending:
 
     def _follows(self, place: int) -> bool:
         follows, trigger = self._armed[place].perturbation.follows, self._triggers[place]
-        if follows == "never" or (follows == "fired" and not trigger.fired):
+        if follows == "never" or (follows == "fired" and not trigger.tried):
             return False
         return not trigger.over(self._succeeded)
 
@@ -205,15 +203,19 @@ class Bending:
     ) -> Outcome:
         clock = Clock(start=instant(DEFAULT_START), per_step=0)
         begun = clock.moment
-        notes: JsonObject = {"by": crossing.by}
+        fired: list[JsonObject] = []
+        notes: JsonObject = {"by": fired}
         name, reads = request.tool.name, crossing.request["method"] != CALL
         repeats = reads or self._rules.allow_duplicates or name in self._repeatable
-        passage = _Passage(crossing, notes, repeats=repeats)
+        passage = Passage(crossing, notes, repeats=repeats)
         try:
             async with asyncio.timeout(self._rules.patience):
-                observation = await self._layer(request, met, shown, clock, passage)(request)
+                observation = await self._layer(request, met, shown, clock, passage, fired)(request)
         except Exception as error:
             # A perturbation that breaks down bends nothing; the recording says so.
+            for place, matching in met:
+                if matching:
+                    self._triggers[place].settle(matching, changed=False)
             crossing.let_go()
             return Outcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
         late = round(clock.moment - begun, 6)
@@ -221,38 +223,81 @@ class Bending:
             notes["seconds" if self._rules.real_time else "virtual_seconds"] = late
             if self._rules.real_time:
                 await asyncio.sleep(late)
-        if passage.first is not None and observation == passage.first:
-            # Those that follow and changed nothing were not there.
-            return Outcome(None, notes if any(matching for _, matching in met) else {})
+        crossing.by[:] = fired
+        if passage.first is not None and same_reply(observation, passage.first):
+            # Those that changed nothing were not there.
+            return Outcome(None, notes if fired or len(notes) > 1 else {})
         return Outcome(response(crossing.request, crossing.reply_id, observation, passage.reply), notes)
 
     def _layer(
-        self, request: Request, met: Sequence[tuple[int, int]], shown: Shown, clock: Clock, passage: _Passage
+        self,
+        request: Request,
+        met: Sequence[tuple[int, int]],
+        shown: Shown,
+        clock: Clock,
+        passage: Passage,
+        fired: list[JsonObject],
     ) -> Answer:
         """The way to the server through all perturbations that meet the call, the first in the list outermost."""
         owner = shown.owners.get(request.tool.name)
         answer: Answer = passage.proceed
         if owner is not None:
-            serve = self._armed[owner].perturbation.serve
-            answer = self._around(serve, owner, 0, shown, clock, answer)
+            answer = self._served(owner, shown, clock, answer)
         for place, matching in reversed(met):
-            perturbation = self._armed[place].perturbation
-            bend = perturbation.apply if matching else perturbation.follow
-            answer = self._around(bend, place, matching, shown, clock, answer)
+            answer = self._around(place, matching, shown, clock, passage, fired, answer)
         return answer
 
-    def _around(self, bend: _Bend, place: int, matching: int, shown: Shown, clock: Clock, inner: Answer) -> Answer:
-        label, memory, tools = self._armed[place].label, self._memories[place], tuple(shown.tools.values())
-        given = shown.given.get(place, ())
+    def _served(self, owner: int, shown: Shown, clock: Clock, inner: Answer) -> Answer:
+        async def served(request: Request) -> Observation:
+            return await self._armed[owner].perturbation.serve(self._call(owner, 0, request, shown, clock), inner)
+
+        return served
+
+    def _around(
+        self,
+        place: int,
+        matching: int,
+        shown: Shown,
+        clock: Clock,
+        passage: Passage,
+        fired: list[JsonObject],
+        inner: Answer,
+    ) -> Answer:
+        armed, trigger = self._armed[place], self._triggers[place]
+        noted: JsonObject = {"label": armed.label, "use": armed.use, "matching": matching}
 
         async def bent(request: Request) -> Observation:
-            root = Root(self._seed, "relay", label)
-            rng = root.stream(request.tool.name, matching)
-            manners = derive(self._seed, "manners", "relay")
-            call = Call(request, rng, clock, memory, None, tools=tools, given=given, manners=manners, root=root)
-            return await bend(call, inner)
+            way = Way(request, inner, passage, noted)
+            call = self._call(place, matching, request, shown, clock)
+            observation, _, changed = await met_with(
+                armed.perturbation, call, way.proceed, fires=matching > 0, preview=nobody
+            )
+            changed = tuple(sorted({*changed, *(("wire",) if way.bent else ())}))
+            if matching:
+                trigger.settle(matching, changed=bool(changed))
+                self.fired[armed.label] += bool(changed)
+            elif changed:
+                self.fired[armed.label] += trigger.came_to_light()
+            if changed:
+                fired.append({**noted, "changed": list(changed)})
+            return observation
 
         return bent
+
+    def _call(self, place: int, matching: int, request: Request, shown: Shown, clock: Clock) -> Call:
+        root = Root(self._seed, "relay", self._armed[place].label)
+        return Call(
+            request,
+            root.stream(request.tool.name, matching),
+            clock,
+            self._memories[place],
+            None,
+            self._snapshots[place],
+            tools=tuple(shown.tools.values()),
+            given=shown.given.get(place, ()),
+            manners=derive(self._seed, "manners", "relay"),
+            root=root,
+        )
 
     def _listed(self, frame: JsonObject, result: JsonObject, client: str | None) -> Outcome | None:
         descriptors = descriptors_of(result)
@@ -264,44 +309,25 @@ class Bending:
         offered = self._audience.list(client, tools)
         if offered == tools:
             return None
-        by = self._by_offer()
+        by = self._by_offer(self._audience.to(client))
         for item in by:
             self.fired[item["label"]] += 1
         bent = {**frame, "result": {**result, "tools": rewritten(descriptors, tools, offered)}}
         return Outcome(bent, {"by": by})
 
-    def _by_offer(self) -> list[JsonObject]:
-        manifest = [item for item in self._armed if type(item.perturbation).offer is not Perturbation.offer]
-        return [{"label": item.label, "use": item.use} for item in manifest]
+    def _by_offer(self, shown: Shown) -> list[JsonObject]:
+        """Those that are there to change the list of tools, and did; others only made room in it for what they do to replies."""
+        changing = [self._armed[place] for place in sorted(shown.changing)]
+        return [
+            {"label": item.label, "use": item.use, "changed": ["tools"]}
+            for item in changing
+            if item.perturbation.side == "manifest"
+        ]
 
     def _forget(self, scope: Scope, identity: JsonValue) -> None:
         asked = self._asked.pop(_key(scope, identity), None)
         if asked is not None and asked.crossing is not None:
             asked.crossing.cancel()
-
-
-class _Passage:
-    """The end of the way: the server, reached once, and again only where that is allowed."""
-
-    def __init__(self, crossing: Crossing, notes: JsonObject, *, repeats: bool) -> None:
-        self._crossing = crossing
-        self._notes = notes
-        self._repeats = repeats
-        self.first: Observation | None = None
-        self.reply: JsonObject | None = None
-
-    async def proceed(self, request: Request) -> Observation:
-        """The server's answer. A second call that is not allowed gets the first answer again."""
-        asked = self._crossing.request
-        frame = with_request(asked, request)
-        if self.first is None:
-            self.reply = await self._crossing.send(frame)
-            self.first = reply_observed(asked, self.reply)
-            return self.first
-        if not self._repeats:
-            self._notes["refused"] = f"a second real call of {request.tool.name}, which may write"
-            return self.first
-        return reply_observed(asked, await self._crossing.repeat(frame))
 
 
 async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> Outcome:

@@ -28,11 +28,15 @@ def client_of(frame: JsonObject, session: str | None) -> str | None:
 
 @dataclass
 class Shown:
-    """The tools of one client. `owners` says which perturbation added or renamed one, `given` what each was given to offer: by place."""
+    """The tools of one client. `owners` says which perturbation added or renamed one, `given` what each was given to offer: by place.
+
+    `changing` are the places of those that changed anything in the tools that the server listed last.
+    """
 
     tools: dict[str, ToolSpec] = field(default_factory=dict[str, ToolSpec])
     owners: dict[str, int] = field(default_factory=dict[str, int])
     given: dict[int, tuple[ToolSpec, ...]] = field(default_factory=dict[int, tuple[ToolSpec, ...]])
+    changing: set[int] = field(default_factory=set[int])
 
 
 class Audience:
@@ -56,6 +60,7 @@ class Audience:
             self._shown.popitem(last=False)
         self._last = shown
         shown.given.clear()
+        shown.changing.clear()
         offered = self._offer(shown, tools)
         shown.tools |= {tool.name: tool for tool in offered}
         return offered
@@ -71,6 +76,9 @@ class Audience:
         for place, armed in enumerate(self._armed):
             known = {tool.name for tool in tools}
             shown.given.setdefault(place, tools)
-            tools = armed.perturbation.offer(tools, Stream(derive(self._seed, "relay", armed.label, "offer")))
-            shown.owners |= {tool.name: place for tool in tools if tool.name not in known}
+            offered = armed.perturbation.offer(tools, Stream(derive(self._seed, "relay", armed.label, "offer")))
+            shown.owners |= {tool.name: place for tool in offered if tool.name not in known}
+            if offered != tools:
+                shown.changing.add(place)
+            tools = offered
         return tools

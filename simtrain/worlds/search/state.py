@@ -45,12 +45,13 @@ _SITE = re.compile(r"(?<!\S)site:(\S+)", re.IGNORECASE)
 class SearchState(WorldState):
     """A search world open for one episode. The web is the same for all of them; only the notebook and the clock are its own."""
 
-    __slots__ = ("_concealed", "_question", "_youngest", "clock", "memory", "world")
+    __slots__ = ("_concealed", "_question", "_youngest", "clock", "memory", "version", "world")
 
     def __init__(self, world: SearchWorld, changes: Changes | None = None) -> None:
         self.world = world
         self.clock = Clock(start=world.start, per_step=world.per_step)
         self.memory = Memory(changes)
+        self.version = 0
         self._youngest: str | None = None
         self._concealed = _NOTHING
         self._question = ""
@@ -66,6 +67,7 @@ class SearchState(WorldState):
     def answer(self, request: Request) -> Observation:
         tool = self.world.compiled[request.tool.name]
         before = self.memory.copy() if tool.writes else None
+        self.version += tool.writes
         try:
             return _observed(tool.act(self, request.arguments))
         except ToolError as error:
@@ -180,6 +182,7 @@ class SearchState(WorldState):
         return self.world.web.query(sql, parameters, moment=self.clock.now, memory=self.memory)
 
     def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        self.version += 1
         return self.world.web.write(sql, parameters, moment=self.clock.now, memory=self.memory)
 
     @contextmanager
@@ -189,6 +192,7 @@ class SearchState(WorldState):
             yield
         finally:
             self.memory, self.clock.moment = before, moment
+            self.version += 1
 
     def changes(self) -> Changes:
         return self.memory.changes()

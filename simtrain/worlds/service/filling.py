@@ -14,12 +14,11 @@ from simtrain.handler import Handler, ToolError
 from simtrain.registry import resolve
 from simtrain.seeding import Stream, derive
 from simtrain.types import JsonValue
+from simtrain.worlds.service.change_log import watch
 from simtrain.worlds.service.database import RESERVED, SEQUENCE, Cell, Database, Mode, explain
 from simtrain.worlds.service.generators import Generator, Row, compile_generator
 from simtrain.worlds.service.spec import MAX_ROWS, Block, HandlerStep, ServiceSpec
 from simtrain.worlds.service.tool import HandlerCall
-
-CHANGES = f"{RESERVED}_changes"
 
 # What Python raises for knobs of a generator that have the wrong type or leave no value.
 _MISUSE = (TypeError, ValueError, ArithmeticError, LookupError)
@@ -50,7 +49,7 @@ def fill(spec: ServiceSpec, document: Document, *, seed: int, counts: Mapping[st
         except ToolError as error:
             raise document.error(("after", index), f"the handler refuses: {error}") from None
     database.run("commit", mode=Mode.OWN)
-    _watch(database)
+    watch(database, tables_of(database))
     return database
 
 
@@ -237,23 +236,3 @@ class _Filler:
             raise self.document.error(
                 place, f"row {self.seq} of {self.table!r} is refused by the schema: {error}"
             ) from None
-
-
-def _watch(database: Database) -> None:
-    """Triggers that note which rows an episode touches: the diff of a state then costs only what changed."""
-    database.run(
-        f"create table {CHANGES} (name text not null, row integer not null, primary key (name, row)) without rowid",
-        mode=Mode.OWN,
-    )
-    note, once = f"insert into {CHANGES} values", "on conflict do nothing;"
-    for table in tables_of(database):
-        bodies = {
-            "insert": f"{note} ('{table}', new.rowid) {once}",
-            "update": f"{note} ('{table}', old.rowid) {once} {note} ('{table}', new.rowid) {once}",
-            "delete": f"{note} ('{table}', old.rowid) {once}",
-        }
-        for action, body in bodies.items():
-            database.run(
-                f'create trigger "{RESERVED}_{table}_{action}" after {action} on "{table}" begin {body} end',
-                mode=Mode.OWN,
-            )

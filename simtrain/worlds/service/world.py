@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from typing import cast
@@ -15,10 +15,11 @@ from simtrain.errors import InputError, nearest
 from simtrain.registry import resolve
 from simtrain.request import Request
 from simtrain.schemas import check_schema
-from simtrain.types import Change, Changes, JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
 from simtrain.world import ErrorStyle, Variant, World, WorldState
+from simtrain.worlds.service.change_log import ChangeLog, forget
 from simtrain.worlds.service.database import Database, Mode, explain
-from simtrain.worlds.service.filling import CHANGES, columns_of, fill, tables_of
+from simtrain.worlds.service.filling import columns_of, fill, tables_of
 from simtrain.worlds.service.offers import Prompt, Resource
 from simtrain.worlds.service.spec import ErrorTexts, ServiceSource
 from simtrain.worlds.service.tool import Tool
@@ -102,7 +103,7 @@ class ServiceWorld(World):
         except sqlite3.Error as error:
             base.close()
             raise InputError(f"the SQL fails: {explain(error)}") from None
-        base.run(f"delete from {CHANGES}", mode=Mode.OWN)
+        forget(base)
         return self._over(base)
 
     def backwards(self) -> ServiceWorld:
@@ -140,11 +141,13 @@ def _check_style(style: str, tool: str, schema: JsonObject) -> None:
 class ServiceState(WorldState):
     """A service world open for one episode."""
 
-    __slots__ = ("_own", "clock", "world")
+    __slots__ = ("_log", "_own", "clock", "version", "world")
 
     def __init__(self, world: ServiceWorld, own: Database | None = None) -> None:
         self.world = world
+        self.version = 0
         self._own = own
+        self._log = ChangeLog()
         self.clock = Clock(start=world.start, per_step=world.per_step)
 
     def answer(self, request: Request) -> Observation:
@@ -196,30 +199,22 @@ class ServiceState(WorldState):
             finally:
                 self._discard()
             return
-        with self._own.savepoint("preview", keep=False):
-            yield
+        before = self._log.copy()
+        try:
+            with self._own.savepoint("preview", keep=False):
+                yield
+        finally:
+            self._log = before
+            self.version += 1
 
     def changes(self) -> Changes:
-        if self._own is None:
-            return {}
-        touched: dict[str, list[int]] = {}
-        for row in self._own.rows(f"select name, row from {CHANGES} order by name, row", mode=Mode.OWN):
-            touched.setdefault(cast(str, row["name"]), []).append(cast(int, row["row"]))
-        found = {table: tuple(self._compare(table, rowids)) for table, rowids in touched.items()}
-        return {table: changes for table, changes in found.items() if changes}
-
-    def _compare(self, table: str, rowids: list[int]) -> Iterator[Change]:
-        sql = f'select * from "{table}" where rowid = :row'
-        for rowid in rowids:
-            before = next(iter(self.world.base.rows(sql, {"row": rowid})), None)
-            after = next(iter(cast(Database, self._own).rows(sql, {"row": rowid})), None)
-            if before != after:
-                yield Change(rowid, before, after)
+        return {} if self._own is None else self._log.changes(self._own, self.world.base, self.version)
 
     def fork(self) -> ServiceState:
         other = ServiceState(
             self.world, None if self._own is None else Database(self._own.serialize(), moment=self._own.moment)
         )
+        other._log, other.version = self._log.copy(), self.version
         other.clock.moment = self.clock.moment
         return other
 
@@ -251,12 +246,14 @@ class ServiceState(WorldState):
         if self._own is None:
             self._own = Database(self.world.content, backwards=self.world.scans_backwards)
         self._own.moment = self.clock.now
+        self.version += 1
         return self._own
 
     def _discard(self) -> None:
         if self._own is not None:
             self._own.close()
-            self._own = None
+            self._own, self._log = None, ChangeLog()
+            self.version += 1
 
 
 def _query(database: Database, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:

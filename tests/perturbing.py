@@ -36,8 +36,8 @@ class Played:
 
     @property
     def bent(self) -> list[bool]:
-        """For every step, whether a perturbation changed its reply."""
-        return [any("reply" in event.changed for event in step.events) for step in self.steps]
+        """For every step, whether a perturbation changed anything."""
+        return [bool(step.events) for step in self.steps]
 
     @property
     def changed(self) -> list[list[str]]:

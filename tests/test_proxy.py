@@ -83,6 +83,7 @@ async def test_latency_moves_virtual_time_and_leaves_the_reply_alone(tmp_path: P
     assert [observation.text for observation in plain] == [observation.text for observation in delayed]
     assert (clean.steps[1].clock, late.steps[1].clock) == ("2031-03-03T09:00:40Z", "2031-03-03T09:05:40Z")
     assert late.steps[0].events[0].clean == late.steps[0].events[0].perturbed
+    assert late.steps[0].events[0].changed == ("clock",)
 
 
 async def test_timeout_after_lands_the_effect_and_loses_the_reply(tmp_path: Path) -> None:
@@ -214,6 +215,65 @@ def test_triggers_look_at_writes_arguments_and_what_succeeded_before() -> None:
     assert firings(When(writes=True), tool=WRITE, calls=1) == [1]
     assert firings(When(args={"name": "x"}), arguments={"name": "x", "more": 1}, calls=1) == [1]
     assert firings(When(after="orders.*"), succeeded={"orders.place"}, calls=1) == [1]
+
+
+def tried(when: When, real: set[int], *, calls: int = 12, seed: int = 1) -> list[int]:
+    """The matching calls on which a perturbation is tried that can change something on the `real` ones only."""
+    trigger = Trigger(when, seed=seed, identity=("s", "e", "l"))
+    found: list[int] = []
+    for index in range(1, calls + 1):
+        matching = trigger.fires(Request(READ, {}, index, index), succeeded=set(), world=None)
+        if matching is not None:
+            found.append(index)
+            trigger.settle(matching, changed=index in real)
+    assert trigger.fired == len(real.intersection(found))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("when", "real", "expected"),
+    [
+        (When(nth=2), {5, 6}, [2, 3, 4, 5]),
+        (When(nth=[1, 4]), {5, 7}, [1, 2, 3, 4, 5, 6, 7]),
+        (When(nth=[1, 4]), {1, 4, 5}, [1, 4]),
+        (When(nth=2), set[int](), list(range(2, 13))),
+        (When(every=4), {5, 6, 12}, [4, 5, 8, 9, 10, 11, 12]),
+        (When(every=4), set[int](), [4, 5, 6, 7, 8, 9, 10, 11, 12]),
+        (When(nth=2, burst=3), {4, 6}, [2, 3, 4, 5, 6]),
+        (When(max_times=2), {3, 6, 7}, [1, 2, 3, 4, 5, 6]),
+        (When(nth=3, turns=(5, 7)), {5, 6}, [4, 5]),
+    ],
+)
+def test_a_firing_counts_when_it_changed_something(when: When, real: set[int], expected: list[int]) -> None:
+    assert tried(when, real) == expected
+
+
+def test_chance_is_drawn_once_for_a_call_that_nth_names_and_anew_for_every_other_call() -> None:
+    nth = [bool(tried(When(nth=2, probability=0.4), {9}, seed=seed)) for seed in range(300)]
+    assert nth == [bool(tried(When(nth=2, probability=0.4), {2}, seed=seed)) for seed in range(300)]
+    assert 90 < sum(nth) < 150
+    shares = [len(tried(When(probability=0.4), set(), seed=seed)) for seed in range(300)]
+    assert 4.4 < sum(shares) / 300 < 5.2 and shares == [
+        len(tried(When(probability=0.4), {1, 2, 3}, seed=seed)) for seed in range(300)
+    ]
+
+
+def test_calls_under_way_at_once_do_not_share_a_firing_and_a_failed_one_is_given_back() -> None:
+    trigger = Trigger(When(nth=1), seed=1, identity=("s",))
+    found = [trigger.fires(Request(READ, {}, index, 0), succeeded=set(), world=None) for index in range(2)]
+    assert found == [1, None]
+    trigger.settle(1, changed=False)
+    trigger.settle(1, changed=False)
+    assert trigger.fires(Request(READ, {}, 2, 0), succeeded=set(), world=None) == 3 and trigger.fired == 1
+
+
+def test_what_lasts_and_shows_later_counts_from_then_on() -> None:
+    trigger = Trigger(When(nth=1, max_times=1), seed=1, identity=("s",))
+    assert trigger.fires(Request(READ, {}, 0, 0), succeeded=set(), world=None) == 1
+    trigger.settle(1, changed=False)
+    assert (trigger.fired, trigger.tried) == (0, True)
+    assert [trigger.came_to_light(), trigger.came_to_light(), trigger.fired] == [True, False, 1]
+    assert trigger.fires(Request(READ, {}, 1, 0), succeeded=set(), world=None) is None
 
 
 async def test_a_state_trigger_asks_the_world(tmp_path: Path) -> None:

@@ -32,9 +32,7 @@ async def test_a_stale_reply_is_what_the_same_call_was_told_before(tmp_path: Pat
     assert [json.loads(text(result))["count"] for result in found] == [0, 1, 0, 1]
     # What was only noted, and not bent, went through untouched.
     noted = [frame.perturbed["by"] for frame in frames(record) if frame.perturbed]
-    assert noted == [
-        [{"label": "stale_read", "use": "stale_read", "matching": 2, "changed": ["reply", "wire"]}]
-    ]
+    assert noted == [[{"label": "stale_read", "use": "stale_read", "matching": 2, "changed": ["reply", "wire"]}]]
 
 
 async def test_a_denied_tool_stays_denied(tmp_path: Path) -> None:

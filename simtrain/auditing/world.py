@@ -17,6 +17,7 @@ from simtrain.llm import ChatClient
 from simtrain.question import Question
 from simtrain.types import JsonObject
 from simtrain.world import World
+from simtrain.worlds.search.checking.conflicts import check_conflicts
 from simtrain.worlds.search.checking.facts import Facts
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.checking.pieces import NOTHING, Wording
@@ -90,6 +91,9 @@ class Check:
             self.connection, self.units, wording=options.prose, workers=options.workers, on_pages=self.advance
         )
         self._note("pages", map(str, read.problems), pages=read.pages, statements=read.statements, links=read.links)
+        self.begin("deciding conflicts", None)
+        decided = check_conflicts(self.connection, self.units)
+        self._note("conflicts", decided.problems, facts=decided.facts, rules=decided.by_rule, alone=decided.alone)
         web = web_of(self.path)
         found = Reach(
             self.connection,

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simtrain.documents import Place
-from simtrain.errors import InputError
+from simtrain.errors import InputError, nearest
 from simtrain.worlds.search.bounds import split_bound
+from simtrain.worlds.search.disputes_spec import DisputesSpec
 from simtrain.worlds.search.schema import Attribute, Schema, Type
 from simtrain.worlds.search.site_spec import PageSpec, SheetPart, SiteSpec, TablePart
 from simtrain.worlds.search.spec_parts import days
 from simtrain.worlds.search.templates import Scope, parse
-from simtrain.worlds.search.tree import Branch, Loop, Node, Paging
+from simtrain.worlds.search.tree import Branch, Corrected, Loop, Node, Paging, tests
 from simtrain.worlds.search.units import with_invented
 
 _SLOT = re.compile(r"\{\{\s*([a-z_.]+)\s*\}\}")
@@ -33,6 +34,11 @@ class SiteDesign:
     def lag(self) -> int:
         """How many days the site is behind."""
         return days(self.spec.lag)
+
+    @property
+    def renewed(self) -> int:
+        """How many days older than what the site knows a page without a date of its own is at most."""
+        return days(self.spec.renewed)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,6 +87,43 @@ class Design:
                     place: Place = ("sites", other.name, "domain")
                     raise schema.document.error(place, f"two sites have the domain {site.spec.domain}", "rename one")
 
+        if schema.spec.disputes is not None:
+            self._check_disputes(schema.spec.disputes)
+
+    def _check_disputes(self, spec: DisputesSpec) -> None:
+        """Every fact under a rule is there, every source is a site, and what is put right by errata has a page for them."""
+        for rule, paths in (("recency", spec.recency), ("majority", spec.majority), ("erratum", spec.erratum)):
+            for place, path in enumerate(paths):
+                self._check_fact(path, ("disputes", rule, place))
+        known = [site.name for site in self.sites]
+        for name, paths in spec.primary.items():
+            if name not in known:
+                raise self.schema.document.error(
+                    ("disputes", "primary", name), f"there is no site {name!r}", nearest(name, known)
+                )
+            for place, path in enumerate(paths):
+                self._check_fact(path, ("disputes", "primary", name, place))
+        corrected = {
+            test.fact.attribute.id
+            for site in self.sites
+            for page in site.pages
+            for test in tests(node for part in page.parts for wording in part for node in wording)
+            if isinstance(test, Corrected)
+        }
+        for place, path in enumerate(spec.erratum):
+            if self.schema.fact(path).id not in corrected:
+                raise self.schema.document.error(
+                    ("disputes", "erratum", place),
+                    f"no page puts {path} right",
+                    f"ask `is corrected` of it on a page with `corrections: true` (list: {path.partition('.')[0]})",
+                )
+
+    def _check_fact(self, path: str, place: Place) -> None:
+        with self.schema.document.at(place):
+            attribute = self.schema.fact(path)
+            if attribute.kind in ("name", "text", "coordinates"):
+                raise InputError(f"no site has a {attribute.kind} wrong", remedy="leave it out")
+
     def _page(self, site: SiteDesign, spec: PageSpec, place: Place) -> PageDesign:
         document = self.schema.document
         kind: Type | None = None
@@ -103,7 +146,7 @@ class Design:
                     raise InputError(f"lists are made by a category, a ref or a flag, and {spec.by} is a {group.kind}")
             if group.kind == "ref":
                 names[self.schema.types[group.target or ""].name] = self.schema.types[group.target or ""]
-        scope = Scope(self.schema, self.units, names, kind if spec.list_ else None, group)
+        scope = Scope(self.schema, self.units, names, kind if spec.list_ else None, group, spec.corrections)
         self._pages += 1
         return PageDesign(
             self._pages,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import cast
 
@@ -16,6 +16,9 @@ from simtrain.worlds.search.schema import Attribute, Type
 
 Claim = tuple[int, int, int, Value, str, int, str | None, str | None]
 """A row of `_claims`."""
+
+Age = Callable[[SiteDesign, Attribute], Sequence[int] | None]
+"""How many days old the word of a site on a fact is, by row id; None where all of it is of today."""
 
 _MISTAKABLE = NUMERIC | {"date", "category", "ref"}
 
@@ -51,18 +54,24 @@ class Beliefs:
 
 
 class Chronicler:
-    """Draws the claims of every site, in order, so that their ids are the same in every build."""
+    """Draws the claims of every site, in order, so that they are the same in every build."""
 
-    def __init__(self, columns: Columns, *, seed: int, today: int, rules: Sequence[Rule] = ()) -> None:
+    def __init__(
+        self, columns: Columns, *, seed: int, today: int, age: Age, rules: Sequence[Rule] = ()
+    ) -> None:
+        """`age` tells how old the word of a site on a fact is, in days."""
         self._columns = columns
         self._rules = rules
         self._seed = seed
         self._today = today
-        self._next = 1
+        self._age = age
         self._found: dict[int, Falsehoods] = {}
 
     def claims(self, site: SiteDesign, stated: Iterable[Attribute], fixed: frozenset[int]) -> list[Claim]:
-        """What a site has wrong among the attributes that its pages state. Those in `fixed` order its pages and stay true."""
+        """What a site has wrong among the attributes that its pages state, not yet numbered.
+
+        Those in `fixed` order its pages and stay true.
+        """
         claims: list[Claim] = []
         for attribute in sorted(set(stated), key=lambda one: one.id):
             if attribute.type.startswith("_") or attribute.kind == "name":
@@ -71,9 +80,7 @@ class Chronicler:
                 claims += self._not_yet(site, attribute)
             elif attribute.id not in fixed and (attribute.spec or attribute.derived):
                 claims += self._drawn(site, attribute)
-        numbered = [(self._next + place, *claim[1:]) for place, claim in enumerate(claims)]
-        self._next += len(numbered)
-        return numbered
+        return claims
 
     def _not_yet(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
         """What happened after the last day that the site knows of has not happened there: periods go on, dates are missing."""
@@ -87,21 +94,21 @@ class Chronicler:
         ]
 
     def _drawn(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
-        lag = site.lag
-        stale = min(1.0, lag / attribute.changes) if lag and attribute.changes else 0.0
+        ages = self._age(site, attribute) if attribute.changes else None
         wrong = 1.0 - site.spec.reliability if attribute.kind in _MISTAKABLE else 0.0
-        if stale + wrong <= 0:
+        if ages is None and wrong <= 0:
             return []
         column, falsehoods = self._columns.column(attribute), self._falsehoods(attribute)
         draw = Random(derive(self._seed, "claims", site.name, attribute.type, attribute.name)).random
         found: list[Claim] = []
-        missing, most = (0 if attribute.kind == "ref" else None), stale + wrong
+        missing = 0 if attribute.kind == "ref" else None
         for row in range(1, len(column)):
-            mark = draw()
-            if mark >= most or column[row] == missing:
+            mark, age = draw(), ages[row] if ages else 0
+            stale = min(1.0, age / attribute.changes) if age and attribute.changes else 0.0
+            if mark >= stale + wrong or column[row] == missing:
                 continue
             if mark < stale:
-                found += self._outdated(site, lag, attribute, row, falsehoods.former(row, draw), draw)
+                found += self._outdated(site, age, attribute, row, falsehoods.former(row, draw), draw)
             else:
                 found += self._mistaken(site, attribute, row, falsehoods, draw)
         return found
@@ -113,13 +120,13 @@ class Chronicler:
         return self._found[attribute.id]
 
     def _outdated(
-        self, site: SiteDesign, lag: int, attribute: Attribute, row: int, former: Value, draw: Draw
+        self, site: SiteDesign, age: int, attribute: Attribute, row: int, former: Value, draw: Draw
     ) -> list[Claim]:
         if former is None:
             return []
-        changed = self._today - int(draw() * lag)
+        changed = self._today - int(draw() * age)
         since = changed - 1 - int(draw() * cast(int, attribute.changes))
-        reason = f"outdated: the site is {lag} days behind"
+        reason = f"outdated: the site is {age} days behind"
         return [(0, attribute.id, row, former, reason, site.id, iso(since), iso(changed))]
 
     def _mistaken(

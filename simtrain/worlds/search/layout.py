@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 from random import Random
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from simtrain.clock import instant, stamp
 from simtrain.seeding import derive
@@ -27,8 +27,10 @@ from simtrain.worlds.search.tables import rows_where
 Targets: TypeAlias = Sequence[int] | dict[Value, int]
 Urls: TypeAlias = Sequence[str] | dict[Value, str]
 
+CHUNK: Final = 1000
+"""Pages of a kind that are written, and dated, together."""
+
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
-_UNDATED_DAYS = 720
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +146,26 @@ class Layout:
                 self.plans.append(plan)
                 first += plan.count
         self.count = first - 1
+        self._corrections = [
+            plan
+            for plan in self.plans
+            if plan.design.spec.corrections and (kinds is None or plan.design.index in kinds)
+        ]
 
     def plan(self, page: PageDesign) -> PagePlan:
         """The plan of a kind of page."""
         return self.plans[page.index - 1]
+
+    def correct(self, wrong: Callable[[PageDesign], Iterable[int]]) -> None:
+        """List on pages of corrections the rows that `wrong` gives; they come after all other pages."""
+        for plan in self._corrections:
+            self.count -= plan.count
+            ordering = self.ordering(plan.design)
+            plan.lists = self._listed(
+                plan.design, sorted(set(wrong(plan.design))), ordering and self.columns.column(ordering)
+            )
+            plan.first = self.count + 1
+            self.count += plan.count
 
     def known_until(self, site: SiteDesign) -> str:
         """The last day that a site knows of."""
@@ -196,7 +214,7 @@ class Layout:
     def _lists(self, page: PageDesign) -> Sequence[ListPage]:
         if page.spec.home:
             return (ListPage(None, 1, 1, 0, ()),)
-        if page.spec.list_ is None or page.kind is None:
+        if page.spec.list_ is None or page.kind is None or page.spec.corrections:
             return ()
         ordering = self.ordering(page)
         rows = self.known(page.site, page.kind, self._where(page, page.kind))
@@ -303,12 +321,27 @@ class Layout:
             self._newest[page.index] = newest(page, believed, until=self.known_until(page.site))
         return self._newest[page.index]
 
+    def days(self, plan: PagePlan) -> list[tuple[int, int]]:
+        """The days on which the pages of a plan are dated at the earliest and at the latest, whatever their site believes."""
+        page, known = plan.design, self.today - plan.design.site.lag
+        if page.spec.for_ is None:
+            return [(known, known)] * plan.count
+        if page.dated is not None:
+            return [(0, self.today)] * plan.count
+        tells = bool(newest(page, self.columns, until=self.known_until(page.site)))
+        drawn = (day for start in range(0, plan.count, CHUNK) for day in self._drawn(plan, start, start + CHUNK))
+        return [(day, known if tells else day) for day in drawn]
+
+    def _drawn(self, plan: PagePlan, start: int, stop: int) -> list[int]:
+        page, latest = plan.design, self.today - plan.design.site.lag
+        draw = Random(derive(self._seed, "dates", page.index, start)).random
+        return [latest - int(draw() * page.site.renewed) for _ in plan.rows[start:stop]]
+
     def _days(self, plan: PagePlan, start: int, stop: int, believed: Known) -> list[str]:
         page, rows = plan.design, plan.rows[start:stop]
         latest = self.today - page.site.lag
-        draw = Random(derive(self._seed, "dates", page.index, start)).random
         if page.dated is None:
-            days = [iso(latest - int(draw() * _UNDATED_DAYS)) for _ in rows]
+            days = [iso(day) for day in self._drawn(plan, start, stop)]
             told = self._told(page, believed)
             return [max(day, told[row]) for row, day in zip(rows, days, strict=True)] if told else days
         path, shift = page.dated

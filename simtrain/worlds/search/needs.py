@@ -30,4 +30,6 @@ class Needs:
     aliases: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     sizes: dict[str, str] = field(default_factory=dict[str, str])
     claims: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    wrong: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    """What the site has wrong, on pages that put it right."""
     functions: dict[str, object] = field(default_factory=dict[str, object])

@@ -9,16 +9,16 @@ from random import Random
 from typing import Final, NamedTuple, cast
 
 from simtrain.seeding import derive
-from simtrain.worlds.search.design import Design, SiteDesign
+from simtrain.worlds.search.design import Design, PageDesign, SiteDesign
+from simtrain.worlds.search.disputes import Disputes
 from simtrain.worlds.search.knowledge import Beliefs, Chronicler, Claim
-from simtrain.worlds.search.layout import Layout, PagePlan
+from simtrain.worlds.search.layout import CHUNK, Layout, PagePlan
 from simtrain.worlds.search.mentions import Mention
 from simtrain.worlds.search.needs import PageRow, Render
 from simtrain.worlds.search.rendering import Code
 from simtrain.worlds.search.rules import rules_of
 from simtrain.worlds.search.schema import Attribute, Type
 
-CHUNK: Final = 1000
 ROWS_AT_ONCE: Final = 200
 
 
@@ -60,16 +60,35 @@ class Press:
         self._codes = codes
         self._seed = seed
         self.layout = Layout(design, connection, seed=seed)
+        self.layout.correct(self._wrong)
 
     def write_claims(self) -> None:
         """Draw and write what each site has wrong."""
+        disputes = Disputes(self._design, self.layout)
         chronicler = Chronicler(
-            self.layout.columns, seed=self._seed, today=self.layout.today, rules=rules_of(self._design.schema)
+            self.layout.columns,
+            seed=self._seed,
+            today=self.layout.today,
+            age=disputes.age,
+            rules=rules_of(self._design.schema),
         )
+        drawn: list[Claim] = []
         for site in self._design.sites:
-            stated = [one for page in site.pages for one in self._codes[page.index].needs.columns.values()]
-            claims = chronicler.claims(site, stated, self._fixed(site))
-            self._connection.executemany("insert into _claims values (?, ?, ?, ?, ?, ?, ?, ?)", claims)
+            pages = [page for page in site.pages if not page.spec.corrections]
+            stated = [one for page in pages for one in self._codes[page.index].needs.columns.values()]
+            drawn += chronicler.claims(site, stated, self._fixed(site))
+        claims = [(number, *claim[1:]) for number, claim in enumerate(disputes.settled(drawn), 1)]
+        self._connection.executemany("insert into _claims values (?, ?, ?, ?, ?, ?, ?, ?)", claims)
+        self.layout.correct(self._wrong)
+
+    def _wrong(self, page: PageDesign) -> Iterable[int]:
+        """The rows of which a site has something wrong that a page of corrections puts right."""
+        corrected = [*self._codes[page.index].needs.wrong.values()]
+        return [row for one in corrected for row in self._false(page.site, one)]
+
+    def _false(self, site: SiteDesign, attribute: Attribute) -> list[int]:
+        sql = "select entity from _claims where site = ? and attribute = ? order by entity"
+        return [row for (row,) in self._connection.execute(sql, (site.id, attribute.id))]
 
     def _fixed(self, site: SiteDesign) -> frozenset[int]:
         """The attributes that order a site's pages: who is a member of which list, what refers to what."""
@@ -81,9 +100,13 @@ class Press:
         """All pages from the one of that id on, which begins a sheet."""
         for site in self._design.sites:
             plans = [plan for plan in map(self.layout.plan, site.pages) if plan.first + plan.count > first]
+            plans = [plan for plan in plans if not plan.design.spec.corrections]
             beliefs = Beliefs(self.layout.columns, self._claims(site)) if plans else None
             for plan in plans:
                 yield from self._print(plan, cast(Beliefs, beliefs), max(0, first - plan.first))
+        for plan in self.layout.plans:
+            if plan.design.spec.corrections and plan.first + plan.count > first:
+                yield from self._print(plan, Beliefs(self.layout.columns, ()), max(0, first - plan.first))
 
     def _claims(self, site: SiteDesign) -> list[Claim]:
         return self._connection.execute("select * from _claims where site = ? order by id", (site.id,)).fetchall()
@@ -106,6 +129,7 @@ class Press:
         needs = code.needs
         environment: dict[str, object] = {name: beliefs.column(one) for name, one in needs.columns.items()}
         environment |= {name: beliefs.claims.get(one.id, {}) for name, one in needs.claims.items()}
+        environment |= {name: {*self._false(plan.design.site, one)} for name, one in needs.wrong.items()}
         for name, (kind, via) in needs.reverse.items():
             environment[name] = self._reverse(plan.design.site, kind, via)
         for name, page in needs.pages.items():

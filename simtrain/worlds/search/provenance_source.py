@@ -27,7 +27,7 @@ class ProvenanceSource(Source):
         super().__init__(depth)
         self.needs = Needs()
         self._schema = schema
-        self._sure = not (site.lag or site.spec.reliability < 1)
+        self._sure = not (site.lag or site.spec.reliability < 1 or schema.spec.disputes)
         self._told: dict[str, int] = {}
         self._silent = False
 

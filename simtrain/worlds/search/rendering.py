@@ -20,6 +20,7 @@ from simtrain.worlds.search.tree import (
     Both,
     Branch,
     Compared,
+    Corrected,
     Edge,
     Fact,
     GroupFact,
@@ -50,6 +51,8 @@ class Code(ProvenanceSource):
         """Raises InputError for links that lead nowhere."""
         super().__init__(2, schema, page.site)
         self._page = page
+        # What is put right is true.
+        self._sure = self._sure or page.spec.corrections
         self._linker = Linker(page, sites)
         self._units = units
         self._rows: dict[str, str] = dict.fromkeys(page.scope.names, "x")
@@ -382,6 +385,10 @@ class Code(ProvenanceSource):
                 return f"{self._row(test.first)} {'==' if test.same else '!='} {self._row(test.second)}"
             case Has():
                 return self._has(test.fact)
+            case Corrected():
+                wrong = f"W{test.fact.attribute.id}"
+                self.needs.wrong[wrong] = test.fact.attribute
+                return f"{self._row(test.fact.path)} in {wrong}"
             case Compared():
                 value = self._new("q")
                 raw = f"{self._column(test.fact.attribute)}[{self._row(test.fact.path)}]"

@@ -107,6 +107,11 @@ class Schema:
             raise InputError(f"unknown type {name!r}", remedy=nearest(name, self.types))
         return self.types[name]
 
+    def fact(self, path: str) -> Attribute:
+        """The attribute `type.attribute`. Raises InputError with the nearest name."""
+        owner, _, name = path.partition(".")
+        return self.type(owner).attribute(name)
+
     def ends(self, relation: str) -> tuple[str, str]:
         """The names of the two columns of a relation."""
         spec = self.spec.relations[relation]

@@ -66,6 +66,10 @@ class PageSpec(Spec):
     order: Name = "name"
     descending: bool = False
     date: str | None = Field(default=None, description="A fact that dates the page, such as station.opened+14d.")
+    corrections: bool = Field(
+        default=False,
+        description="A list of the rows of which this site has something wrong that it puts right here.",
+    )
 
     @model_validator(mode="after")
     def _is_one(self) -> PageSpec:
@@ -73,6 +77,10 @@ class PageSpec(Spec):
             raise ValueError("a page has exactly one of for, list and home")
         if self.by is not None and self.list_ is None:
             raise ValueError("`by` is for lists")
+        if self.corrections and (self.list_ is None or self.by is not None or self.where is not None):
+            raise ValueError(
+                "`corrections` is for lists without `by` and `where`: what is listed follows from `disputes`"
+            )
         return self
 
 
@@ -84,6 +92,11 @@ class SiteSpec(Spec):
     kind: str = "reference"
     lag: str = "0d"
     reliability: Share = 1.0
+    renewed: str = Field(
+        default="720d",
+        description="How often its pages are written anew: one without a date of its own is at most so much older than "
+        "what the site knows.",
+    )
     aliases: Share = Field(
         default=0.0, description="The share of mentions by a former or short name, where there is one."
     )
@@ -99,7 +112,7 @@ class SiteSpec(Spec):
             raise ValueError(f"a domain ends in a reserved name: {', '.join('.' + name for name in RESERVED_DOMAINS)}")
         return value
 
-    @field_validator("lag")
+    @field_validator("lag", "renewed")
     @classmethod
     def _is_span(cls, value: str) -> str:
         checked(value, days)

@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from simtrain.clock import instant, seconds
 from simtrain.errors import nearest
 from simtrain.types import JsonValue
+from simtrain.worlds.search.disputes_spec import DisputesSpec
 from simtrain.worlds.search.site_spec import SiteSpec
 from simtrain.worlds.search.spec_parts import Name, Share, Spec, checked, days
 from simtrain.worlds.search.view import View
@@ -356,6 +357,9 @@ class SearchSpec(Spec):
         description="Language: what types, attributes, units and categories are called in questions.",
     )
     sites: dict[Name, SiteSpec] = Field(min_length=1)
+    disputes: DisputesSpec | None = Field(
+        default=None, description="What decides where sites disagree, by attribute; pages must tell it."
+    )
     search: View = Field(
         default=View(), description="How the world is met: snippets, results, words of a page, upkeep."
     )

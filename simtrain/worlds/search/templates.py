@@ -17,6 +17,7 @@ from simtrain.worlds.search.tree import (
     Both,
     Branch,
     Compared,
+    Corrected,
     Edge,
     Fact,
     GroupFact,
@@ -55,6 +56,8 @@ class Scope:
     names: Mapping[str, Type]
     members: Type | None = None
     group: Attribute | None = None
+    corrections: bool = False
+    """True on pages that put right what their site has wrong."""
     loops: int = 0
     depth: int = 0
     known: frozenset[str] = field(default_factory=frozenset[str])
@@ -266,6 +269,8 @@ class _Parser:
             return Both(self.test(node.left), "and" if isinstance(node, nodes.And) else "or", self.test(node.right))
         if isinstance(node, nodes.Compare):
             return self.comparison(node)
+        if isinstance(node, nodes.Test):
+            return self.corrected(node)
         steps = _steps(node)
         if steps[0] == "loop" and len(steps) == 2 and steps[1] in ("first", "last") and self.scope.loops:
             return Edge(steps[1])
@@ -278,6 +283,17 @@ class _Parser:
             ):
                 return HasRows(self.rows(node))
         return Has(self.fact(steps))
+
+    def corrected(self, node: nodes.Test) -> Corrected:
+        if node.name != "corrected" or node.args or not self.scope.corrections:
+            raise InputError(
+                f"{node.name!r} is no test here",
+                remedy="`is corrected` asks of a fact on pages with `corrections: true`",
+            )
+        fact = self.fact(_steps(node.node))
+        if fact.path.refs or fact.alias is not None or fact.attribute.kind == "name":
+            raise InputError("only facts of the listed row itself are corrected")
+        return Corrected(fact)
 
     def comparison(self, node: nodes.Compare) -> Test:
         if len(node.ops) != 1 or node.ops[0].op not in _OPERATORS:
@@ -332,7 +348,7 @@ def _shown(test: Test) -> frozenset[str]:
     """The facts that are there where a test holds, with all that lies on the way to them."""
     if isinstance(test, Both):
         return _shown(test.first) | _shown(test.second) if test.word == "and" else frozenset()
-    if isinstance(test, Has | Compared):
+    if isinstance(test, Has | Compared | Corrected):
         fact = test.fact
         refs = [one.name for one in fact.path.refs]
         words = [fact.path.root, *refs, fact.alias or fact.attribute.name]

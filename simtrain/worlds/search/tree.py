@@ -143,6 +143,13 @@ class HasRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Corrected:
+    """Whether the site has a fact wrong elsewhere and puts it right on this page."""
+
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """The contrary."""
 
@@ -167,8 +174,20 @@ class Branch:
     otherwise: tuple[Node, ...]
 
 
-Test: TypeAlias = Has | Compared | Same | Edge | HasRows | Not | Both
+Test: TypeAlias = Has | Compared | Same | Edge | HasRows | Corrected | Not | Both
 Node: TypeAlias = Text | Fact | PageFact | SiteFact | GroupFact | PageLink | Paging | Loop | Branch
+
+
+def tests(nodes: Iterable[Node]) -> Iterator[Test]:
+    """All conditions, those that are parts of others included."""
+    waiting = [node.test for node in walk(nodes) if isinstance(node, Branch)]
+    while waiting:
+        test = waiting.pop()
+        yield test
+        if isinstance(test, Not):
+            waiting.append(test.test)
+        elif isinstance(test, Both):
+            waiting += [test.first, test.second]
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:

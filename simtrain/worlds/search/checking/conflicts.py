@@ -1,0 +1,183 @@
+"""Whether a reader of the pages can decide every conflict: by a rule that front pages tell, applied to what pages say and when."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from simtrain.worlds.search.checking.customs import Customs
+from simtrain.worlds.search.checking.facts import Attribute, Facts
+from simtrain.worlds.search.checking.statements import Stated, Verifier
+
+MOST_ALONE: Final = 0.5
+"""The share of conflicts that the official sites may decide, each read alone."""
+ENOUGH: Final = 10
+"""Conflicts from which on their shares say something."""
+
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+")
+_RULES: Final = {
+    "recency": re.compile(r"\b(?:later|latest|newer|newest|(?:more|most) recent)\b", re.IGNORECASE),
+    "majority": re.compile(r"\bmost (?:sites|sources|accounts|of (?:the|these) sites)\b|\bmajority\b", re.IGNORECASE),
+    "erratum": re.compile(r"\b(?:corrections?|corrected|erratum|errata)\b", re.IGNORECASE),
+    "primary": re.compile(r"\bthe source\b|\bgoes before\b|\bat first hand\b", re.IGNORECASE),
+}
+_OWN = re.compile(r"\b(?:we|us|our|ours)\b", re.IGNORECASE)
+_CORRECTS = re.compile(r"\b(?:corrections?|erratum|errata)\b", re.IGNORECASE)
+
+_FRONT = "select site, body from _pages where number is null and type is null order by id"
+_LABELS = "select subject, word from _words where language = 'en' and kind = 'label'"
+_STATED = """
+with disputed as (select distinct attribute, entity from _claims where value is not null)
+select d.attribute, d.entity, p.id, s.start, p.site, p.kind, p.date, p.title, substr(p.body, s.start + 1, s.length)
+from disputed d
+join _attributes a on a.id = d.attribute
+join _types t on t.name = a.type
+join _statements s on s.entity = d.entity and s.type = t.position and s.attribute = d.attribute
+join _pages p on p.id = s.page
+order by d.attribute, d.entity, p.id, s.start
+"""
+
+
+class Rule(NamedTuple):
+    """What a front page says decides a fact: recency, majority, erratum or primary, with the source."""
+
+    name: str
+    site: int | None = None
+
+
+class Told(NamedTuple):
+    """What one page says of a fact: of which site and day it is, whether it says the truth, and whether it corrects."""
+
+    site: int
+    date: str
+    right: bool
+    corrects: bool
+
+
+@dataclass
+class Conflicts:
+    """How many facts pages tell in different ways, by what decides them, and what each site alone decides."""
+
+    facts: int = 0
+    by_rule: dict[str, int] = field(default_factory=dict[str, int])
+    alone: dict[str, float] = field(default_factory=dict[str, float])
+    problems: list[str] = field(default_factory=list[str])
+
+
+def check_conflicts(connection: sqlite3.Connection, units: Mapping[str, tuple[str, float]]) -> Conflicts:
+    """Decide every conflict by the rules that front pages tell, and hold the outcome against the facts."""
+    facts = Facts(connection)
+    rules = dict(_told_rules(connection, facts.attributes))
+    sites = {row[0]: (str(row[1]), str(row[2])) for row in connection.execute("select id, name, kind from _sites")}
+    solved = dict.fromkeys(sites, 0)
+    found = Conflicts()
+    untold: dict[str, int] = {}
+    for attribute, entity, told in _disputed(connection, facts, units):
+        if all(one.right for one in told):
+            continue
+        found.facts += 1
+        for site in sites:
+            solved[site] += _decides(told, site)
+        named = rules.get(attribute.id, [])
+        if len(named) == 1:
+            rule = named[0]
+            found.by_rule[rule.name] = found.by_rule.get(rule.name, 0) + 1
+            if not _right(rule, told):
+                name = next(iter(facts.names_of(attribute.type, entity)), f"row {entity}")
+                found.problems.append(f"{attribute.path} of {name}: pages disagree, and {rule.name} does not decide it")
+        else:
+            untold[attribute.path] = untold.get(attribute.path, 0) + 1
+    for path, count in untold.items():
+        several = rules.get(next(one.id for one in facts.attributes.values() if one.path == path))
+        what = "front pages tell several rules for it" if several else "no front page tells what decides it"
+        found.problems.append(f"{path}: pages disagree on {count} rows, and {what}")
+    found.alone = {name: round(solved[site] / found.facts, 3) for site, (name, _) in sites.items() if found.facts}
+    if found.facts >= ENOUGH:
+        found.problems += _too_easy(found.alone, dict(sites.values()))
+    return found
+
+
+def _too_easy(alone: Mapping[str, float], kinds: Mapping[str, str]) -> Iterator[str]:
+    for name, share in alone.items():
+        if kinds[name] == "official" and share > MOST_ALONE:
+            yield f"{name} alone is right in {share:.0%} of the conflicts; an official site may be in {MOST_ALONE:.0%}"
+        elif share == 1:
+            yield f"{name} alone is right in every conflict"
+
+
+def _told_rules(
+    connection: sqlite3.Connection, attributes: Mapping[int, Attribute]
+) -> Iterator[tuple[int, list[Rule]]]:
+    """Attribute -> the rules that front pages tell for it: sentences that name it, its type, and what decides."""
+    titles = [(int(row[0]), str(row[1])) for row in connection.execute("select id, title from _sites")]
+    plurals = {str(row[0]): str(row[1]) for row in connection.execute("select name, plural from _types")}
+    words = {str(row[0]): str(row[1]) for row in connection.execute(_LABELS)}
+    sentences: list[tuple[str, list[Rule]]] = []
+    for site, body in connection.execute(_FRONT):
+        for sentence in _SENTENCE.split(" ".join(str(body).split())):
+            names = [name for name, words in _RULES.items() if words.search(sentence)]
+            named = [other for other, title in titles if title in sentence]
+            source = named[0] if named else site if _OWN.search(sentence) else None
+            rules = [Rule(name, source) if name == "primary" else Rule(name) for name in names]
+            sentences.append((sentence, [one for one in rules if one.name != "primary" or one.site is not None]))
+    for one in attributes.values():
+        kinds = [one.type.replace("_", " "), plurals.get(one.type, one.type)]
+        labels = {one.label, words.get(one.path, one.label)}
+        rules = {
+            rule
+            for sentence, told in sentences
+            if told
+            and any(_names(sentence, label) for label in labels)
+            and any(_names(sentence, kind) for kind in kinds)
+            for rule in told
+        }
+        yield one.id, sorted(rules, key=lambda rule: (rule.name, rule.site or 0))
+
+
+def _names(sentence: str, words: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", sentence, re.IGNORECASE) is not None
+
+
+def _disputed(
+    connection: sqlite3.Connection, facts: Facts, units: Mapping[str, tuple[str, float]]
+) -> Iterator[tuple[Attribute, int, list[Told]]]:
+    """Every fact of which a claim is recorded, with what the pages say of it."""
+    rows = connection.execute(_STATED)
+    for (number, entity), group in groupby(rows, key=lambda row: (int(row[0]), int(row[1]))):
+        attribute = facts.attributes[number]
+        facts.load([(number, entity)], ())
+        verifier = Verifier(facts, units, Customs())
+        told: list[Told] = []
+        for _, _, page, start, site, kind, date, title, words in group:
+            stated = Stated(page, start, site, kind, attribute, entity, None, str(words))
+            told.append(Told(site, str(date), verifier.problem(stated) is None, bool(_CORRECTS.search(str(title)))))
+        yield attribute, entity, told
+
+
+def _decides(told: Sequence[Told], site: int) -> bool:
+    """True if whoever reads this site alone gets the truth."""
+    own = [one for one in told if one.site == site]
+    return bool(own) and (all(one.right for one in own) or any(one.right and one.corrects for one in own))
+
+
+def _right(rule: Rule, told: Sequence[Told]) -> bool:
+    """True if the rule, applied to what pages say, gives the truth and nothing else."""
+    first = [one for one in told if not one.corrects]
+    match rule.name:
+        case "recency":
+            last = max((one.date for one in first), default="")
+            return bool(first) and all(one.right for one in first if one.date == last)
+        case "majority":
+            sites = {one.site for one in first}
+            wrong = {one.site for one in first if not one.right}
+            return len(sites - wrong) > len(wrong)
+        case "primary":
+            source = [one.right for one in first if one.site == rule.site]
+            return bool(source) and all(source)
+        case _:
+            wrong = {one.site for one in first if not one.right}
+            return wrong <= {one.site for one in told if one.corrects and one.right}

@@ -1,0 +1,116 @@
+"""Which of their errors the sites of a world may keep: those that a rule, told on pages, decides against them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from simtrain.worlds.search.coverage import NEVER, Coverage
+from simtrain.worlds.search.design import Design, SiteDesign
+from simtrain.worlds.search.knowledge import Claim
+from simtrain.worlds.search.layout import Layout
+from simtrain.worlds.search.schema import Attribute
+from simtrain.worlds.search.tree import Corrected, tests
+
+Row = tuple[int, int]
+"""An attribute and a row of its type."""
+
+
+class Rule(NamedTuple):
+    """What decides a fact: recency, majority, erratum, or the site that is the source."""
+
+    name: str
+    site: int = 0
+
+
+class Disputes:
+    """Settles what sites have wrong. Without rules of the author everything stays as it was drawn."""
+
+    def __init__(self, design: Design, layout: Layout) -> None:
+        self._design = design
+        self._layout = layout
+        self._attributes = {one.id: one for one in design.schema.all_attributes()}
+        self._coverage = {site.id: Coverage(site, layout) for site in design.sites}
+        self._sure: dict[tuple[int, int], dict[int, int]] = {}
+        self._latest: dict[tuple[int, int], list[int]] = {}
+
+    def age(self, site: SiteDesign, attribute: Attribute) -> Sequence[int] | None:
+        """How many days old the word of a site on a fact is: that of its pages where the latest page is right, else that of the site."""
+        rule = self._rules.get(attribute.id)
+        if rule is not None and rule.name == "recency":
+            return [self._layout.today - day if day != NEVER else 0 for day in self._latest_day(site.id, attribute.id)]
+        return [site.lag] * (self._layout.columns.size(attribute.type) + 1) if site.lag else None
+
+    def settled(self, drawn: Sequence[Claim]) -> list[Claim]:
+        """The claims that stay, in the order given: every one of a fact that pages decide, by the rule of that fact, for the truth."""
+        if self._design.schema.spec.disputes is None:
+            return list(drawn)
+        about: dict[Row, list[int]] = {}
+        kept: set[int] = set()
+        for place, (_, attribute, row, value, _, _, _, _) in enumerate(drawn):
+            if value is None:
+                # What has not happened yet for a site is left out there: no page disputes it.
+                kept.add(place)
+            elif attribute in self._rules:
+                about.setdefault((attribute, row), []).append(place)
+        for fact, places in about.items():
+            kept.update(self._decided(self._rules[fact[0]], fact, {drawn[place][5]: place for place in places}))
+        return [claim for place, claim in enumerate(drawn) if place in kept]
+
+    def _decided(self, rule: Rule, fact: Row, claims: dict[int, int]) -> Iterable[int]:
+        """The claims on one fact that stay; `claims` are their places by site."""
+        attribute, row = fact
+        told = {site: place for site, place in claims.items() if self._latest_day(site, attribute)[row] != NEVER}
+        right = {
+            site.id: self._surely(site.id, attribute)[row]
+            for site in self._design.sites
+            if site.id not in told and row in self._surely(site.id, attribute)
+        }
+        match rule.name:
+            case "primary":
+                return [place for site, place in told.items() if site != rule.site and rule.site in right]
+            case "recency":
+                last = max(right.values(), default=NEVER)
+                return [place for site, place in told.items() if self._latest_day(site, attribute)[row] < last]
+            case "majority":
+                return list(told.values())[: max(0, len(right) - 1)]
+            case _:
+                return [place for site, place in told.items() if attribute in self._corrected[site]]
+
+    def _surely(self, site: int, attribute: int) -> dict[int, int]:
+        key = site, attribute
+        if key not in self._sure:
+            self._sure[key] = self._coverage[site].surely(self._attributes[attribute])
+        return self._sure[key]
+
+    def _latest_day(self, site: int, attribute: int) -> list[int]:
+        key = site, attribute
+        if key not in self._latest:
+            self._latest[key] = self._coverage[site].latest(self._attributes[attribute])
+        return self._latest[key]
+
+    @cached_property
+    def _rules(self) -> dict[int, Rule]:
+        """Attribute -> its rule."""
+        spec = self._design.schema.spec.disputes
+        if spec is None:
+            return {}
+        numbers = {site.name: site.id for site in self._design.sites}
+        named = [*((Rule("recency"), spec.recency), (Rule("majority"), spec.majority), (Rule("erratum"), spec.erratum))]
+        named += [(Rule("primary", numbers[site]), paths) for site, paths in spec.primary.items()]
+        return {self._design.schema.fact(path).id: rule for rule, paths in named for path in paths}
+
+    @cached_property
+    def _corrected(self) -> dict[int, frozenset[int]]:
+        """Site -> the attributes that its pages of corrections put right."""
+        return {
+            site.id: frozenset(
+                test.fact.attribute.id
+                for page in site.pages
+                if page.spec.corrections
+                for test in tests(node for part in page.parts for wording in part for node in wording)
+                if isinstance(test, Corrected)
+            )
+            for site in self._design.sites
+        }

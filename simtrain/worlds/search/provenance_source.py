@@ -52,6 +52,11 @@ class ProvenanceSource(Source):
         self.needs.claims[claims] = attribute
         self._line(f"if {row} in {claims}: F.setdefault(({kind}, {row}), {{}})[{attribute.id}] = {claims}[{row}]")
 
+    def _wrong(self, attribute: Attribute, row: str) -> str:
+        """Whether the site has an attribute of a row wrong elsewhere."""
+        self.needs.wrong[f"W{attribute.id}"] = attribute
+        return f"{row} in W{attribute.id}"
+
     def _beginning(self) -> str:
         """What stands before the code of a page, once that is written."""
         told = [f"{name} = {{}}" for name in self._told]

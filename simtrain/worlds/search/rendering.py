@@ -386,9 +386,7 @@ class Code(ProvenanceSource):
             case Has():
                 return self._has(test.fact)
             case Corrected():
-                wrong = f"W{test.fact.attribute.id}"
-                self.needs.wrong[wrong] = test.fact.attribute
-                return f"{self._row(test.fact.path)} in {wrong}"
+                return self._wrong(test.fact.attribute, self._row(test.fact.path))
             case Compared():
                 value = self._new("q")
                 raw = f"{self._column(test.fact.attribute)}[{self._row(test.fact.path)}]"

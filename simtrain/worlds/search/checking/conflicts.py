@@ -15,7 +15,7 @@ from simtrain.worlds.search.checking.statements import Stated, Verifier
 
 MOST_ALONE: Final = 0.5
 """The share of conflicts that the official sites may decide, each read alone."""
-ENOUGH: Final = 10
+ENOUGH: Final = 20
 """Conflicts from which on their shares say something."""
 
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+")

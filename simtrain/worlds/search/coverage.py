@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from simtrain.worlds.search.attributes import ordinal
 from simtrain.worlds.search.design import PageDesign, SiteDesign
 from simtrain.worlds.search.layout import Layout
 from simtrain.worlds.search.schema import Attribute
@@ -27,15 +26,15 @@ class Coverage:
         self._site = site
         self._layout = layout
         self._pages = [page for page in site.pages if not page.spec.corrections]
-        self._days: dict[int, list[int]] = {}
+        self._days: dict[int, list[tuple[int, int]]] = {}
 
     def surely(self, attribute: Attribute) -> dict[int, int]:
-        """Row -> the latest day of a page that states its value in full, whichever wordings are drawn."""
+        """Row -> a day that the last page that states its value in full is no older than, whichever wordings are drawn."""
         found: dict[int, int] = {}
         for page in self._pages:
             if page.kind is None or page.kind.name != attribute.type or attribute.id not in self._sure[page.index]:
                 continue
-            for row, day in self._dated(page):
+            for row, day, _ in self._dated(page):
                 found[row] = max(day, found.get(row, NEVER))
         return found
 
@@ -47,21 +46,21 @@ class Coverage:
         found = [NEVER] * size
         for page in self._pages:
             if page.kind is not None and page.kind.name == attribute.type and attribute.id in self._told[page.index]:
-                for row, day in self._dated(page):
+                for row, _, day in self._dated(page):
                     found[row] = max(day, found[row])
         return found
 
-    def _dated(self, page: PageDesign) -> Iterator[tuple[int, int]]:
-        """The rows that pages tell of, each with the day of its page."""
+    def _dated(self, page: PageDesign) -> Iterator[tuple[int, int, int]]:
+        """The rows that pages tell of, each with the first and the last day on which its page may be dated."""
         plan = self._layout.plan(page)
         if page.index not in self._days:
-            self._days[page.index] = [ordinal(day) for day in self._layout.days(plan)]
+            self._days[page.index] = self._layout.days(plan)
         days = self._days[page.index]
         if page.spec.for_ is not None:
-            yield from zip(plan.rows, days, strict=True)
+            yield from ((row, first, last) for row, (first, last) in zip(plan.rows, days, strict=True))
         else:
-            for one, day in zip(plan.lists, days, strict=True):
-                yield from ((row, day) for row in one.members)
+            for one, (first, last) in zip(plan.lists, days, strict=True):
+                yield from ((row, first, last) for row in one.members)
 
     @cached_property
     def _sure(self) -> dict[int, frozenset[int]]:

@@ -17,7 +17,7 @@ Row = tuple[int, int]
 """An attribute and a row of its type."""
 
 
-class Rule(NamedTuple):
+class Ruling(NamedTuple):
     """What decides a fact: recency, majority, erratum, or the site that is the source."""
 
     name: str
@@ -58,7 +58,7 @@ class Disputes:
             kept.update(self._decided(self._rules[fact[0]], fact, {drawn[place][5]: place for place in places}))
         return [claim for place, claim in enumerate(drawn) if place in kept]
 
-    def _decided(self, rule: Rule, fact: Row, claims: dict[int, int]) -> Iterable[int]:
+    def _decided(self, rule: Ruling, fact: Row, claims: dict[int, int]) -> Iterable[int]:
         """The claims on one fact that stay; `claims` are their places by site."""
         attribute, row = fact
         told = {site: place for site, place in claims.items() if self._latest_day(site, attribute)[row] != NEVER}
@@ -91,14 +91,14 @@ class Disputes:
         return self._latest[key]
 
     @cached_property
-    def _rules(self) -> dict[int, Rule]:
+    def _rules(self) -> dict[int, Ruling]:
         """Attribute -> its rule."""
         spec = self._design.schema.spec.disputes
         if spec is None:
             return {}
         numbers = {site.name: site.id for site in self._design.sites}
-        named = [*((Rule("recency"), spec.recency), (Rule("majority"), spec.majority), (Rule("erratum"), spec.erratum))]
-        named += [(Rule("primary", numbers[site]), paths) for site, paths in spec.primary.items()]
+        named = [(Ruling("recency"), spec.recency), (Ruling("majority"), spec.majority), (Ruling("erratum"), spec.erratum)]
+        named += [(Ruling("primary", numbers[site]), paths) for site, paths in spec.primary.items()]
         return {self._design.schema.fact(path).id: rule for rule, paths in named for path in paths}
 
     @cached_property

@@ -56,9 +56,7 @@ class Beliefs:
 class Chronicler:
     """Draws the claims of every site, in order, so that they are the same in every build."""
 
-    def __init__(
-        self, columns: Columns, *, seed: int, today: int, age: Age, rules: Sequence[Rule] = ()
-    ) -> None:
+    def __init__(self, columns: Columns, *, seed: int, today: int, age: Age, rules: Sequence[Rule] = ()) -> None:
         """`age` tells how old the word of a site on a fact is, in days."""
         self._columns = columns
         self._rules = rules

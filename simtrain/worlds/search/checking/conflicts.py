@@ -42,14 +42,14 @@ order by d.attribute, d.entity, p.id, s.start
 """
 
 
-class Rule(NamedTuple):
+class ToldRule(NamedTuple):
     """What a front page says decides a fact: recency, majority, erratum or primary, with the source."""
 
     name: str
     site: int | None = None
 
 
-class Told(NamedTuple):
+class Saying(NamedTuple):
     """What one page says of a fact: of which site and day it is, whether it says the truth, and whether it corrects."""
 
     site: int
@@ -111,18 +111,18 @@ def _too_easy(alone: Mapping[str, float], kinds: Mapping[str, str]) -> Iterator[
 
 def _told_rules(
     connection: sqlite3.Connection, attributes: Mapping[int, Attribute]
-) -> Iterator[tuple[int, list[Rule]]]:
+) -> Iterator[tuple[int, list[ToldRule]]]:
     """Attribute -> the rules that front pages tell for it: sentences that name it, its type, and what decides."""
     titles = [(int(row[0]), str(row[1])) for row in connection.execute("select id, title from _sites")]
     plurals = {str(row[0]): str(row[1]) for row in connection.execute("select name, plural from _types")}
     words = {str(row[0]): str(row[1]) for row in connection.execute(_LABELS)}
-    sentences: list[tuple[str, list[Rule]]] = []
+    sentences: list[tuple[str, list[ToldRule]]] = []
     for site, body in connection.execute(_FRONT):
         for sentence in _SENTENCE.split(" ".join(str(body).split())):
             names = [name for name, words in _RULES.items() if words.search(sentence)]
             named = [other for other, title in titles if title in sentence]
             source = named[0] if named else site if _OWN.search(sentence) else None
-            rules = [Rule(name, source) if name == "primary" else Rule(name) for name in names]
+            rules = [ToldRule(name, source) if name == "primary" else ToldRule(name) for name in names]
             sentences.append((sentence, [one for one in rules if one.name != "primary" or one.site is not None]))
     for one in attributes.values():
         kinds = [one.type.replace("_", " "), plurals.get(one.type, one.type)]
@@ -144,27 +144,27 @@ def _names(sentence: str, words: str) -> bool:
 
 def _disputed(
     connection: sqlite3.Connection, facts: Facts, units: Mapping[str, tuple[str, float]]
-) -> Iterator[tuple[Attribute, int, list[Told]]]:
+) -> Iterator[tuple[Attribute, int, list[Saying]]]:
     """Every fact of which a claim is recorded, with what the pages say of it."""
     rows = connection.execute(_STATED)
     for (number, entity), group in groupby(rows, key=lambda row: (int(row[0]), int(row[1]))):
         attribute = facts.attributes[number]
         facts.load([(number, entity)], ())
         verifier = Verifier(facts, units, Customs())
-        told: list[Told] = []
+        told: list[Saying] = []
         for _, _, page, start, site, kind, date, title, words in group:
             stated = Stated(page, start, site, kind, attribute, entity, None, str(words))
-            told.append(Told(site, str(date), verifier.problem(stated) is None, bool(_CORRECTS.search(str(title)))))
+            told.append(Saying(site, str(date), verifier.problem(stated) is None, bool(_CORRECTS.search(str(title)))))
         yield attribute, entity, told
 
 
-def _decides(told: Sequence[Told], site: int) -> bool:
+def _decides(told: Sequence[Saying], site: int) -> bool:
     """True if whoever reads this site alone gets the truth."""
     own = [one for one in told if one.site == site]
     return bool(own) and (all(one.right for one in own) or any(one.right and one.corrects for one in own))
 
 
-def _right(rule: Rule, told: Sequence[Told]) -> bool:
+def _right(rule: ToldRule, told: Sequence[Saying]) -> bool:
     """True if the rule, applied to what pages say, gives the truth and nothing else."""
     first = [one for one in told if not one.corrects]
     match rule.name:

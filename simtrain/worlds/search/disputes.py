@@ -97,7 +97,11 @@ class Disputes:
         if spec is None:
             return {}
         numbers = {site.name: site.id for site in self._design.sites}
-        named = [(Ruling("recency"), spec.recency), (Ruling("majority"), spec.majority), (Ruling("erratum"), spec.erratum)]
+        named = [
+            (Ruling("recency"), spec.recency),
+            (Ruling("majority"), spec.majority),
+            (Ruling("erratum"), spec.erratum),
+        ]
         named += [(Ruling("primary", numbers[site]), paths) for site, paths in spec.primary.items()]
         return {self._design.schema.fact(path).id: rule for rule, paths in named for path in paths}
 

@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full proof lint format types imports bench words wheel clean
+.PHONY: help demo test test-full proof lint format types imports bench mutants words wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -38,6 +38,9 @@ imports: .venv/.dev ## import rules
 
 bench: .venv/.dev ## speed and memory
 	for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" || exit 1; done
+
+mutants: .venv/.dev ## how many of 150 mutants the tests kill; takes most of an hour
+	$(BIN)/python tests/mutation/sample.py
 
 words: .venv/.dev ## make the filter of real words anew, from the lists of the libraries installed
 	$(BIN)/python -m simtrain.auditing.collecting

@@ -32,7 +32,7 @@ def rows_of(run: Path) -> list[Row]:
 def measured(run: Path) -> dict[str, dict[str, Any]]:
     """All figures by arm, `perturbed` for all arms but the controls together."""
     rows, facts = rows_of(run), json.loads((run / "run.json").read_text())
-    reader = Reader(run, facts, rows)
+    reader = Reader(facts, rows)
     arms: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         arms[row["arm"]].append(row)
@@ -42,20 +42,14 @@ def measured(run: Path) -> dict[str, dict[str, Any]]:
 
 
 class Reader:
-    def __init__(self, run: Path, facts: Row, rows: list[Row]) -> None:
+    def __init__(self, facts: Row, rows: list[Row]) -> None:
         self.clean = {where(row): row for row in rows if row["arm"] == "clean"}
         self.state = {entry["name"]: set(entry["state_graders"]) for entry in facts["scenarios"]}
-        labels = run / "solvability.jsonl"
-        proofs = [json.loads(line) for line in labels.read_text().splitlines()] if labels.exists() else []
-        self.hopeless = {(p["scenario"], p["arm"], p["episode"]) for p in proofs if p["label"] == "unsolvable"}
 
     def declining(self, row: Row) -> bool:
-        hopeless = (row["scenario"], row["arm"], row["episode"]) in self.hopeless
-        return hopeless or row["impossible"] or row.get("solvable") == "unsolvable"
+        return row["impossible"] or row["solvability"] == "unsolvable"
 
     def right(self, row: Row) -> bool | None:
-        if (row["scenario"], row["arm"], row["episode"]) in self.hopeless:
-            return row["stop"]["reason"] == "abstained"
         return None if row["reward"] is None else row["reward"] > 1 - 1e-6
 
     def done(self, row: Row) -> bool:

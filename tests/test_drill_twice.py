@@ -110,7 +110,8 @@ def spoilt(run: Path, folder: Path, seed: int) -> Path:
             if kind < 0.7:
                 row["reward"] = random.choice([None, 0.0, 0.5, 1.0, 1.0])
                 row["stop"]["reason"] = random.choice(["answered", "answered", "abstained", "max_turns", "budget"])
-                row["impossible"] = random.random() < 0.2
+                row["impossible"] = random.random() < 0.1
+                row["solvability"] = random.choice(["solvable", "solvable", "unproved", "unsolvable"])
                 row["usage"] = {"prompt_tokens": random.randrange(900), "completion_tokens": 7, "cost": random.random()}
             if kind < 0.4:
                 detail = {"landed": random.random() < 0.7, "reached": random.random() < 0.5}

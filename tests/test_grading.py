@@ -117,6 +117,15 @@ def test_gates_alone_are_multiplied() -> None:
     assert run(*gates).reward == 0.25
 
 
+@pytest.mark.parametrize("combine", ["mean", "minimum"])
+def test_what_weighs_nothing_is_no_part_of_the_reward(combine: Literal["mean", "minimum"]) -> None:
+    right, idle = Reward("right", 1.0), Reward("idle", 0.0, weight=0.0)
+    assert total([right, idle], combine) == 1.0
+    assert total([right, replace(idle, value=None, error="broken")], combine) == 1.0, "nor does its failure cost one"
+    assert total([idle], combine) is None and total([], combine) is None
+    assert total([Reward("gate", 0.5, weight=0.0, gate=True), right, idle], combine) == 0.5, "a gate needs no weight"
+
+
 def test_a_grader_that_fails_is_recorded_and_leaves_no_reward() -> None:
     graded = run(Grading("fine", 1, False, Fixed(value=1)), Grading("broken", 2, True, Broken()))
     assert graded.reward is None

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import permutations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simtrain.clock import instant, seconds, stamp
 from simtrain.errors import InputError
-from simtrain.seeding import Stream, derive, draw
+from simtrain.seeding import Root, Stream, derive, draw
 
 
 def test_seeds_are_these_numbers_on_every_machine() -> None:
     assert (derive(0), derive(1, "rows", 2)) == (9523843951405948789, 1138982428706118233)
     stream = Stream(7)
     assert [stream.integer(0, 99) for _ in range(6)] == [32, 15, 65, 7, 53, 36]
+
+
+def test_every_kind_of_draw_gives_these_values_on_every_machine() -> None:
+    stream = Stream(7)
+    assert [round(stream.random(), 9) for _ in range(3)] == [0.323832765, 0.150849174, 0.650934473]
+    assert [round(stream.number(-2, 3), 9) for _ in range(2)] == [-1.637818567, 0.679410022]
+    assert "".join(stream.choose("abcde") for _ in range(8)) == "bacacaac"
+    assert "".join(stream.choose("abc", [1, 0, 3]) for _ in range(8)) == "caaccccc"
+    assert stream.sample(range(10), 4) == [0, 8, 4, 2]
+    assert "".join(stream.shuffled("abcdef")) == "acfdbe"
+    assert Stream(9).once() == 9 / 2**64
+
+
+def test_names_may_be_given_at_once_or_one_after_the_other() -> None:
+    assert draw(3, "x", 1) == Root(3).draw("x", 1) == Root(3, "x").draw(1) == derive(3, "x", 1) / 2**64
+    assert Root(3).derive("a") == derive(3, "a") == 9256898490700992614
+    assert Root(3).stream("a").random() == Stream(derive(3, "a")).random() != Root(3).stream("b").random()
+
+
+def test_draws_are_spread_evenly() -> None:
+    found = [draw(0, "spread", index) for index in range(2000)]
+    assert abs(sum(found) / 2000 - 0.5) < 0.02 and max(found) > 0.99 and min(found) < 0.01
+    stream = Stream(1)
+    often = Counter(stream.choose("abc", [1, 2, 5]) for _ in range(4000))
+    assert [round(often[letter] / 500) for letter in "abc"] == [1, 2, 5]
+    assert {tuple(Stream(seed).shuffled("abc")) for seed in range(60)} == set(permutations("abc"))
 
 
 @given(st.lists(st.text() | st.integers(), max_size=4), st.lists(st.text() | st.integers(), max_size=4))

@@ -7,12 +7,13 @@ from dataclasses import replace
 from simtrain.grading import blamed, grade
 from simtrain.scenario import Episode
 from simtrain.solving.knowing import foretold, solvability_of
+from simtrain.solving.unarmed import first_difference
 from simtrain.trajectory import SUCCESS, Solvability, Trajectory
 from simtrain.world import FinishedWorld
 
 
 async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
-    """The trajectory with its solvability and its rewards. Raises InputError.
+    """The trajectory with its solvability, the first sign of what was armed, and its rewards. Raises InputError.
 
     A way through is searched for only where the agent did not find one itself: before grading where it declined, since the grade
     of that depends on it, and after it where it did not earn all.
@@ -24,6 +25,7 @@ async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) 
     graded = await grade(
         replace(trajectory, solvability=known or "unproved"), scenario.grading, scenario.spec.rubric, world
     )
+    graded = replace(graded, noticeable=await first_difference(episode, trajectory))
     if known is not None:
         return graded
     return blamed(replace(graded, solvability=await _shown(episode, graded)))

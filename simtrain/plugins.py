@@ -102,6 +102,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "steps": "simtrain.exporters.steps:Steps",
         "recovery": "simtrain.exporters.recovery:RecoveryRows",
         "preference": "simtrain.exporters.preference:Preference",
+        "trl": "simtrain.exporters.trl:Trl",
         "hard_negatives": "simtrain.exporters.hard_negatives:HardNegatives",
     },
     "agents": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import cast
@@ -60,13 +60,29 @@ class Selection:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the trajectories of an export: read = spoilt + unfit + exported; `rows` were written."""
+    """What became of the trajectories of an export: read = spoilt + unfit + exported; `rows` were written.
+
+    Where no row was written `lacking` counts, by why, the exported ones that gave none.
+    """
 
     read: int = 0
     spoilt: int = 0
     unfit: int = 0
     exported: int = 0
     rows: int = 0
+    lacking: dict[str, int] = field(default_factory=dict[str, int])
+
+    def why_none(self) -> str | None:
+        """Why nothing was written, in one line; None where something was."""
+        if self.rows:
+            return None
+        kinds = {
+            "that say nothing about the agent": self.spoilt,
+            "that the filters leave out": self.unfit,
+            **self.lacking,
+        }
+        told = ", ".join(f"{count} {why}" for why, count in kinds.items() if count)
+        return f"no rows: {self.read} episodes: {told}" if self.read else "no rows: the run holds no episode"
 
 
 def spoilt(trajectory: Trajectory) -> bool:
@@ -82,9 +98,20 @@ def export_rows(
 ) -> Iterator[JsonObject]:
     """The rows of the trajectories that fit; spoilt ones are always passed over. `tally`, when given, is counted up."""
     count = Tally() if tally is None else tally
-    for row in exporter.over(_chosen(trajectories, selection, count)):
+    for row in exporter.over(_told(_chosen(trajectories, selection, count), exporter, count)):
         count.rows += 1
         yield row
+    if count.rows:
+        # Rows that take several episodes belong to no single one of them.
+        count.lacking.clear()
+
+
+def _told(trajectories: Iterable[Trajectory], exporter: Exporter, count: Tally) -> Iterator[Trajectory]:
+    for trajectory in trajectories:
+        why = exporter.lacking(trajectory)
+        if why is not None:
+            count.lacking[why] = count.lacking.get(why, 0) + 1
+        yield trajectory
 
 
 def _chosen(trajectories: Iterable[Trajectory], selection: Selection, count: Tally) -> Iterator[Trajectory]:

@@ -110,7 +110,9 @@ class Trajectory:
     """The record of one episode; one line of a run folder.
 
     `arm` names the arm of a paired comparison. `perturbations` were armed, `bent` changed the task or the tools before the first
-    turn, and `solvability` says whether the task can still be done. `reward` is None while ungraded, when a grader failed and
+    turn; `noticeable` is the first step whose reply the same calls do not get where nothing is armed (-1: the
+    task or a tool reads otherwise). `solvability` says whether
+    the task can still be done. `reward` is None while ungraded, when a grader failed and
     when the simulator is to blame. All wall-clock facts are under `timing`: without it the line is the same for the same scenario,
     seed and version.
     """
@@ -135,6 +137,7 @@ class Trajectory:
     arm: str = ""
     perturbations: tuple[str, ...] = ()
     bent: tuple[str, ...] = ()
+    noticeable: int | None = None
     solvability: Solvability = "unproved"
     reward: float | None = None
     rewards: tuple[Reward, ...] = ()

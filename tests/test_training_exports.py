@@ -27,6 +27,10 @@ UNCHECKED = build_agent("resilient", {"checks": 0})
 LOST = "perturbations: [{use: timeout_before, when: {tools: orders.place, nth: 1}}]\n"
 DOWN = "perturbations: [{use: transient_error, with: {times: 2}, when: {tools: cakes.get, nth: [1, 2]}}]\n"
 CLOSED = "perturbations: [{use: outage, with: {standby: false}, when: {tools: orders.list, nth: 1}}]\n"
+CROWDED = "perturbations: [{use: distractor_tools}]\n"
+SLOW = "perturbations: [{use: latency, with: {seconds: 30}}]\n"
+UNTRUE = "perturbations: [{use: false_success, when: {tools: orders.place, nth: 1}}]\n"
+REFUSED = "perturbations: [{use: impossible_task}]\n"
 
 
 def rows_of(name: str, trajectories: list[Trajectory], **knobs: object) -> list[JsonObject]:
@@ -77,10 +81,12 @@ async def test_who_did_not_recover_has_no_recovery(lost: Scenario) -> None:
 async def test_turns_before_the_fault_and_mistakes_weigh_nothing_unless_asked(lost: Scenario) -> None:
     trajectory = await rollout(lost, UNCHECKED)
     (row,) = rows_of("recovery", [trajectory])
-    assert [mark["weight"] for mark in row["turns"]] == [0, 0, 1, 1, 1, 1, 1]
+    assert [mark["weight"] for mark in row["turns"]] == [0, 0, 1, 1, 1, 0, 0]
+    (row,) = rows_of("recovery", [trajectory], after=0.25)
+    assert [mark["weight"] for mark in row["turns"]] == [0, 0, 1, 1, 1, 0.25, 0.25]
     (row,) = rows_of("recovery", [trajectory], before=0.5)
-    assert [mark["weight"] for mark in row["turns"]] == [0.5, 0.5, 1, 1, 1, 1, 1]
-    assert [row["messages"][mark["message"]]["weight"] for mark in row["turns"]] == [0.5, 0.5, 1, 1, 1, 1, 1]
+    assert [mark["weight"] for mark in row["turns"]] == [0.5, 0.5, 1, 1, 1, 0, 0]
+    assert [row["messages"][mark["message"]]["weight"] for mark in row["turns"]] == [0.5, 0.5, 1, 1, 1, 0, 0]
 
 
 async def test_a_call_that_no_tool_can_carry_out_is_a_mistake_and_a_retry_is_none(lost: Scenario) -> None:
@@ -181,6 +187,37 @@ async def test_a_hard_negative_claims_success_under_a_fault_and_fails(tmp_path: 
     assert labels == [False, True]
 
 
+async def test_declining_what_cannot_be_done_is_neither_a_negative_nor_the_rejected_one(tmp_path: Path) -> None:
+    scenario = bakery.scenario(tmp_path, more=REFUSED)
+    honest, claimed = await rollout(scenario, UNCHECKED), await rollout(scenario, "naive")
+    assert (honest.stop.reason, honest.solvability, honest.reward) == ("abstained", "unsolvable", 1)
+    assert [row["why"] for row in rows_of("hard_negatives", [honest, claimed])] == ["claimed"]
+    assert [row["label"] for row in rows_of("hard_negatives", [honest, claimed], positives=True)] == [True, False]
+    (pair,) = rows_of("preference", [honest, claimed])
+    assert (pair["rewards"]["chosen"], pair["rewards"]["rejected"]) == (1, 0)
+    assert honest.answer is not None and honest.answer in pair["chosen"][-1]["content"]
+    (row,) = rows_of("recovery", [honest, claimed])
+    assert not any(mark["mistake"] for mark in row["turns"])
+    unknown = replace(honest, solvability="unproved", reward=0.0)
+    better = replace(claimed, reward=1.0)
+    assert rows_of("hard_negatives", [unknown]) == [] and rows_of("preference", [unknown, better]) == []
+    (row,) = rows_of("recovery", [unknown], outcome="all")
+    assert not any(mark["mistake"] for mark in row["turns"])
+
+
+async def test_what_nobody_could_notice_gives_no_row_and_a_silent_loss_counts_from_the_read_that_shows_it(
+    tmp_path: Path,
+) -> None:
+    silent = await rollout(bakery.scenario(tmp_path, more=SLOW), UNCHECKED)
+    assert any(step.events for step in silent.steps) and silent.noticeable is None
+    assert rows_of("recovery", [silent]) == []
+    crowded = await rollout(bakery.scenario(tmp_path, more=CROWDED), UNCHECKED)
+    assert crowded.noticeable == -1 and len(rows_of("recovery", [crowded])) == 1
+    lost = await rollout(bakery.scenario(tmp_path, more=UNTRUE), build_agent("resilient", {"checks": 2}))
+    met = next(step.index for step in lost.steps if step.events)
+    assert lost.noticeable is not None and lost.noticeable >= met
+
+
 async def test_giving_up_is_a_hard_negative_only_where_it_is_wrong(tmp_path: Path) -> None:
     scenario = bakery.scenario(tmp_path, more=CLOSED)
     gave_up = replace(await rollout(scenario, UNCHECKED), reward=0.5)
@@ -231,3 +268,29 @@ async def failing(scenario: Scenario) -> Trajectory:
     trajectory = await rollout(scenario, "naive")
     assert trajectory.reward is not None and trajectory.reward < 1
     return trajectory
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "agent", "why"),
+    [
+        ("recovery", "", "oracle", "12 in which the agent was told nothing else than where nothing is armed"),
+        ("recovery", LOST, "claims_done", "12 in which the agent was told nothing else than where nothing is armed"),
+        ("recovery", CROWDED, "claims_done", "12 that did not earn all"),
+        (
+            "hard_negatives",
+            REFUSED,
+            "abstain",
+            "12 in which the agent was told nothing else than where nothing is armed",
+        ),
+        ("steps", "", "claims_done", "12 without a call"),
+        ("preference", "", "oracle", "12 without another end of the case that is better or worse by enough"),
+    ],
+)
+def test_an_export_without_rows_says_why(
+    name: str, more: str, agent: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run([bakery.scenario(tmp_path, more=more)], agent, out=tmp_path / "run")
+    with pytest.raises(SystemExit) as ended:
+        main(["export", str(tmp_path / "run"), "--format", name, "--out", str(tmp_path / "rows")])
+    assert not ended.value.code
+    assert f"no rows: 12 episodes: {why}" in capsys.readouterr().out

@@ -23,7 +23,7 @@ All filters given must hold. Trajectories that say nothing about the agent
 
 \b
 Examples:
-  simtrain export runs/helpdesk --format openai -o train.jsonl --min-reward 1
+  simtrain export runs/helpdesk --format trl -o train.jsonl --min-reward 1
   simtrain export runs/drill --format sharegpt -o recovered.jsonl \\
       --fired 'timeout*' --stop answered
   simtrain export runs/helpdesk --format steps -o steps.jsonl \\
@@ -50,7 +50,7 @@ def command(
         typer.Option(
             "--format",
             "-f",
-            help="openai, sharegpt, atif, steps, recovery, preference, hard_negatives or a plug-in's name.",
+            help="trl, openai, sharegpt, atif, steps, recovery, preference, hard_negatives or a plug-in's name.",
         ),
     ],
     out: Annotated[
@@ -91,6 +91,9 @@ def command(
         print_json({"runs": [str(run) for run in runs], "format": exporter, "file": str(out), **asdict(tally)})
         return
     print(f"{tally.rows} rows from {tally.exported} of {tally.read} trajectories written to {out}")
+    if why := tally.why_none():
+        print(why)
+        return
     if tally.unfit:
         print(f"{tally.unfit} did not fit the filters")
     if tally.spoilt:

@@ -23,13 +23,16 @@ def spoken(trajectory: Trajectory) -> list[Turn]:
     return [turn for turn in trajectory.turns if turn.text or turn.steps]
 
 
+NOTHING_SAID = "in which the agent said nothing"
+
+
 def said(turn: Turn, names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text") -> JsonObject:
     """The assistant message of a turn; `names` maps tools to names for the wire."""
     message: JsonObject = {"role": "assistant", "content": turn.text or None}
     if reasoning and turn.reasoning:
         message["reasoning_content"] = turn.reasoning
     if turn.steps:
-        message["tool_calls"] = [_call(step, names, arguments) for step in turn.steps]
+        message["tool_calls"] = [called(step, names, arguments) for step in turn.steps]
     return message
 
 
@@ -50,7 +53,8 @@ def conversation(
     return messages
 
 
-def _call(step: Step, names: dict[str, str], arguments: Arguments) -> JsonObject:
+def called(step: Step, names: dict[str, str], arguments: Arguments) -> JsonObject:
+    """One call as it stands in a message."""
     action = step.action
     written = encode(action.arguments) if arguments == "text" else action.arguments
     given = written if action.malformed is None else action.malformed

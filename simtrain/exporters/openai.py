@@ -9,7 +9,7 @@ from pydantic import Field
 
 from simtrain.exporter import Exporter
 from simtrain.exporters.functions import definitions, names_of
-from simtrain.exporters.messages import opening, replies, said, spoken
+from simtrain.exporters.messages import NOTHING_SAID, opening, replies, said, spoken
 from simtrain.trajectory import Trajectory, Turn
 from simtrain.types import JsonObject
 
@@ -33,11 +33,14 @@ class OpenAI(Exporter):
         None, description="What the row says of it; left out: whether any turn made several calls."
     )
 
+    def lacking(self, trajectory: Trajectory) -> str | None:
+        return None if spoken(trajectory) else NOTHING_SAID
+
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """One row; none where the agent said nothing."""
-        turns = spoken(trajectory)
-        if not turns:
+        if self.lacking(trajectory):
             return
+        turns = spoken(trajectory)
         names = names_of(trajectory)
         messages = opening(trajectory)
         for turn in turns:

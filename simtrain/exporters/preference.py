@@ -11,8 +11,8 @@ from pydantic import Field
 
 from simtrain.exporter import Exporter
 from simtrain.exporters.functions import definitions, names_of
-from simtrain.exporters.messages import Arguments, conversation, opening, replies, said, spoken
-from simtrain.exporters.phases import earned, faulted
+from simtrain.exporters.messages import NOTHING_SAID, Arguments, conversation, opening, replies, said, spoken
+from simtrain.exporters.phases import deserves, earned, faulted, noticeable
 from simtrain.trajectory import Trajectory, Turn
 from simtrain.types import JsonObject, canonical
 
@@ -25,11 +25,12 @@ class _Extremes:
     """The best and the worst trajectory seen; among equals the first by what it is, so that files may come in any order."""
 
     best: Trajectory
-    worst: Trajectory
+    worst: Trajectory | None
 
     def add(self, other: Trajectory) -> None:
         self.best = min(self.best, other, key=lambda one: (-(one.reward or 0), _identity(one)))
-        self.worst = min(self.worst, other, key=lambda one: (one.reward or 0, _identity(one)))
+        ends = [one for one in (self.worst, other) if one is not None and deserves(one)]
+        self.worst = min(ends, key=lambda one: (one.reward or 0, _identity(one)), default=None)
 
 
 class Preference(Exporter):
@@ -52,18 +53,26 @@ class Preference(Exporter):
         """None: a pair takes two."""
         return iter(())
 
+    def lacking(self, trajectory: Trajectory) -> str | None:
+        if trajectory.reward is None:
+            return "without a reward"
+        return (
+            "without another end of the case that is better or worse by enough" if spoken(trajectory) else NOTHING_SAID
+        )
+
     def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:
         """The pairs, case by case. Of each arm of a case two trajectories are held."""
         cases: dict[_Case, dict[bytes, _Extremes]] = {}
         for trajectory in trajectories:
             if trajectory.reward is None or not spoken(trajectory):
                 continue
+            # Whoever declined what is not known to be possible is never the rejected one.
             settings = cases.setdefault((trajectory.scenario, trajectory.episode, trajectory.seed), {})
             setting = canonical([trajectory.scenario_digest, faulted(trajectory), _read(trajectory)])
             if setting in settings:
                 settings[setting].add(trajectory)
             else:
-                settings[setting] = _Extremes(trajectory, trajectory)
+                settings[setting] = _Extremes(trajectory, trajectory if deserves(trajectory) else None)
         for case in sorted(cases):
             yield from self._of_case([cases[case][setting] for setting in sorted(cases[case])])
 
@@ -71,6 +80,8 @@ class Preference(Exporter):
         bent = [found for found in settings if faulted(found.best)]
         clean = [found.best for found in settings if not faulted(found.best)]
         for found in bent:
+            if found.worst is None:
+                continue
             if "recovery" in self.kinds:
                 yield from self._parting("recovery", found.best, found.worst)
             if "step" in self.kinds:
@@ -83,7 +94,8 @@ class Preference(Exporter):
         """A pair of one perturbed episode, from the turn on in which they differ; a `step` needs a fault before that."""
         both = zip(spoken(good), spoken(bad), strict=False)
         shared = [ours for ours, _ in takewhile(lambda turns: _alike(*turns), both)]
-        met = bool(good.bent) or any(step.events for turn in shared for step in turn.steps)
+        sign = noticeable(good)
+        met = sign is not None and (sign < 0 or any(step.index >= sign for turn in shared for step in turn.steps))
         if kind == "recovery" or met:
             yield from self._pair(kind, good, bad, shared)
 

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from simtrain.exporter import Exporter
 from simtrain.exporters.functions import definitions, names_of
-from simtrain.exporters.messages import Arguments, opening, replies, said
-from simtrain.exporters.phases import Labelled, earned, faulted, labelled
+from simtrain.exporters.messages import NOTHING_SAID, Arguments, opening, replies, said, spoken
+from simtrain.exporters.phases import Labelled, earned, faulted, labelled, noticeable
 from simtrain.trajectory import Trajectory
 from simtrain.types import JsonObject
 
@@ -30,20 +30,28 @@ class RecoveryRows(Exporter):
     )
     before: Weight = Field(0, description="Weight of turns up to the one that met the first fault.")
     mistakes: Weight = Field(0, description="Weight of mistakes: refused calls, and a last message that is wrong.")
-    others: Weight = Field(1, description="Weight of all other turns: retries, diagnosis, recovery, what follows.")
+    after: Weight = Field(0, description="Weight of turns after the recovery: they are those of an untroubled episode.")
+    others: Weight = Field(1, description="Weight of all other turns: retries, diagnosis, recovery, further faults.")
     reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
     arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
     labels: bool = Field(False, description="Name the perturbations under `turns`. Never show them to an agent.")
 
+    def lacking(self, trajectory: Trajectory) -> str | None:
+        if not spoken(trajectory):
+            return NOTHING_SAID
+        if not faulted(trajectory):
+            return "in which the agent was told nothing else than where nothing is armed"
+        return "that did not earn all" if self.outcome == "recovered" and not earned(trajectory) else None
+
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """One row; none where nothing went wrong, or the agent did not recover."""
-        turns = labelled(trajectory)
-        if not turns or not faulted(trajectory) or (self.outcome == "recovered" and not earned(trajectory)):
+        """One row; none where the agent could notice nothing, or did not recover."""
+        if self.lacking(trajectory):
             return
+        turns, sign = labelled(trajectory), noticeable(trajectory)
         names = names_of(trajectory)
         messages, marks = opening(trajectory), list[JsonObject]()
         for item in turns:
-            weight = self._weight(item, first=item.phase == "fault" and _unmet(marks) and not trajectory.bent)
+            weight = self._weight(item, first=item.phase == "fault" and _unmet(marks) and (sign or 0) >= 0)
             marks.append(self._mark(item, len(messages), weight))
             message = said(item.turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
             messages.append(message | {"weight": weight})
@@ -56,9 +64,16 @@ class RecoveryRows(Exporter):
         yield row | {"turns": marks}
 
     def _weight(self, item: Labelled, *, first: bool) -> float:
-        weight = self.mistakes if item.mistake else self.before if first or item.phase == "before" else self.others
+        weight = self._by_phase(item, first=first)
         # OpenAI's service takes the integers 0 and 1.
         return int(weight) if weight in (0, 1) else weight
+
+    def _by_phase(self, item: Labelled, *, first: bool) -> float:
+        if item.mistake:
+            return self.mistakes
+        if first or item.phase == "before":
+            return self.before
+        return self.after if item.phase == "after" else self.others
 
     def _mark(self, item: Labelled, message: int, weight: float) -> JsonObject:
         mark: JsonObject = {"message": message, "phase": item.phase, "mistake": item.mistake, "weight": weight}

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from simtrain.exporter import Exporter
 from simtrain.exporters.functions import definitions, names_of
+from simtrain.exporters.messages import NOTHING_SAID
 from simtrain.trajectory import Trajectory, Turn
 from simtrain.types import JsonObject, encode
 
@@ -28,8 +29,14 @@ class ShareGPT(Exporter):
         "drop", description="Keep thinking in <think> tags in front of what was said or called."
     )
 
+    def lacking(self, trajectory: Trajectory) -> str | None:
+        last = trajectory.turns[-1] if trajectory.turns else None
+        return None if trajectory.steps or (last is not None and last.text) else NOTHING_SAID
+
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """One row; none where the agent said nothing."""
+        if self.lacking(trajectory):
+            return
         names = names_of(trajectory)
         messages: list[JsonObject] = [{"from": "human", "value": trajectory.prompt}]
         for turn in trajectory.turns:
@@ -45,8 +52,6 @@ class ShareGPT(Exporter):
                 messages.append({"from": "gpt", "value": self._thought(turn) + turn.text})
         if messages[-1]["from"] == "observation":
             messages.pop()
-        if len(messages) == 1:
-            return
         tools = [definition["function"] for definition in definitions(trajectory, names)]
         yield {"conversations": messages, "system": trajectory.system, "tools": encode(tools) if tools else ""}
 

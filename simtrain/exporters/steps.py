@@ -26,6 +26,9 @@ class Steps(Exporter):
         description="Name the perturbations that fired on each step, under `events`. Never show them to an agent.",
     )
 
+    def lacking(self, trajectory: Trajectory) -> str | None:
+        return None if trajectory.steps else "without a call"
+
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """A row for every step, in order."""
         key: JsonObject = {
@@ -37,7 +40,15 @@ class Steps(Exporter):
         }
         for turn_index, turn in enumerate(trajectory.turns):
             for step in turn.steps:
-                yield key | {"turn": turn_index} | self._step(step) | {"reward": trajectory.reward}
+                yield (
+                    key
+                    | {"turn": turn_index}
+                    | self._step(step)
+                    | {
+                        "reward": trajectory.reward,
+                        "solvability": trajectory.solvability,
+                    }
+                )
 
     def _step(self, step: Step) -> JsonObject:
         action, observation = step.action, step.observation

@@ -1,0 +1,68 @@
+"""What an agent would have been told, had nothing been armed: its calls played again in the same episode, without perturbations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simtrain.assembly import paradigm_of
+from simtrain.errors import SimulatorFault
+from simtrain.scenario import Episode
+from simtrain.trajectory import Trajectory
+from simtrain.types import JsonValue, Observation, ToolSpec
+
+BEFORE = -1
+"""The place of what an agent reads before its first call."""
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?")
+
+
+async def first_difference(episode: Episode, trajectory: Trajectory) -> int | None:
+    """The first step whose reply the same calls do not get where nothing is armed, moments aside; None where there is none.
+
+    It is -1 where the task, or a tool as an agent reads it, was other than it is. Before it the agent cannot know that anything is
+    wrong: a write that was lost in silence shows in a later read or nowhere. Where the world cannot be asked the record is: the
+    first reply that it says was bent.
+    """
+    if not trajectory.bent and not any(step.events for step in trajectory.steps):
+        return None
+    if any(use.use != "embedded" for use in episode.scenario.spec.world_models):
+        return _recorded(trajectory)
+    unarmed = replace(episode, scenario=replace(episode.scenario, perturbations=()), real_time=False)
+    try:
+        async with paradigm_of(unarmed.scenario).open(unarmed) as environment:
+            asked = environment.asks(episode.scenario.prompt.render(episode.case))
+            if asked != trajectory.prompt or _read(environment.tools) != _read(trajectory.tools):
+                return BEFORE
+            for turn in trajectory.turns:
+                environment.begin_turn()
+                for step in turn.steps:
+                    told = await environment.step(step.action)
+                    if _said(told) != _said(step.observation):
+                        return step.index
+    except SimulatorFault:
+        return _recorded(trajectory)
+    return None
+
+
+def _read(tools: Sequence[ToolSpec]) -> list[JsonValue]:
+    """What of tools stands before an agent; what they may return does not."""
+    return [[tool.name, tool.description, tool.input_schema] for tool in tools]
+
+
+def _recorded(trajectory: Trajectory) -> int | None:
+    if trajectory.bent:
+        return BEFORE
+    bent = (
+        step.index
+        for step in trajectory.steps
+        if any(
+            "reply" in event.changed or (not event.changed and event.clean != event.perturbed) for event in step.events
+        )
+    )
+    return next(bent, None)
+
+
+def _said(observation: Observation) -> tuple[str, bool]:
+    return _MOMENT.sub("", observation.text), observation.is_error

@@ -15,7 +15,7 @@ import pytest
 from simtrain.assembly import load_world
 from simtrain.auditing.names import check_names, real_names
 from simtrain.auditing.overlap import overlap, runs
-from simtrain.auditing.questions import Audited, QuestionAudit, closed_book, told
+from simtrain.auditing.questions import CHANCE, Audited, QuestionAudit, closed_book, told
 from simtrain.auditing.world import ALIKE, Check
 from simtrain.catalog import find
 from simtrain.catalog import names as shipped_names
@@ -62,7 +62,7 @@ def test_a_shipped_world_passes_every_part(capsys: pytest.CaptureFixture[str], t
     assert found["reach"]["links"]["0"] == 4
     assert found["names"]["lists"]["names.txt"] == 1
     assert found["likeness"]["shares"]["korvessia_league"] < ALIKE
-    assert (found["questions"]["questions"] > 15, found["questions"]["guess"] < 0.05) == (True, True)
+    assert (found["questions"]["questions"] > 15, found["questions"]["guess"] < CHANCE) == (True, True)
 
 
 def test_a_list_of_names_that_cannot_be_read_is_refused_before_pages_are(

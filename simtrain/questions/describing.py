@@ -78,7 +78,7 @@ def _needed(
     """The conditions without those that later ones made needless."""
     for test in own:
         others = tuple(other for other in own if other is not test)
-        if others and _count(schema, nodes, (*others, *given)) == 1:
+        if (others or given) and _count(schema, nodes, (*others, *given)) == 1:
             own = others
     return own
 

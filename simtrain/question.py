@@ -16,6 +16,7 @@ Language: TypeAlias = Literal["en", "zh"]
 Preprocess: TypeAlias = Literal["norm_str", "extract_number", "norm_date"]
 Metric: TypeAlias = Literal["exact_match", "in_match", "url_match", "number_near", "date_near", "llm_judge"]
 AnswerKind: TypeAlias = Literal["table", "single", "unanswerable"]
+PremiseKind: TypeAlias = Literal["invented", "namesake", "apart", "untold"]
 Query: TypeAlias = Callable[[str, Mapping[str, JsonValue]], list[JsonObject]]
 """Runs one SELECT over the facts of a world: (SQL, parameters) -> rows."""
 
@@ -29,6 +30,13 @@ that is asked for. If the question cannot be answered, do not guess: end with a 
 
 MISSING: Final = "N/A"
 """What stands in a gold cell, and what a question asks to be written, where a fact does not exist."""
+
+
+UNANSWERABLE: Final = "unanswerable"
+"""The kind of answer that there is none; under `compose`, the kind of question that has none."""
+
+UNANSWERABLE_SHARE: Final = 0.08
+"""The share of composed questions that have no answer, unless it is said otherwise."""
 
 
 class _Part(BaseModel):
@@ -105,12 +113,23 @@ class Difficulty(_Part):
         return self.searches + self.visits
 
 
+class Premise(_Part):
+    """What an unanswerable question wrongly rests on, and the names that show it when they are looked for.
+
+    `invented`: nobody has the name. `namesake`: only a thing of another type has it. `apart`: the thing is real, but nothing is tied to it
+    as the question says. `untold`: the things are real, but of what is asked about them no page tells.
+    """
+
+    kind: PremiseKind
+    names: tuple[str, ...] = Field(min_length=1)
+
+
 class Question(_Part):
     """A question with a computed answer.
 
     The gold table is what `sql` with `parameters` (`:name`) yields over the facts; its columns are `columns`, in that order.
     A `single` answer is one row of one column, and a bare value as good as a table. An `unanswerable` question has no gold
-    table: who abstains is right.
+    table: who looks for what its `premise` names, and then abstains, is right.
     """
 
     id: str = Field(min_length=1)
@@ -127,6 +146,7 @@ class Question(_Part):
     difficulty: Difficulty = Difficulty()
     answer: AnswerKind = "table"
     evidence: Evidence | None = None
+    premise: Premise | None = None
 
     @model_validator(mode="after")
     def _keys_are_columns(self) -> Question:
@@ -139,6 +159,8 @@ class Question(_Part):
                 raise ValueError(f"the key {key!r} is no column")
         if self.answer == "single" and len(names) != 1:
             raise ValueError("a single answer has one column")
+        if (self.answer == "unanswerable") != (self.premise is not None):
+            raise ValueError("an unanswerable question has a premise, and no other has one")
         return self
 
     def gold(self, query: Query) -> list[JsonObject]:
@@ -233,6 +255,9 @@ class QuestionSet(_Part):
         default=None, min_length=1, description="Left out, those that the world has words for."
     )
     compose: tuple[str, ...] | None = Field(default=None, description="The kinds of composed question; left out, all.")
+    unanswerable: float = Field(
+        default=UNANSWERABLE_SHARE, ge=0, le=1, description="The share of composed questions that have no answer."
+    )
     families: tuple[Family, ...] = Field(default=(), description="Ask these instead of composed questions.")
 
     @model_validator(mode="after")

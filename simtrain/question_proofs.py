@@ -90,9 +90,8 @@ class _Prover:
             if idle.reward is None or idle.reward >= SUCCESS:
                 self._note(episode, f"the agent {name}, which calls nothing, earns {idle.reward}")
         declined = await self._play(episode, "abstain")
-        due = float(question.answer == "unanswerable")
-        if declined.reward != due:
-            self._note(episode, f"an agent that declines at once earns {declined.reward}, not {due:g}")
+        if declined.reward != 0:
+            self._note(episode, f"an agent that declines at once earns {declined.reward}, not 0")
         return oracle
 
     async def _play(self, episode: Episode, agent: str, world: World | None = None) -> Trajectory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from statistics import mean
 
@@ -12,10 +13,12 @@ import pytest
 from question_web import question_source
 
 from simtrain.agent.choosing import build_agent
+from simtrain.agent.function_agent import FunctionAgent
 from simtrain.assembly import assemble, load_scenario_file, paradigm_of
 from simtrain.cli import main
 from simtrain.documents import read_document
 from simtrain.errors import InputError
+from simtrain.policy import Abstain, StepFunction
 from simtrain.proving import prove
 from simtrain.question import Question
 from simtrain.questions.browser import addresses
@@ -117,10 +120,20 @@ def test_who_knows_more_earns_more(reach: Scenario) -> None:
     assert naive < 0.2 < 0.35 < systematic < oracle == 1.0
 
 
-def test_to_decline_is_right_only_where_there_is_no_answer(reach: Scenario) -> None:
+def test_to_decline_is_right_only_where_there_is_no_answer_and_after_a_look(reach: Scenario) -> None:
+    async def looks(prompt: str, tools: object, step: StepFunction) -> Abstain:
+        for name in re.findall(r"[A-Z][a-z]+(?: [A-Z][a-z]+)+", prompt):
+            await step("web_search", {"query": name})
+        return Abstain("I cannot find it.")
+
+    unanswerable = 0
     for episode in episodes(reach):
+        assert play(episode, "abstain").reward == 0
         due = float(episode.case["answer"] == "unanswerable")
-        assert play(episode, "abstain").reward == due
+        unanswerable += due == 1
+        found = asyncio.run(rollout(episode, FunctionAgent(function=looks), name="looks"))
+        assert found.reward == due, episode.case["query"]
+    assert unanswerable
 
 
 def test_the_systematic_agent_opens_no_page_that_it_was_not_shown_save_the_front_pages_of_sites(

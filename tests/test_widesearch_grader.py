@@ -19,7 +19,7 @@ from simtrain.errors import InputError, ModelFault
 from simtrain.graders.widesearch import WideSearch
 from simtrain.question import Column, Question
 from simtrain.testing import FakeOpenAI, Say
-from simtrain.trajectory import Reward, Stop, Trajectory, Turn
+from simtrain.trajectory import Reward, Step, Stop, Trajectory, Turn
 from simtrain.types import JsonObject
 from simtrain.world import FinishedWorld
 
@@ -172,10 +172,33 @@ def test_a_fact_that_does_not_exist_needs_no_page(world: FinishedWorld) -> None:
     assert graded(world, answer, reward="citation").value == 1.0
 
 
-def test_who_abstains_from_a_question_without_an_answer_is_right(world: FinishedWorld) -> None:
-    case = {**played(None).case, "answer": "unanswerable"}
-    assert graded(world, played(None, case=case)).value == 1.0
-    assert graded(world, played(RIGHT, case=case)).value == 0.0
+def test_who_declines_a_question_without_an_answer_is_right_once_its_names_were_looked_for(
+    world: FinishedWorld,
+) -> None:
+    case = {
+        **played(None).case,
+        "answer": "unanswerable",
+        "premise": {"kind": "namesake", "names": ["Velmora Quay", "Isra Tolbane"]},
+    }
+
+    def after(*steps: Step, answer: str | None = None) -> float | None:
+        return graded(world, replace(played(answer, case=case), turns=[Turn("", steps=list(steps))])).value
+
+    def searched(query: str, tool: str = "web_search") -> Step:
+        return step(0, tool, {"query": query}, "nothing found")
+
+    assert after() == 0.0
+    both = (searched("quay of Velmora"), searched('"Isra Tolbane" harbour'))
+    assert (after(*both), after(*both[:1]), after(*both[1:])) == (1.0, 0.0, 0.0)
+    assert after(*both, answer=RIGHT) == 0.0
+    # Where the name stands in a page that was opened, it was looked for as well.
+    page = "https://ports.isles.example/ports/velmora-quay"
+    assert after(step(0, "visit", {"url": page}, "text")) == 1.0
+    # To write it down is no search, and a search that failed found nothing.
+    assert after(searched("Velmora Quay Isra Tolbane", "dict_memory_create")) == 0.0
+    failed = searched("Velmora Quay Isra Tolbane")
+    assert after(replace(failed, observation=replace(failed.observation, is_error=True))) == 0.0
+    assert after(step(0, "visit", {"url": "https://ports.isles.example/nowhere"}, "text")) == 0.0
 
 
 def test_compatible_figures_are_a_mode_that_needs_its_day(world: FinishedWorld) -> None:

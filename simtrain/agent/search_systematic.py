@@ -60,7 +60,7 @@ class _Work:
         # Of those that fit, what their own pages do not tell is worth looking for.
         self.knowing.elsewhere = True
         if asked.form == "single":
-            return answering(found[0].name if found else MISSING)
+            return answering(found[0].name) if found else declining("no page tells of such a thing.")
         if asked.form == "dispute":
             rows = yield from disputes(asked, found, self.knowing)
         elif asked.form in ("groups", "best"):
@@ -69,6 +69,8 @@ class _Work:
             if asked.form == "top":
                 found = yield from self._first(asked, found)
             rows = yield from self._rows(asked, found)
+        if not any(cell not in (MISSING, *asked.names) for row in rows for cell in row):
+            return declining("no page tells what is asked for.")
         return answering(table([wanted.heading for wanted in asked.columns], rows))
 
     def _fits(self, thing: Thing, asked: Asked) -> Reading[bool]:

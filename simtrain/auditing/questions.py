@@ -12,7 +12,6 @@ from simtrain.auditing.guessing import Guesser
 from simtrain.errors import InputError
 from simtrain.llm import ChatClient
 from simtrain.question import Question, normal_name
-from simtrain.questions.asked_for import given_cells
 from simtrain.questions.gathering import gather
 from simtrain.questions.stating import Needed
 from simtrain.types import JsonObject
@@ -212,10 +211,19 @@ def _values(row: JsonObject) -> tuple[str, ...]:
 async def _hidden_f1(question: Question, gold: Sequence[JsonObject], answer: str) -> float:
     """The item F1 of an answer over the cells that the question itself does not tell."""
     rows = [tuple(row.values()) for row in gold]
-    given = given_cells(question, gold, question.query)
-    single = question.answer == "single"
-    scores = await score_strict(rules_of_question(question), rows, answer, single=single, given=given)
-    return scores.found_items.f1
+    scores = await score_strict(rules_of_question(question), rows, answer, single=question.answer == "single")
+    names = {normal_name(column.name): column.name for column in question.columns}
+    told = {
+        (place, name)
+        for place, row in enumerate(gold)
+        for name in names
+        if _stands_in(str(row[names[name]]), question.query)
+    }
+    found = [(cell.credit, (cell.row, cell.column) in told) for cell in scores.cells]
+    right = sum(credit for credit, given in found if not given)
+    hidden = len(gold) * len(names) - len(told)
+    claimed = scores.given_rows * len(names) - sum(given for _, given in found)
+    return 2 * right / (hidden + claimed) if right else 0.0
 
 
 async def closed_book(

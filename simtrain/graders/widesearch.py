@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Literal, TypeAlias, cast
@@ -33,6 +34,9 @@ Measured: TypeAlias = Literal[
 
 Stated: TypeAlias = tuple[str, int, str | None]
 """A fact that a page states: `type.attribute`, row id, and the site where it is what that site says of it."""
+
+
+_WORDS = re.compile(r"\w+")
 
 
 class WideSearch(Grader):
@@ -118,7 +122,7 @@ class WideSearch(Grader):
         """The reward. Raises ModelFault when the model that was to be asked cannot be had or read."""
         question = self.question(trajectory.case)
         if question.answer == "unanswerable":
-            return score(float(trajectory.stop.reason == "abstained"), reason="the question has no answer")
+            return _declined(trajectory, question, world.initial)
         if trajectory.stop.reason != "answered" or trajectory.answer is None:
             return score(0.0, reason=f"no answer: the episode ended with {trajectory.stop.reason}")
         gold = question.gold(world.initial.query)
@@ -257,6 +261,33 @@ def _opened(trajectory: Trajectory) -> set[str]:
         found.update((asked | {value for _, value in told}) - failed)
     whole = {url.partition("#")[0] for url in found}
     return whole | {_before_it_moved(url) for url in whole}
+
+
+def _declined(trajectory: Trajectory, question: Question, world: World) -> Reward:
+    """1 for who declines a question without an answer after looking for what it rests on."""
+    if trajectory.stop.reason != "abstained":
+        return score(0.0, reason="the question has no answer")
+    names = question.premise.names if question.premise else ()
+    unseen = [name for name in names if not _looked_for(trajectory, name, world)]
+    if unseen:
+        return score(0.0, reason=f"the question has no answer, but {' and '.join(unseen)} was not looked for")
+    return score(1.0, reason="the question has no answer, and what it rests on was looked for")
+
+
+def _looked_for(trajectory: Trajectory, name: str, world: World) -> bool:
+    """Whether some search that did not fail has all words of a name, or some page was opened that speaks of it."""
+    words = set(_WORDS.findall(name.casefold()))
+    for step in trajectory.steps:
+        if step.observation.is_error or tool_words(step.action.tool).intent != "search":
+            continue
+        queries = (value for _, value in leaves(step.action.arguments) if isinstance(value, str))
+        if any(words <= set(_WORDS.findall(query.casefold())) for query in queries):
+            return True
+    pages = world.query(
+        "select title || ' ' || body as text from _pages where url in (select value from json_each(:urls))",
+        {"urls": encode(sorted(_opened(trajectory)))},
+    )
+    return any(name.casefold() in str(page["text"]).casefold() for page in pages)
 
 
 def _is_url(value: JsonValue) -> bool:

@@ -14,7 +14,7 @@ from simtrain.documents import Document, Place, read_document, read_place
 from simtrain.errors import InputError, nearest
 from simtrain.ladder.spec import SPLITS, LadderSpec, Level, Split
 from simtrain.ladder.splits import Said, names_in_world
-from simtrain.question import Question
+from simtrain.question import UNANSWERABLE, Question
 from simtrain.scenario import Episode, Scenario, ScenarioSpec
 from simtrain.types import JsonObject
 
@@ -40,10 +40,22 @@ class Rung:
 
     @cached_property
     def episodes(self) -> tuple[Episode, ...]:
-        """The episodes as hard as the level asks; none where the world has no such question. Raises InputError."""
+        """The episodes as hard as the level asks, with their share of those without an answer; none where the world has no such question.
+
+        Raises InputError.
+        """
         with _in_ladder(self.document, self.level, self.named):
             found = list(paradigm_of(self.scenario).episodes(self.scenario, seed=self.drawn, attempts=1))
-        return tuple(episode for episode in found if _fits(self.bounds, question_of(episode)))
+        fitting = [(episode, question) for episode in found if _fits(self.bounds, question := question_of(episode))]
+        share = self.bounds.questions.unanswerable
+        answered = sum(question.answer != UNANSWERABLE for _, question in fitting)
+        left = len(fitting) if share == 1 else round(share / (1 - share) * answered)
+        kept: list[Episode] = []
+        for episode, question in fitting:
+            left -= question.answer == UNANSWERABLE
+            if question.answer != UNANSWERABLE or left >= 0:
+                kept.append(episode)
+        return tuple(kept)
 
     @cached_property
     def clean(self) -> tuple[Episode, ...]:
@@ -149,8 +161,12 @@ def load_ladder(name: str | Path) -> Ladder:
 
 
 def _fits(level: Level, question: Question) -> bool:
+    """Whether a question is as hard as a level asks; of one without an answer only its hops and columns can be measured."""
     measured = question.difficulty
-    return all(low <= getattr(measured, name) <= high for name, (low, high) in level.difficulty.items())
+    bounds = level.difficulty.items()
+    if question.answer == UNANSWERABLE:
+        bounds = [(name, bound) for name, bound in bounds if name in ("hops", "columns")]
+    return all(low <= getattr(measured, name) <= high for name, (low, high) in bounds)
 
 
 @contextmanager

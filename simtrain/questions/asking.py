@@ -10,7 +10,7 @@ from typing import Final
 from simtrain.documents import parse_line
 from simtrain.errors import InputError, nearest
 from simtrain.lines import whole_lines
-from simtrain.question import Question, QuestionSet
+from simtrain.question import UNANSWERABLE, Question, QuestionSet
 from simtrain.questions.composing import Bounds
 from simtrain.questions.families import FAMILIES
 from simtrain.questions.making import Made, Maker
@@ -24,13 +24,21 @@ SEED: Final = 0
 
 def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> Maker:
     """The maker of a set's composed questions. Raises InputError for an unknown kind."""
-    kinds = asked.compose or tuple(FAMILIES)
-    for place, kind in enumerate(kinds):
-        if kind not in FAMILIES:
+    known = (*FAMILIES, UNANSWERABLE)
+    for place, kind in enumerate(asked.compose or ()):
+        if kind not in known:
             raise InputError(
-                f"unknown kind of question {kind!r}", remedy=nearest(kind, FAMILIES), place=f"compose[{place}]"
+                f"unknown kind of question {kind!r}", remedy=nearest(kind, known), place=f"compose[{place}]"
             )
-    return Maker(world, bounds=Bounds(asked.hops, asked.rows), languages=asked.languages, families=kinds, seed=seed)
+    kinds = tuple(kind for kind in asked.compose or () if kind != UNANSWERABLE)
+    return Maker(
+        world,
+        bounds=Bounds(asked.hops, asked.rows),
+        languages=asked.languages,
+        families=kinds or tuple(FAMILIES),
+        unanswerable=1.0 if asked.compose and not kinds else asked.unanswerable,
+        seed=seed,
+    )
 
 
 def made_questions(world: World, asked: QuestionSet) -> Iterator[Made]:

@@ -60,21 +60,13 @@ def linked(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     return _joined("linked", composer, composer.relations, hops, stream)
 
 
-def unanswerable(composer: Composer, hops: int, stream: Stream) -> Shape | None:
-    """Entities or rows by the name of what lies so many references away, a name that is yet to be made up."""
-    tables = stream.choose([tables for tables in (composer.entities, composer.relations) if tables])
-    return _joined("unanswerable", composer, tables, hops, stream, named=1.0)
-
-
-def _joined(
-    family: str, composer: Composer, tables: list[Table], hops: int, stream: Stream, *, named: float = 0.5
-) -> Shape | None:
+def _joined(family: str, composer: Composer, tables: list[Table], hops: int, stream: Stream) -> Shape | None:
     walk = composer.rooted(tables, hops, stream)
     if walk is None:
         return None
     nodes, terms, key = composer.keyed(walk)
     shape: Shape | None = Shape(family, nodes, tuple(terms), key)
-    shape = composer.reached(shape, hops, stream, share=composer.share(nodes[0].table, stream), named=named)
+    shape = composer.reached(shape, hops, stream, share=composer.share(nodes[0].table, stream))
     if shape is not None and stream.random() < 0.4:
         shape = composer.tested(shape, stream, range(hops), 0.5)
     if shape is not None and composer.schema.table(shape.subject).lasting:
@@ -311,5 +303,4 @@ FAMILIES: Final[dict[str, Family]] = {
     "differed": Family(differed, fewest=1),
     "disputed": Family(disputed),
     "single": Family(single, fewest=1),
-    "unanswerable": Family(unanswerable, fewest=1),
 }

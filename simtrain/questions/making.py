@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from simtrain.errors import InputError
-from simtrain.question import AnswerKind, Column, Difficulty, Language, Question
+from simtrain.question import UNANSWERABLE_SHARE, AnswerKind, Column, Difficulty, Language, Premise, Question, cell_text
 from simtrain.questions.asked_for import asks_for_something, given_cells
 from simtrain.questions.composing import Bounds, Composer
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.families import FAMILIES
 from simtrain.questions.gathering import Gathered, gather, names_in
 from simtrain.questions.idle import without_idle
-from simtrain.questions.inventing import invented_name
 from simtrain.questions.mixing import Mix, Turn
 from simtrain.questions.paths import Unreachable
 from simtrain.questions.schema import Schema
-from simtrain.questions.shapes import Shape, Test
+from simtrain.questions.shapes import Shape
 from simtrain.questions.solving import Solver
+from simtrain.questions.spoiling import Spoiler
 from simtrain.questions.sql import Compiled, compile_shape
 from simtrain.questions.wording import Wording
 from simtrain.seeding import Stream, derive
@@ -60,17 +60,23 @@ class Maker:
         bounds: Bounds | None = None,
         languages: Sequence[Language] | None = None,
         families: Sequence[str] = tuple(FAMILIES),
+        unanswerable: float = UNANSWERABLE_SHARE,
         seed: int = 0,
     ) -> None:
-        """`languages` are those that the world has words for, if left out. Raises InputError for a world that cannot be asked about."""
+        """`languages` are those that the world has words for, if left out; `unanswerable` is the share of questions without an answer.
+
+        Raises InputError for a world that cannot be asked about.
+        """
         self.world = world
         self.bounds = bounds or Bounds()
         self.families = families
+        self.unanswerable = unanswerable
         self.seed = derive(seed, world.name, "questions")
         self.schema = Schema(world)
         self.languages = languages or self.schema.languages
         self.solver = Solver(world, self.schema)
         self.composer = Composer(self.schema, self.bounds)
+        self.spoiler = Spoiler(self.composer, self.solver.stating)
         self.wordings = {language: Wording(self.schema, language) for language in self.languages}
         self.refused: Counter[str] = Counter()
         self._asked: set[str] = set()
@@ -79,39 +85,44 @@ class Maker:
     def make(self, count: int, *, on_made: Callable[[], None] = lambda: None) -> Iterator[Made]:
         """`count` different questions, fewer where the world has no more; no skeleton has more than its share of `count`."""
         most = max(1, int(count * MOST_SHARE))
-        mix = Mix(self.families, self.bounds.hops)
-        made = number = 0
+        # Families get their turns apart: what cannot be spoiled often can still be asked.
+        # What nothing but a description tells cannot be looked for by name.
+        spoilable = [name for name in self.families if name != "single"]
+        mixes = {False: Mix(self.families, self.bounds.hops), True: Mix(spoilable, self.bounds.hops)}
+        made = number = spoiled = 0
         while made < count and number < count * TRIES:
-            turn = mix.next()
+            spoil = spoiled < int((made + 1) * self.unanswerable + 0.5)
+            turn = mixes[spoil].next()
+            if turn is None and spoil and self.unanswerable < 1:
+                spoil, turn = False, mixes[False].next()
             if turn is None:
                 return
             number += 1
-            found = self._tried(turn, number, most)
-            mix.tell(turn, made=found is not None)
+            found = self._tried(turn, number, most, spoil=spoil)
+            mixes[spoil].tell(turn, made=found is not None)
             if found is None:
                 continue
-            self._skeletons[found.question.skeleton] += 1
-            made += 1
+            if not spoil:
+                self._skeletons[found.question.skeleton] += 1
+            made, spoiled = made + 1, spoiled + spoil
             on_made()
             yield found
 
-    def _tried(self, turn: Turn, number: int, most: int) -> Made | None:
+    def _tried(self, turn: Turn, number: int, most: int, *, spoil: bool) -> Made | None:
         """What a draw made; None where it was dropped."""
+        stream = Stream(derive(self.seed, number))
         try:
-            return self._drawn(turn, number, most)
+            return self._spoiled(turn, stream, number) if spoil else self._drawn(turn, stream, number, most)
         except Unreachable as refusal:
             self.refused[f"out of reach: {refusal.place}"] += 1
         except _Refused as refusal:
             self.refused[str(refusal)] += 1
         return None
 
-    def _drawn(self, turn: Turn, number: int, most: int) -> Made:
-        stream = Stream(derive(self.seed, number))
+    def _drawn(self, turn: Turn, stream: Stream, number: int, most: int) -> Made:
         shape = FAMILIES[turn.family].draw(self.composer, turn.hops, stream)
         if shape is None:
             raise _Refused("the draw led nowhere")
-        if turn.family == "unanswerable":
-            return self._unanswerable(shape, stream, number)
         answer: AnswerKind = "single" if turn.family == "single" else "table"
         language = stream.choose(self.languages)
         shape, compiled, columns, gathered = self._fitted(shape, stream, language, answer)
@@ -231,24 +242,32 @@ class Maker:
             count += max(0, int(found[0]["n"]) - rows)
         return count
 
-    def _unanswerable(self, shape: Shape, stream: Stream, number: int) -> Made:
-        """A question after something tied to a name that nobody has."""
-        place = next((at for at, test in enumerate(shape.tests) if test.term.attribute == "name"), None)
-        if place is None:
+    def _spoiled(self, turn: Turn, stream: Stream, number: int) -> Made:
+        """A question of a family that has no answer."""
+        shape = FAMILIES[turn.family].draw(self.composer, turn.hops, stream)
+        spoiled = None if shape is None else self.spoiler.spoiled(shape, stream)
+        if spoiled is None or not self.bounds.hops[0] <= spoiled.shape.hops <= self.bounds.hops[1]:
             raise _Refused("the draw led nowhere")
-        test = shape.tests[place]
-        name = invented_name(sorted(self.schema.names[shape.nodes[test.term.node].table].values()), self.schema, stream)
-        if name is None:
-            raise _Refused("no name could be made up")
-        false = Test(test.term, "=", (name,))
-        # The name that the plan looks for comes first.
-        shape = replace(shape, tests=(false, *(other for at, other in enumerate(shape.tests) if at != place)))
-        language = stream.choose(self.languages)
+        shape, language = spoiled.shape, stream.choose(self.languages)
+        asks = shape.asks_for()
+        if asks in self._asked:
+            raise _Refused("asked before")
         columns = self.wordings[language].columns(shape)
         compiled = compile_shape(shape, self.schema, [column.name for column in columns])
-        if self.world.query(compiled.sql, compiled.parameters):
-            raise _Refused("ambiguous")
         query = self.wordings[language].query(shape, stream)
-        question = self._question(shape, compiled, columns, language, query, "unanswerable", number)
-        measured = Difficulty(searches=1, hops=shape.hops, columns=len(columns))
-        return Made(question.model_copy(update={"evidence": None, "difficulty": measured}), [])
+        measured = Difficulty(searches=len(spoiled.names), hops=shape.hops, columns=len(columns))
+        question = self._question(shape, compiled, columns, language, query, "table", number).model_copy(
+            update={
+                "answer": "unanswerable",
+                "evidence": None,
+                "difficulty": measured,
+                "premise": Premise(kind=spoiled.kind, names=spoiled.names),
+            }
+        )
+        told = self.world.query(compiled.sql, compiled.parameters)
+        rows = [{name: cell_text(value) for name, value in row.items()} for row in told]
+        if asks_for_something(rows, given_cells(question, rows, query)):
+            raise _Refused("it has an answer")
+        self._asked.add(asks)
+        self.spoiler.tell(spoiled)
+        return Made(question, [])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from simtrain.question import MISSING, Question
+from simtrain.question import MISSING, Premise, PremiseKind, Question
 from simtrain.questions.browser import Call
 from simtrain.questions.gathering import Gathered
 from simtrain.questions.paths import Passage, Path
@@ -65,7 +66,19 @@ def _cell(question: Question, place: int, facts: tuple[Needed, ...], names: Mapp
             return "{{ (" + listed + f" | sum / {len(read)}) | round(2)" + " }}"
 
 
-def abstaining(search: Call, name: str) -> Plan:
-    """The plan for a question that rests on a name that does not exist: look for it, then say so."""
-    step: JsonObject = {"call": search.tool, "with": search.arguments, "as": "found"}
-    return Plan.model_validate({"steps": [step], "abstain": f"no page tells of {name}"})
+_WHY: Final[Mapping[PremiseKind, str]] = {
+    "invented": "no page tells of {names}.",
+    "namesake": "{names} is no such thing as the question takes it for.",
+    "apart": "nothing that pages tie to {names} meets what the question asks.",
+    "untold": "of {names} no page tells what the question asks for.",
+}
+
+
+def abstaining(searches: Sequence[Call], premise: Premise) -> Plan:
+    """The plan for a question that has no answer: look for what it names, then say why."""
+    steps: list[JsonObject] = [
+        {"call": search.tool, "with": search.arguments, "as": f"reply{place}"} for place, search in enumerate(searches)
+    ]
+    return Plan.model_validate(
+        {"steps": steps, "abstain": _WHY[premise.kind].format(names=" and ".join(premise.names))}
+    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from simtrain.errors import InputError
 from simtrain.question import Difficulty, Question
 from simtrain.questions.browser import Browser
 from simtrain.questions.gathering import Gathered, gather
@@ -71,8 +70,8 @@ class Solver:
 
     def plan(self, question: Question, *, without: frozenset[str] = frozenset()) -> Plan:
         """What the oracle does, `without` some pages (their URLs) and searches. Raises InputError where the question cannot be solved."""
-        if question.answer == "unanswerable":
-            return abstaining(self.browser.search_call(_told(question)), _told(question))
+        if question.premise is not None:
+            return abstaining([self.browser.search_call(name) for name in question.premise.names], question.premise)
         gathered = gather(question, self.world)
         finder = Finder(self.schema, self.browser, without=without) if without else self.finder
         return plan_of(question, gathered, finder.path(self._statements(gathered.facts)))
@@ -103,14 +102,6 @@ def _on_one_page(solved: Solved) -> bool:
             if not pages:
                 return False
     return True
-
-
-def _told(question: Question) -> str:
-    """The name that an unanswerable question rests on."""
-    names = [value for value in question.parameters.values() if isinstance(value, str)]
-    if not names:
-        raise InputError(f"the unanswerable question {question.id!r} names nothing", place="parameters")
-    return names[0]
 
 
 @lru_cache(maxsize=4)

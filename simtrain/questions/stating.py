@@ -112,6 +112,14 @@ class Stating:
             count += len(self._rows(sql, sorted({fact.entity for fact in group})))
         return count
 
+    def spoken(self, facts: Iterable[Needed]) -> bool:
+        """Whether some page states one of these facts, true or not."""
+        return any(
+            self._rows(f"select 1 from _statements s where {self._of[kind, name]} and s.entity in ({{}}) limit 1", ids)
+            for (kind, name), group in grouped(facts).items()
+            for ids in [sorted({fact.entity for fact in group})]
+        )
+
     def _rows(self, sql: str, ids: Sequence[int]) -> list[dict[str, JsonValue]]:
         found: list[dict[str, JsonValue]] = []
         for begin in range(0, len(ids), _MOST_IDS):

@@ -47,6 +47,8 @@ class SecondGold:
             return f"unreadable: {problem}"
         except Undecided as problem:
             return f"undecided: {problem}"
+        if gold is None and _tells_nothing(answer, text):
+            return None
         if gold is not None and answer is not None and all(set(row) == {""} for row in answer):
             # The answer is a bare name: no words of the question head it.
             answer = [dict.fromkeys(gold[0], row[""]) for row in answer] if gold else answer
@@ -83,6 +85,13 @@ def weaker(conditions: tuple[Condition, ...]) -> Iterator[tuple[Condition, tuple
         if isinstance(condition, Only):
             for inner, rest in weaker(condition.conditions):
                 yield inner, (*before, replace(condition, conditions=rest), *after)
+
+
+def _tells_nothing(answer: Table | None, text: str) -> bool:
+    """True if the facts give no row, or none with a value that the text does not give itself."""
+    return not answer or all(
+        value is None or (isinstance(value, str) and value in text) for row in answer for value in row.values()
+    )
 
 
 def _same(first: list[dict[str, Any]] | None, second: list[dict[str, Any]] | None) -> bool:

@@ -102,14 +102,21 @@ REMARKS = [
     "Everything is to be as it stands today ({today}). Sources differ in age and reliability; official ones"
     " come first.",
     "What matters is the truth as of today, {today}; where pages differ, official sources come first.",
-    "If this cannot be answered because something it rests on does not exist, say so instead of guessing.",
-    "Should the question rest on something that does not exist, say that it cannot be answered; do not guess.",
-    "If there is no answer because what I ask about does not exist, tell me so rather than guess.",
-    "Do not guess: where the question assumes something that is not there, say that it has no answer.",
-    "In case what this rests on does not exist, reply that it cannot be answered.",
-    "It may be that I am mistaken and something in this question does not exist. Say so then, and give no table.",
-    "Rather than guess, say that there is no answer if the question presupposes what does not exist.",
-    "Should it turn out that the question is built on something that does not exist, an answer is not wanted; say so.",
+    "If this cannot be answered at all, because something it rests on does not exist or because no page tells"
+    " what it asks for, say so instead of guessing.",
+    "Should the question rest on something that does not exist, or ask only for what is told nowhere, say"
+    " that it cannot be answered; do not guess.",
+    "If there is no answer because what I ask about does not exist or is stated on no page, tell me so rather than guess.",
+    "Do not guess: where the question assumes something that is not so, or where nothing that it asks for is"
+    " known, say that it has no answer.",
+    "In case what this rests on does not exist, or none of it can be found, reply that it cannot be answered;"
+    " a table of blanks is no answer.",
+    "It may be that I am mistaken: something in this question may not exist, or nothing of it may be on"
+    " record. Say so then, and give no table.",
+    "Rather than guess, say that there is no answer if the question presupposes what does not exist, or if"
+    " all that it asks for is unknown.",
+    "Should it turn out that the question is built on something that does not exist, or that nothing it asks"
+    " for is told anywhere, an answer is not wanted; say so.",
 ]
 """What is said of how to answer, which does not change the answer."""
 

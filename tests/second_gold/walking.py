@@ -46,7 +46,7 @@ class Walk:
         if asked.kind == "lookup":
             named = self.facts.named[asked.thing]
             rows = [self.facts.rows[asked.thing][number] for name in asked.names for number in named.get(name, [])]
-            if len(rows) != len(asked.names):
+            if len(rows) != len(asked.names) and any(named.get(name) for name in asked.names):
                 raise Undecided("a name is nobody's, or that of several")
             return rows
         return [
@@ -129,7 +129,7 @@ class Walk:
         ranked.sort(key=lambda pair: pair[0], reverse=asked.end == "high")
         if len(ranked) > count and ranked[count][0] == ranked[count - 1][0]:
             raise Undecided("a ranking ends in a tie")
-        if asked.kind == "top" and len(ranked) <= count:
+        if asked.kind == "top" and 0 < len(ranked) <= count:
             raise Undecided("a ranking leaves nobody out")
         return [row for _, row in ranked[:count]]
 

@@ -1,0 +1,229 @@
+"""Spoiling: questions that have no answer, made from those that have one, so that nothing in their form gives them away."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+from simtrain.question import PremiseKind
+from simtrain.questions.composing import SHOWN, Composer
+from simtrain.questions.distances import lookalikes
+from simtrain.questions.families import MOST_NAMED
+from simtrain.questions.inventing import invented_name
+from simtrain.questions.schema import Attribute
+from simtrain.questions.shapes import Node, Shape, Term, Test
+from simtrain.questions.sql import compile_shape
+from simtrain.questions.stating import Needed, Stating
+from simtrain.seeding import Stream
+from simtrain.types import JsonValue, encode
+
+_LOOKED_UP: Final[tuple[PremiseKind, ...]] = ("invented", "namesake", "untold")
+_CONDITIONED: Final[tuple[PremiseKind, ...]] = ("invented", "namesake", "apart")
+_MOST_TOGETHER: Final = 2
+"""Things of which a spoiled question asks at once."""
+
+_TRIES: Final = 8
+_FRUITLESS: Final = 1 / 40
+"""What a way that led nowhere counts for, beside one that made a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoiled:
+    """A shape without an answer, why it has none, and the names on which that turns."""
+
+    shape: Shape
+    kind: PremiseKind
+    names: tuple[str, ...]
+
+
+class Spoiler:
+    """Takes the answer away from shapes, in every way in turn. What it gives may yet have one: that is for the caller to check."""
+
+    def __init__(self, composer: Composer, stating: Stating) -> None:
+        self.composer = composer
+        self.schema = composer.schema
+        self.stating = stating
+        self._had: defaultdict[PremiseKind, float] = defaultdict(float)
+
+    def spoiled(self, shape: Shape, stream: Stream) -> Spoiled | None:
+        """The shape without its answer; None where the way whose turn it is does not go."""
+        lookup = shape.family == "looked_up"
+        kinds = _LOOKED_UP if lookup else _CONDITIONED
+        kind = min(kinds, key=lambda one: (self._had[one], kinds.index(one)))
+        self._had[kind] += _FRUITLESS
+        if kind == "untold":
+            return self._untold(shape, stream)
+        if lookup:
+            return self._named(shape, kind, stream)
+        return self._conditioned(shape, kind, stream)
+
+    def tell(self, spoiled: Spoiled) -> None:
+        """That a question was made of it."""
+        self._had[spoiled.kind] += 1 - _FRUITLESS
+
+    def _named(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled | None:
+        """Things that the question names, and that are no such things."""
+        low, high = self.composer.bounds.rows
+        count = stream.integer(low, max(low, min(_MOST_TOGETHER, high)))
+        names = [self._false(shape.subject, kind, stream) for _ in range(count)]
+        found = sorted({name for name in names if name is not None})
+        if len(found) < count or count > MOST_NAMED or lookalikes(found) is not None:
+            return None
+        return Spoiled(replace(shape, tests=(Test(Term(0, "name"), "in", tuple(found)),)), kind, tuple(found))
+
+    def _conditioned(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled | None:
+        """Things that are tied to a name that leads nowhere: to nothing, to something else, or to what has no such things."""
+        found = self._at_a_name(shape, stream)
+        if found is None:
+            return None
+        shape, place = found
+        if kind == "apart" and (shape.exists or shape.dispute is not None or len(shape.tests) < 2):
+            return None
+        table, term = shape.nodes[place].table, Term(place, "name")
+        shown = [column for at, column in enumerate(shape.columns) if column != term or at in shape.key]
+        others = tuple(test for test in shape.tests if test.term != term)
+        for _ in range(_TRIES if kind == "apart" else 1):
+            name = (
+                stream.choose(sorted(self.schema.names[table].values()))
+                if kind == "apart"
+                else self._false(table, kind, stream)
+            )
+            if name is None:
+                return None
+            named = replace(shape, tests=(Test(term, "=", (name,)), *others), extreme=None, group=None)
+            if kind != "apart" or self._apart(named):
+                kept = replace(shape, tests=named.tests)
+                return Spoiled(self._with_columns(kept, shown), kind, (name,))
+        return None
+
+    def _with_columns(self, shape: Shape, columns: Sequence[object]) -> Shape:
+        """The shape with these of its columns, its key among the first of them."""
+        kept = tuple(column for column in shape.columns if column in columns)
+        key = tuple(kept.index(shape.columns[place]) for place in shape.key)
+        return replace(shape, columns=kept, key=key)
+
+    def _at_a_name(self, shape: Shape, stream: Stream) -> tuple[Shape, int] | None:
+        """The shape with a node that a name can be asked of: one that has a name already, one further away, or one put in."""
+        named = [test.term.node for test in shape.tests if test.term.attribute == "name" and test.term.node]
+        away = [place for place, node in enumerate(shape.nodes) if place and node.table in self.schema.names]
+        if named or away:
+            return shape, stream.choose(named or away)
+        refs = [ref for ref in self.schema.table(shape.subject).refs if ref.target in self.schema.names]
+        if not refs or self.composer.bounds.hops[1] < 1:
+            return None
+        ref = stream.choose(refs)
+        return replace(shape, nodes=(*shape.nodes, Node(ref.target or "", 0, ref.name))), len(shape.nodes)
+
+    def _false(self, table: str, kind: PremiseKind, stream: Stream) -> str | None:
+        """A name for something of a type: one that nobody has, or one that only something of another type has."""
+        own = {name.casefold() for name in self.schema.names[table].values()}
+        if kind == "invented":
+            return invented_name(sorted(self.schema.names[table].values()), self.schema, stream)
+        others = [name for name, found in self.schema.names.items() if name != table and found]
+        if not others:
+            return None
+        name = stream.choose(sorted(self.schema.names[stream.choose(others)].values()))
+        aliases = self.schema.world.query(
+            "select 1 from _aliases where type = :type and alias = :name", {"type": table, "name": name}
+        )
+        return None if aliases or name.casefold() in own else name
+
+    def _apart(self, shape: Shape) -> bool:
+        """Whether nothing meets the conditions of a shape, though something bears the name, and no site says otherwise of any of it."""
+        compiled = compile_shape(shape, self.schema, [f"c{place}" for place in range(len(shape.columns))])
+        if self.schema.world.query(f"select 1 from ({compiled.sql}) limit 1", compiled.parameters):
+            return False
+        alone = replace(shape, tests=shape.tests[:1], columns=(Term(0, "id"),), key=(0,))
+        tied = compile_shape(alone, self.schema, ["c0"])
+        rows = self.schema.world.query(tied.evidence.sql, tied.parameters)
+        if not rows or self._said_to_lead(shape):
+            return False
+        asked = {(test.term.node, test.term.attribute) for test in shape.tests[1:]}
+        asked |= {(test.other.node, test.other.attribute) for test in shape.tests if test.other is not None}
+        asked |= {(step.parent, step.ref) for node, _ in asked for step in shape.path(node)}
+        return not any(
+            self._claimed(shape.nodes[node].table, name, [row[f"_{node}"] for row in rows]) for node, name in asked
+        )
+
+    def _said_to_lead(self, shape: Shape) -> bool:
+        """Whether some site says of a reference on the way to the name of the first test that it leads there."""
+        term, name = shape.tests[0].term, shape.tests[0].values[0]
+        path = shape.path(term.node)
+        for place, step in enumerate(path):
+            sql = f"select 1 from _claims c join _attributes a on a.id = c.attribute join {step.table} t{place} on t{place}.id = c.value"
+            for at, beyond in enumerate(path[place + 1 :], start=place + 1):
+                sql += f" join {beyond.table} t{at} on t{at}.id = t{at - 1}.{beyond.ref}"
+            sql += f" where a.type = :type and a.name = :ref and t{len(path) - 1}.name = :name limit 1"
+            given = {"type": shape.nodes[step.parent].table, "ref": step.ref, "name": name}
+            if self.schema.world.query(sql, given):
+                return True
+        return False
+
+    def _claimed(self, table: str, attribute: str, ids: Iterable[JsonValue]) -> bool:
+        """Whether some site says of one of these rows what is not so."""
+        sql = (
+            "select 1 from _claims c join _attributes a on a.id = c.attribute where a.type = :type and a.name = :name"
+            " and c.entity in (select value from json_each(:ids)) limit 1"
+        )
+        return bool(self.schema.world.query(sql, {"type": table, "name": attribute, "ids": encode(list(ids))}))
+
+    def _untold(self, shape: Shape, stream: Stream) -> Spoiled | None:
+        """Things that there are, and facts about them of which no page tells: because there are none, or because nobody wrote them down."""
+        walk = shape.nodes[: shape.hops + 1]
+        found = self._silent(walk, stream) if walk[1:] else self._bare(shape.subject, stream)
+        if found is None:
+            return None
+        names, terms = found
+        return Spoiled(
+            Shape("looked_up", walk, (Term(0, "name"), *terms), tests=(Test(Term(0, "name"), "in", names),)),
+            "untold",
+            names,
+        )
+
+    def _silent(self, walk: tuple[Node, ...], stream: Stream) -> tuple[tuple[str, ...], list[Term]] | None:
+        """Things whose reference leads nowhere, and what would lie beyond it."""
+        ref = self.schema.table(walk[0].table).attributes[walk[1].ref]
+        names = self._without([ref], stream)
+        last = len(walk) - 1
+        terms = [
+            Term(place, attribute.name)
+            for place, node in enumerate(walk)
+            if place
+            for attribute in self.schema.table(node.table).attributes.values()
+            if attribute.kind in SHOWN or attribute.kind == "name"
+        ]
+        far = [term for term in terms if term.node == last]
+        if not names or not far:
+            return None
+        first = stream.choose(far)
+        rest = stream.sample([term for term in terms if term != first], stream.integer(0, 3))
+        return names, [first, *rest]
+
+    def _bare(self, table: str, stream: Stream) -> tuple[tuple[str, ...], list[Term]] | None:
+        """Things that lack a fact, or several at once."""
+        shown = [item for item in self.schema.table(table).attributes.values() if item.kind in SHOWN]
+        lacking = [item for item in shown if self.schema.has_nulls(item)]
+        if not lacking:
+            return None
+        asked = stream.sample(lacking, stream.integer(1, len(lacking)))
+        names = self._without(asked, stream)
+        return (names, [Term(0, item.name) for item in asked]) if names else None
+
+    def _without(self, attributes: Sequence[Attribute], stream: Stream) -> tuple[str, ...]:
+        """Some things of which no page states any of these attributes, true or not, as many as a question may ask of."""
+        low, high = self.composer.bounds.rows
+        table = attributes[0].type
+        lacking = " and ".join(f"{attribute.name} is null" for attribute in attributes)
+        rows = self.schema.world.query(f"select id, name from {table} where {lacking} order by id")
+        count = stream.integer(low, max(low, min(_MOST_TOGETHER, high)))
+        chosen = [
+            str(row["name"])
+            for row in stream.shuffled(rows)[: 4 * count]
+            if not self.stating.spoken(
+                [Needed(table, attribute.name, cast(int, row["id"])) for attribute in attributes]
+            )
+        ][:count]
+        alike = lookalikes(chosen) is not None
+        return () if len(chosen) < count or count > MOST_NAMED or alike else tuple(sorted(chosen))

@@ -26,6 +26,8 @@ def test_a_look_up_gives_a_row_for_everything_that_it_names(gaps: SearchWorld) -
     maker = Maker(gaps, bounds=Bounds(hops=(1, 3), rows=(3, 30)), families=["looked_up"], languages=["en"], seed=1)
     without = 0
     for item in maker.make(30):
+        if item.question.answer == "unanswerable":
+            continue
         named = sorted(item.question.parameters.values())
         assert sorted(row[item.question.key[0]] for row in item.gold) == named
         without += any("N/A" in row.values() for row in item.gold)

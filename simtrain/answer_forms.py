@@ -19,6 +19,7 @@ _BULLET = re.compile(r"(?:[-*•–]|\d{1,4}[.)])[ \t]+")
 _NOTHING = frozenset({"none", "nothing", "empty", "n/a"})
 _GROUPING_COMMA = r",(?!\d{3}(?!\d))"
 _RULE = re.compile(r":?-+:?")
+_FENCED = re.compile(r"^(?:```|~~~)\w*\n(.*?)\n(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -169,7 +170,9 @@ def _bare(text: str) -> str:
         first, _, rest = bare.partition("\n")
         if first.startswith(fence) and rest.endswith(fence):
             return rest.removesuffix(fence).strip()
-    return bare
+    # What stands in the only fence is the answer, what stands around it speaks of it.
+    fenced = _FENCED.findall(bare)
+    return fenced[0].strip() if len(fenced) == 1 else bare
 
 
 def _limited(rows: list[JsonValue]) -> list[JsonValue]:

@@ -205,7 +205,7 @@ def test_the_naive_agent_takes_a_lost_reply_for_a_success(tmp_path: Path) -> Non
 def test_without_trouble_a_resilient_agent_that_checks_nothing_does_what_the_oracle_does(tmp_path: Path) -> None:
     oracle, resilient = play(tmp_path, "oracle"), play(tmp_path, UNCHECKED)
     assert [step.action for step in resilient.steps] == [step.action for step in oracle.steps]
-    assert resilient.answer == oracle.answer
+    assert oracle.answer is not None and oracle.answer in str(resilient.answer) and resilient.reward == oracle.reward
 
 
 @pytest.mark.parametrize("checks", [1, 3, 8])
@@ -213,7 +213,7 @@ def test_caution_costs_no_more_calls_than_it_may_make(checks: int, tmp_path: Pat
     plain = play(tmp_path, "oracle")
     careful = play(tmp_path, build_agent("resilient", {"checks": checks, "doubt": "always"}))
     assert len(plain.steps) < len(careful.steps) <= len(plain.steps) + 2 * checks
-    assert (careful.answer, careful.reward) == (plain.answer, 1.0)
+    assert str(plain.answer) in str(careful.answer) and careful.reward == 1.0
 
 
 def test_a_write_whose_reply_was_lost_is_verified_and_not_repeated(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_the_values_of_a_lost_reply_are_read_from_what_the_write_left(tmp_path: 
 
     played = asyncio.run(rollout(load_scenario(file), "resilient"))
     placed = played.changes["orders"][0].after
-    assert placed is not None and played.answer == placed["id"]
+    assert placed is not None and str(placed["id"]) in str(played.answer)
     assert called(played).count("orders.place") == 1
 
 
@@ -287,7 +287,8 @@ def test_a_read_that_timed_out_is_simply_repeated(tmp_path: Path) -> None:
 def test_what_does_not_pass_ends_in_an_honest_refusal(tmp_path: Path) -> None:
     text = "503 Service unavailable"
     played = told(tmp_path, *[error("cakes.get", text)] * 9)
-    assert (played.stop.reason, played.answer, called(played)) == ("abstained", text, ["cakes.get"] * 5)
+    assert (played.stop.reason, called(played)) == ("abstained", ["cakes.get"] * 5)
+    assert text in str(played.answer) and played.answer == played.turns[-1].text
 
 
 def test_what_the_service_refuses_is_not_tried_again(tmp_path: Path) -> None:

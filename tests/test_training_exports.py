@@ -146,7 +146,9 @@ async def test_a_step_pair_holds_one_message_on_each_side(lost: Scenario) -> Non
 async def test_a_step_pair_needs_a_fault_that_both_have_met(tmp_path: Path) -> None:
     scenario = bakery.scenario(tmp_path, more=LOST)
     good, bad = await rollout(scenario, UNCHECKED), await failing(scenario)
-    apart = replace(bad, turns=[replace(bad.turns[0], text="Let me see."), *bad.turns[1:]])
+    (first,) = bad.turns[0].steps
+    otherwise = replace(first, action=replace(first.action, arguments={"name": "another cake"}))
+    apart = replace(bad, turns=[replace(bad.turns[0], steps=[otherwise]), *bad.turns[1:]])
     assert rows_of("preference", [good, apart], kinds=["step"]) == []
     assert len(rows_of("preference", [good, apart], kinds=["recovery"])) == 1
 

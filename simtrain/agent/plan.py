@@ -17,7 +17,7 @@ from simtrain.policy import Briefing, Player, Policy
 from simtrain.reference import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
 from simtrain.registry import resolve
 from simtrain.templates import Value, expression
-from simtrain.types import Action, JsonObject, JsonValue, Message, Observation, canonical, encode
+from simtrain.types import Action, JsonObject, JsonValue, Message, Observation, Usage, canonical, encode
 
 if TYPE_CHECKING:
     from simtrain.scenario import Scenario
@@ -67,10 +67,21 @@ class Walk:
 
     `tolerant` passes over steps that cannot be evaluated. `careless` is tolerant, reads first pages only, and claims success at the end
     whatever happened. Calls of tools that `together` accepts, the reads, go in one turn where none needs the reply of another, and
-    are not made a second time while nothing was written.
+    are not made a second time while nothing was written. `ending` words the final message, given the value that is answered.
     """
 
-    __slots__ = ("_announced", "_call", "_careless", "_known", "_plan", "_rest", "_together", "_tolerant", "_values")
+    __slots__ = (
+        "_announced",
+        "_call",
+        "_careless",
+        "_ending",
+        "_known",
+        "_plan",
+        "_rest",
+        "_together",
+        "_tolerant",
+        "_values",
+    )
 
     def __init__(
         self,
@@ -81,9 +92,11 @@ class Walk:
         tolerant: bool = False,
         careless: bool = False,
         together: Callable[[str], bool] | None = None,
+        ending: Callable[[Message, JsonValue], Message] | None = None,
     ) -> None:
         self._plan = plan
         self._together = together
+        self._ending = ending or _as_it_is
         self._rest: list[Rest] = []
         self._announced: set[bytes] = set()
         self._known: dict[bytes, JsonObject] = {}
@@ -100,7 +113,7 @@ class Walk:
                 self._abstain(self._plan.abstain)
             return self._answer()
         except _Abstained as abstained:
-            return _CLAIM if self._careless else declining(abstained.reason)
+            return _CLAIM if self._careless else self._ending(declining(abstained.reason), None)
         except InputError:
             if self._tolerant:
                 return _CLAIM
@@ -109,7 +122,7 @@ class Walk:
     def _answer(self) -> Message:
         value = _value_of(self._plan.answer, self._values)
         try:
-            return answering(value)
+            return self._ending(answering(value), value)
         except TypeError:
             raise InputError("a part of the answer has no value") from None
 
@@ -239,13 +252,25 @@ def declining(reason: str) -> Message:
     return Message(f"CANNOT: {reason}", abstain=True, answer=reason)
 
 
+def _as_it_is(message: Message, value: JsonValue) -> Message:
+    return message
+
+
 _CLAIM = answering("Done.")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said beside calls, and what it cost."""
+
+    text: str = ""
+    usage: Usage | None = None
 
 
 class Voice(Protocol):
     """Who words what is said."""
 
-    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> str:
+    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Said:
         """What is said beside some calls, of which the first is `planned`."""
         ...
 
@@ -271,8 +296,8 @@ class PlanPlayer:
         except InputError as error:
             raise AgentFault(f"the plan cannot go on: {error}") from None
         self._sent = (planned, *(call for call in planned.beside if call.key not in self._kept))
-        text = "" if self._voice is None else await self._voice.beside(planned, self._sent, journal)
-        return Message(text, calls=tuple(self._action(call) for call in self._sent))
+        said = Said() if self._voice is None else await self._voice.beside(planned, self._sent, journal)
+        return Message(said.text, calls=tuple(self._action(call) for call in self._sent), usage=said.usage)
 
     def _next(self, journal: Journal) -> Planned:
         """The next call that has not been made, after the replies to those of the last turn."""
@@ -307,11 +332,15 @@ class PlanPolicy(Policy):
         plan = cast("Plan | None", getattr(briefing, self.key))
         if plan is None:
             raise self._missing()
-        return PlanPlayer(self.walk(plan, briefing))
+        return PlanPlayer(self.walk(plan, briefing), self.voice(briefing))
 
     @abstractmethod
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
         """How the plan is carried out in one episode."""
+
+    def voice(self, briefing: Briefing) -> Voice | None:
+        """Who words what is said beside the calls of one episode; None says nothing."""
+        return None
 
     def _missing(self) -> InputError:
         return InputError(f"the scenario has no `{self.key}` plan", remedy="add one, or choose another agent")

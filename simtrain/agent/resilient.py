@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 from typing import Literal
 
 from pydantic import Field
 
-from simtrain.agent.plan import Calling, Planned, PlanPolicy, Walk, Walking, declining
+from simtrain.agent.plan import Calling, Planned, PlanPolicy, Voice, Walk, Walking, declining
 from simtrain.agent.skills.across import Across, is_barred, is_closed, is_down
 from simtrain.agent.skills.believing import Believing
 from simtrain.agent.skills.needs import may_fail
@@ -15,10 +16,14 @@ from simtrain.agent.skills.remedies import Remedies
 from simtrain.agent.skills.renamed import new_names, translated
 from simtrain.agent.skills.session import session_of
 from simtrain.agent.skills.trusting import Trusting
+from simtrain.agent.wording.by_model import WordedByModel
+from simtrain.agent.wording.ending import Ending
+from simtrain.agent.wording.sentences import Sentences
 from simtrain.errors import InputError
+from simtrain.llm import ChatClient
 from simtrain.policy import Briefing
 from simtrain.reference import Plan
-from simtrain.types import Observation
+from simtrain.types import JsonObject, Observation
 from simtrain.user import ASK
 
 
@@ -41,9 +46,39 @@ class Resilient(PlanPolicy):
         description="When to doubt: after something odd was seen; also about every write; or about every reply.",
     )
 
+    worded_by: str | None = Field(
+        default=None,
+        min_length=1,
+        description="A chat model that writes what is said beside calls, held to what is in view; unset, it is built in.",
+    )
+    base_url: str | None = Field(default=None, description="Server of that model; OPENAI_BASE_URL when not given.")
+
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
         """Every call with recovery; where the plan cannot go on, the task is declined."""
         return _honest(_Caller(plan, briefing, self))
+
+    def voice(self, briefing: Briefing) -> Voice:
+        """A sentence or two beside the calls of every turn."""
+        client = self._client
+        return Sentences(briefing) if client is None else WordedByModel(briefing, client)
+
+    def facts(self) -> JsonObject:
+        """The model that words the sentences, where one does."""
+        return {} if self.worded_by is None else {"worded_by": self.worded_by}
+
+    async def ready(self) -> None:
+        """Check that the model that words the sentences can be had. Raises InputError."""
+        if self._client is not None:
+            await self._client.ready()
+
+    async def close(self) -> None:
+        """Close the connections to that model."""
+        if self._client is not None:
+            await self._client.close()
+
+    @cached_property
+    def _client(self) -> ChatClient | None:
+        return None if self.worded_by is None else ChatClient(self.worded_by, base_url=self.base_url)
 
 
 def _honest(caller: _Caller) -> Walking:
@@ -59,12 +94,13 @@ def _honest(caller: _Caller) -> Walking:
                 raise
             message = yield from caller.walk()
     except InputError as error:
-        return declining(caller.last_error or str(error))
-    return message if caller.barred is None or message.abstain else declining(caller.barred)
+        return caller.ending.of(declining(caller.last_error or str(error)))
+    return message if caller.barred is None or message.abstain else caller.ending.of(declining(caller.barred))
 
 
 class _Caller:
     def __init__(self, plan: Plan, briefing: Briefing, knobs: Resilient) -> None:
+        self.ending = Ending(briefing)
         self._plan = plan
         self._stated = briefing.stated
         self._session = session_of(
@@ -89,7 +125,7 @@ class _Caller:
 
     def walk(self) -> Walking:
         """A walk through the plan, with every call made by `call`. Raises InputError where it cannot go on."""
-        return Walk(self._plan, self._stated, call=self.call, together=self.is_read).run()
+        return Walk(self._plan, self._stated, call=self.call, together=self.is_read, ending=self.ending.of).run()
 
     def is_read(self, tool: str) -> bool:
         """Whether a tool of the plan is offered and changes nothing."""

@@ -25,6 +25,7 @@ from simtrain.comparing import (
 from simtrain.errors import InputError, nearest
 from simtrain.grader import Grader, score
 from simtrain.numerals import read_number
+from simtrain.stated import stated_items, stated_number, states
 from simtrain.templates import Value
 from simtrain.trajectory import Reward, Trajectory
 from simtrain.types import JsonObject, JsonValue
@@ -125,20 +126,22 @@ class Answer(Grader):
         gold = self.gold(world.initial, trajectory.case)
         expected, found = shown(gold), shown(trajectory.answer)
         try:
-            value = self._mark(gold, trajectory.answer)
+            value = self._mark(gold, trajectory.answer, prompt=trajectory.prompt)
         except Unreadable as error:
             return score(0.0, expected=expected, found=found, reason=f"unreadable: {shown(str(error))}")
         return score(value, expected=expected, found=found)
 
-    def _mark(self, gold: JsonValue, answer: str) -> float:
-        """The value of an answer. Raises Unreadable."""
+    def _mark(self, gold: JsonValue, answer: str, *, prompt: str) -> float:
+        """The value of an answer, bare or in a plain sentence. Raises Unreadable."""
         match self.form:
             case "exact":
-                return float(answer.strip() == text_of(gold).strip())
+                due = text_of(gold).strip()
+                return float(answer.strip() == due or states(answer, due, prompt=prompt, exact=True))
             case "text":
-                return float(normal_text(answer) == normal_text(text_of(gold)))
+                due = text_of(gold)
+                return float(normal_text(answer) == normal_text(due) or states(answer, due, prompt=prompt))
             case "number":
-                number = read_number(answer)
+                number = stated_number(answer, prompt=prompt)
                 if number is None:
                     raise Unreadable("not exactly one number")
                 return float(same_number(gold, number, tolerance=self.tolerance))
@@ -153,7 +156,12 @@ class Answer(Grader):
         # A mark that is part of a right item does not divide items, and only where large numbers are due are there thousands.
         apart = "".join(mark for mark in ",;" if not any(isinstance(item, str) and mark in item for item in gold))
         grouped = any(is_number(item) and abs(item) >= 1000 for item in gold)
-        return overlap_of_sets(gold, read_items(answer, apart=apart, grouped=grouped), tolerance=self.tolerance)
+        bare = overlap_of_sets(gold, read_items(answer, apart=apart, grouped=grouped), tolerance=self.tolerance)
+        listed = None if bare.whole else stated_items(answer, gold)
+        if listed is None:
+            return bare
+        said = overlap_of_sets(gold, read_items(listed, apart=apart, grouped=grouped), tolerance=self.tolerance)
+        return said if said.f1 > bare.f1 else bare
 
     def _overlap_of_table(self, gold: list[JsonObject], answer: str) -> Overlap:
         expected = [list(row.values()) for row in gold]

@@ -78,7 +78,7 @@ class Preference(Exporter):
 
     def _of_case(self, settings: Sequence[_Extremes]) -> Iterator[JsonObject]:
         bent = [found for found in settings if faulted(found.best)]
-        clean = [found.best for found in settings if not faulted(found.best)]
+        clean = [found.best for found in settings if not found.best.perturbations]
         for found in bent:
             if found.worst is None:
                 continue

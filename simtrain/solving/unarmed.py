@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simtrain.assembly import paradigm_of
+from simtrain.environment import Environment
 from simtrain.errors import SimulatorFault
 from simtrain.scenario import Episode
-from simtrain.trajectory import Trajectory
+from simtrain.trajectory import Step, Trajectory
 from simtrain.types import JsonValue, Observation, ToolSpec
 
 BEFORE = -1
@@ -19,16 +20,17 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?
 
 
 async def first_difference(episode: Episode, trajectory: Trajectory) -> int | None:
-    """The first step whose reply the same calls do not get where nothing is armed, moments aside; None where there is none.
+    """The first step whose reply the same calls do not get where nothing is armed; None where there is none.
 
-    It is -1 where the task, or a tool as an agent reads it, was other than it is. Before it the agent cannot know that anything is
-    wrong: a write that was lost in silence shows in a later read or nowhere. Where the world cannot be asked the record is: the
-    first reply that it says was bent.
+    Moments of the episode itself are set aside, since what is armed takes time. It is -1 where the task, or a tool as an agent reads
+    it, was other than it is. Before it the agent cannot know that anything is wrong: a write that was lost in silence shows in a
+    later read or nowhere. Where the world cannot be asked the record is: the first reply that it says was bent.
     """
     if not trajectory.bent and not any(step.events for step in trajectory.steps):
         return None
     if any(use.use != "embedded" for use in episode.scenario.spec.world_models):
         return _recorded(trajectory)
+    began, ended = trajectory.steps[0].clock if trajectory.steps else "", trajectory.world.ended
     unarmed = replace(episode, scenario=replace(episode.scenario, perturbations=()), real_time=False)
     try:
         async with paradigm_of(unarmed.scenario).open(unarmed) as environment:
@@ -38,8 +40,8 @@ async def first_difference(episode: Episode, trajectory: Trajectory) -> int | No
             for turn in trajectory.turns:
                 environment.begin_turn()
                 for step in turn.steps:
-                    told = await environment.step(step.action)
-                    if _said(told) != _said(step.observation):
+                    told = await _told(environment, step)
+                    if _said(told, began, ended) != _said(step.observation, began, ended):
                         return step.index
     except SimulatorFault:
         return _recorded(trajectory)
@@ -64,5 +66,17 @@ def _recorded(trajectory: Trajectory) -> int | None:
     return next(bent, None)
 
 
-def _said(observation: Observation) -> tuple[str, bool]:
-    return _MOMENT.sub("", observation.text), observation.is_error
+async def _told(environment: Environment, step: Step) -> Observation:
+    """What a call is told where nothing is armed; of the read of a resource or a prompt, which is no tool's, what the record says."""
+    if "/" in step.action.tool:
+        return next((event.clean for event in step.events if event.clean is not None), step.observation)
+    return await environment.step(step.action)
+
+
+def _said(observation: Observation, began: str, ended: str) -> tuple[str, bool]:
+    """What a reply says, less the moments between the first call and the last."""
+
+    def now(found: re.Match[str]) -> str:
+        return "" if began[:16] <= found[0][:16].replace(" ", "T") <= ended[:16] else found[0]
+
+    return _MOMENT.sub(now, observation.text), observation.is_error

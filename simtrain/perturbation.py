@@ -87,12 +87,12 @@ class Snapshots:
 
     def __init__(self) -> None:
         self._kept: dict[str, WorldState] = {}
-        self._held: dict[str, WorldState] = {}
+        self._held: dict[str, WorldState] | None = None
 
     def keep(self, name: str, state: WorldState) -> None:
         """Keep a copy (of `WorldState.fork`) under a name, in the place of one that is there."""
         self.drop(name)
-        self._kept[name] = state
+        self._kept = {**self._kept, name: state}
 
     def get(self, name: str) -> WorldState | None:
         """The copy of that name; None where there is none."""
@@ -100,17 +100,22 @@ class Snapshots:
 
     def drop(self, name: str) -> None:
         """Free a copy; dropping one that is not there is fine."""
-        state = self._kept.pop(name, None)
-        if state is not None and self._held.get(name) is not state:
+        state = self._kept.get(name)
+        if state is None:
+            return
+        self._kept = {other: kept for other, kept in self._kept.items() if other != name}
+        if self._held is None or self._held.get(name) is not state:
             state.close()
 
     def hold(self) -> None:
         """Free none of the copies that are there now until `settle`."""
-        self._held = dict(self._kept)
+        self._held = self._kept
 
     def settle(self, *, keep: bool) -> None:
         """Let the copies be as they are, or as they were when they were held."""
-        held, self._held = self._held, {}
+        held, self._held = self._held, None
+        if held is None or held is self._kept:
+            return
         gone, there = (held, self._kept) if keep else (self._kept, held)
         for name, state in gone.items():
             if there.get(name) is not state:

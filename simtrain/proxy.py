@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -13,11 +13,11 @@ from typing import Self, cast
 
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
-from simtrain.firing import Reference, met
+from simtrain.firing import NOTHING, Found, Passage
 from simtrain.perturbation import Call, Perturbation, Snapshots
 from simtrain.request import Answer, NotAnswered, Request, no_tool
 from simtrain.scenario import Answering, Armed, Episode
-from simtrain.seeding import Root, derive
+from simtrain.seeding import Root, derive, written
 from simtrain.toolbox import Toolbox
 from simtrain.trajectory import Event, Step
 from simtrain.triggers import Trigger, chance_of
@@ -36,8 +36,8 @@ class Proxy:
     """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
 
     __slots__ = (
-        "_acting", "_answering", "_answers", "_armed", "_domain", "_episode", "_given", "_memories", "_native", "_owners",
-        "_patience", "_roots", "_routes", "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "_user",
+        "_acting", "_answering", "_answers", "_armed", "_domain", "_episode", "_given", "_memories", "_owners",
+        "_patience", "_roots", "_routes", "_settings", "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "_user",
         "bent", "state", "steps", "world",
     )  # fmt: skip
 
@@ -61,18 +61,19 @@ class Proxy:
         self._answers: list[Answer] = []
         self._stack: AsyncExitStack | None = None
         self._succeeded: set[str] = set()
-        self._roots = [Root(episode.seed, *self._identity(armed)) for armed in self._armed]
+        root = Root(episode.seed, episode.scenario.name, episode.id) if self._armed else None
+        self._roots = [root.under(armed.label) for armed in self._armed] if root else []
         self._triggers = [
-            Trigger(armed.when, seed=episode.seed, identity=self._identity(armed), progress=episode.progress)
-            for armed in self._armed
+            Trigger(armed.when, root=own, progress=episode.progress)
+            for armed, own in zip(self._armed, self._roots, strict=True)
         ]
         # Those that only bend the task or the tools have nothing to do with calls.
         self._acting = [
-            (place, trigger)
+            (place, trigger, _concerns(armed.perturbation))
             for place, (armed, trigger) in enumerate(zip(self._armed, self._triggers, strict=True))
             if armed.perturbation.follows != "never" or type(armed.perturbation).apply is not Perturbation.apply
         ]
-        self._native: dict[str, bool] = {}
+        self._settings: dict[str, tuple[bool, int]] = {}
         self._memories: list[dict[str, object]] = [{} for _ in self._armed]
         self._snapshots = [Snapshots() for _ in self._armed]
         self._patience = episode.scenario.spec.limits.call
@@ -89,6 +90,8 @@ class Proxy:
         whole = offered = tuple(tool for tool in toolbox.tools if tool not in users)
         for place, armed in enumerate(self._armed):
             self._given[place] = offered
+            if type(armed.perturbation).offer is Perturbation.offer:
+                continue
             known = {tool.name for tool in offered}
             shown = armed.perturbation.offer(offered, self._roots[place].stream("offer"))
             self._owners.update({tool.name: place for tool in shown if tool.name not in known})
@@ -106,9 +109,6 @@ class Proxy:
                 self.bent = (*self.bent, armed.label)
             prompt = reworded
         return prompt
-
-    def _identity(self, armed: Armed) -> tuple[str, ...]:
-        return (self._episode.scenario.name, self._episode.id, armed.label)
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -151,7 +151,7 @@ class Proxy:
         other._answers = []
         other._succeeded = set(self._succeeded)
         other._triggers = [trigger.fork() for trigger in self._triggers]
-        other._acting = [(place, other._triggers[place]) for place, _ in self._acting]
+        other._acting = [(place, other._triggers[place], concerns) for place, _, concerns in self._acting]
         other._memories = deepcopy(self._memories)
         other._snapshots = [snapshots.fork() for snapshots in self._snapshots]
         return await other.__aenter__()
@@ -227,7 +227,7 @@ class Proxy:
         if self._user and request.tool == ASKING:
             observation = await self._answer(request)
         elif owner is None:
-            observation = await self._layer(self._fired(request), events, answer)(request)
+            observation = await self._met(request, events, answer)
         else:
             serve = self._armed[owner].perturbation.serve
             observation = await serve(
@@ -258,8 +258,8 @@ class Proxy:
         try:
             found = [
                 (place, trigger.fires(request, succeeded=self._succeeded, world=self.state))
-                for place, trigger in self._acting
-                if self._armed[place].perturbation.concerns(request)
+                for place, trigger, concerns in self._acting
+                if concerns is None or concerns(request)
             ]
         except InputError as error:
             raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
@@ -271,65 +271,84 @@ class Proxy:
             return False
         return not trigger.over(self._succeeded)
 
-    def _layer(self, fired: Sequence[tuple[int, int]], events: list[Event], answer: Answer) -> Answer:
-        """The answer through all fired perturbations, each around the next."""
-        if not fired:
-            return answer
-        (place, matching), inner = fired[0], self._layer(fired[1:], events, answer)
-        armed = self._armed[place]
+    async def _met(self, request: Request, events: list[Event], answer: Answer) -> Observation:
+        """The answer through all perturbations that meet the call, each around the next."""
+        fired = self._fired(request)
+        for place, matching in reversed(fired):
+            answer = partial(self._bent, place, matching, answer, events)
+        observation = await answer(request)
+        # Those within one that refused never saw the call.
+        for place, matching in fired:
+            self._triggers[place].give_back(matching)
+        return observation
 
-        async def bent(request: Request) -> Observation:
-            call = self._call(place, request, matching)
-            observation, clean, changed = await met(
-                armed.perturbation, call, inner, fires=matching > 0, preview=self._preview
+    async def _bent(
+        self, place: int, matching: int, inner: Answer, events: list[Event], request: Request
+    ) -> Observation:
+        """The answer through one perturbation; an event says what it changed."""
+        armed, trigger = self._armed[place], self._triggers[place]
+        perturbation = armed.perturbation
+        call = self._call(place, request, matching)
+        passage = Passage(perturbation, call, inner, fires=matching > 0, preview=self._preview)
+        bend = perturbation.apply if matching else perturbation.follow
+        observation = await bend(call, passage.proceed)
+        changed = passage.close(observation)
+        if matching:
+            trigger.settle(matching, changed=changed != NOTHING)
+        elif changed:
+            trigger.came_to_light()
+        if changed:
+            events.append(
+                Event(armed.label, armed.use, perturbation.layer, matching, passage.without, observation, changed)
             )
-            if matching:
-                self._triggers[place].settle(matching, changed=bool(changed))
-            elif changed:
-                self._triggers[place].came_to_light()
-            if changed:
-                layer = armed.perturbation.layer
-                events.append(Event(armed.label, armed.use, layer, matching, clean, observation, changed))
-            return observation
-
-        return bent
+        return observation
 
     def _call(self, place: int, request: Request, matching: int) -> Call:
         """A call as the perturbation at a place in the list meets it."""
+        tool = request.tool
+        in_world, manners = self._settings.get(tool.name) or self._setting(tool)
+        state = self.state
         return Call(
             request,
-            self._roots[place].stream(request.tool.name, matching),
-            self.state.clock,
+            self._roots[place].stream(written(tool.name), matching),
+            state.clock,
             self._memories[place],
-            self.state,
+            state,
             self._snapshots[place],
             self._episode.scenario.spec.domain,
-            self._in_world(request.tool.name),
+            in_world,
             self._toolbox.tools,
             self._given[place],
-            _manners(self._episode.seed, self.world.name, request.tool.server),
+            manners,
             self._roots[place],
         )
 
-    def _in_world(self, tool: str) -> bool:
-        """Whether the world itself is who answers the tool first."""
-        found = self._native.get(tool)
-        if found is None:
-            routed = self._routes.get(tool, ())
-            answered = bool(routed) and self._answering[routed[0]].world_model.stateless
-            found = self._native[tool] = answered and any(other.name == tool for other in self.world.tools)
+    def _setting(self, tool: ToolSpec) -> tuple[bool, int]:
+        """Whether the world itself is who answers the tool first, and the seed of how its server words its errors."""
+        routed = self._routes.get(tool.name, ())
+        answered = bool(routed) and self._answering[routed[0]].world_model.stateless
+        in_world = answered and any(other.name == tool.name for other in self.world.tools)
+        found = self._settings[tool.name] = (
+            in_world,
+            derive(self._episode.seed, "manners", self.world.name, tool.server),
+        )
         return found
 
-    def _preview(self, request: Request, moment: float) -> Reference | None:
+    def _preview(self, request: Request, moment: float) -> Found | None:
         """What the world itself would have answered at an instant, leaving no trace; None for a tool that it does not answer."""
-        if not self._in_world(request.tool.name):
+        if not (self._settings.get(request.tool.name) or self._setting(request.tool))[0]:
             return None
         clock = self.state.clock
         present, clock.moment = clock.moment, moment
         with self.state.savepoint():
-            found = Reference(self.state.answer(request), clock, self.state)
+            found = (self.state.answer(request), clock.moment, self.state.held())
         clock.moment = present
         return found
+
+
+def _concerns(perturbation: Perturbation) -> Callable[[Request], bool] | None:
+    """What says whether a perturbation could do anything to a call; None where it always could."""
+    return None if type(perturbation).concerns is Perturbation.concerns else perturbation.concerns
 
 
 @lru_cache(maxsize=4096)

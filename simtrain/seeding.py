@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
 from random import Random
@@ -32,25 +32,51 @@ class Root:
         self._digest = blake2b(str(seed).encode(), digest_size=8)
         _name(self._digest, names)
 
-    def derive(self, *names: str | int) -> int:
+    def under(self, *names: str | int) -> Root:
+        """The same with further names behind it."""
+        other = Root.__new__(Root)
+        other._digest = self._digest.copy()
+        _name(other._digest, names)
+        return other
+
+    def derive(self, *names: str | int | bytes) -> int:
         """The seed of what further names stand for."""
         digest = self._digest.copy()
         _name(digest, names)
         return int.from_bytes(digest.digest(), "big")
 
-    def draw(self, *names: str | int) -> float:
+    def draw(self, *names: str | int | bytes) -> float:
         """One number in [0, 1) for what further names stand for."""
         return self.derive(*names) * _SCALE
 
-    def stream(self, *names: str | int) -> Stream:
+    def stream(self, *names: str | int | bytes) -> Stream:
         """The stream of what further names stand for; nothing is derived before the first draw."""
-        return Stream(partial(self.derive, *names))
+        return Stream((self, names))
 
 
-def _name(digest: blake2b, names: tuple[str | int, ...]) -> None:
+def _name(digest: blake2b, names: tuple[str | int | bytes, ...]) -> None:
     for name in names:
-        part = str(name).encode()
-        digest.update(b"%c%d:%b" % (105 if isinstance(name, int) else 115, len(part), part))
+        if type(name) is int and 0 <= name < len(_INDICES):
+            digest.update(_INDICES[name])
+        elif isinstance(name, bytes):
+            digest.update(name)
+        else:
+            digest.update(_spelt(name))
+
+
+def _spelt(name: str | int) -> bytes:
+    part = str(name).encode()
+    return b"%c%d:%b" % (105 if isinstance(name, int) else 115, len(part), part)
+
+
+@lru_cache(maxsize=4096)
+def written(name: str) -> bytes:
+    """A name that is needed often as it goes into a digest; it stands for the name itself."""
+    return _spelt(name)
+
+
+_INDICES = tuple(b"i%d:%d" % (len(str(number)), number) for number in range(1000))
+"""What the first numbers are written as: most names that are numbers count calls."""
 
 
 def draw(seed: int, *names: str | int) -> float:
@@ -67,8 +93,8 @@ class Stream:
 
     __slots__ = ("_random", "_seed")
 
-    def __init__(self, seed: int | Callable[[], int]) -> None:
-        """A seed that is a function is asked for at the first draw."""
+    def __init__(self, seed: int | tuple[Root, tuple[str | int | bytes, ...]]) -> None:
+        """A seed that is a root and names under it is derived at the first draw."""
         self._seed = seed
         self._random: Callable[[], float] = self._first
 
@@ -77,7 +103,8 @@ class Stream:
         return self._random()
 
     def _begun(self) -> int:
-        return self._seed() if callable(self._seed) else self._seed
+        seed = self._seed
+        return seed if isinstance(seed, int) else seed[0].derive(*seed[1])
 
     def once(self) -> float:
         """A number in [0, 1) for who needs only one: always the same, and without the cost of a generator."""

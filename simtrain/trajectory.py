@@ -28,7 +28,8 @@ Solvability: TypeAlias = Literal["solvable", "unsolvable", "unproved"]
 Changed: TypeAlias = Literal["clock", "prompt", "reply", "rows", "tools", "wire"]
 
 
-@dataclass(frozen=True)
+# Not frozen, since one is made for every firing, and a frozen dataclass costs several times as much to make.
+@dataclass
 class Event:
     """One firing of a perturbation: which, on which matching call (0: a later call that it still bent), and the reply without and with it.
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from simtrain.perturbation import Ramp, When
 from simtrain.request import Request
-from simtrain.seeding import Root
+from simtrain.seeding import Root, written
 from simtrain.tool_globs import matches
 from simtrain.world import WorldState, one_value
 
@@ -32,14 +32,22 @@ class Trigger:
         "tried", "when",
     )  # fmt: skip
 
-    def __init__(self, when: When, *, seed: int, identity: tuple[str, ...], progress: float = 1.0) -> None:
-        """`progress` is that of the training, from 0 to 1, for probabilities that follow it."""
+    def __init__(
+        self,
+        when: When,
+        *,
+        seed: int = 0,
+        identity: tuple[str, ...] = (),
+        root: Root | None = None,
+        progress: float = 1.0,
+    ) -> None:
+        """`root` is a root with seed and identity behind it, where there is one; `progress` that of the training, from 0 to 1."""
         self.when = when
         self.tried = False
         """Whether it was ever tried, with effect or without."""
         self._chance = chance_of(when, progress)
         self._globs = when.tools if isinstance(when.tools, str) else tuple(when.tools)
-        self._root = Root(seed, *identity)
+        self._root = root or Root(seed, *identity)
         self._marks = when.nth is not None or when.every is not None
         self._matching = 0
         self._fired = 0
@@ -67,22 +75,29 @@ class Trigger:
         self._matching += 1
         name = request.tool.name
         index = self._per_tool[name] = self._per_tool.get(name, 0) + 1
-        if not self._chosen(request, name, index, succeeded, world):
+        if not self._chosen(request, index, succeeded, world):
             return None
         self._fired += 1
-        self.tried = True
         return self._matching
 
     def settle(self, matching: int, *, changed: bool) -> None:
-        """Say whether the firing on a matching call changed anything: if not, it does not count. Saying it again is fine."""
+        """Say whether the firing on a matching call changed anything: if not, it does not count."""
+        self.tried = True
+        if changed:
+            self._open.pop(matching, None)
+        elif self.give_back(matching):
+            self._hidden = True
+
+    def give_back(self, matching: int) -> bool:
+        """Let a firing not count that was decided and not settled, as where the call never came so far; whether a burst begins with it."""
         begun = self._open.pop(matching, None)
-        if changed or begun is None:
-            return
+        if begun is None:
+            return False
         self._fired -= 1
         if begun:
-            self._hidden = True
             self._burst_left = 0
             self._due = 1 if self.when.nth is None else self._due + 1
+        return begun
 
     def came_to_light(self) -> bool:
         """Say that what lasts has changed a later call; whether nothing was seen before of the firing that began it, which counts now."""
@@ -105,10 +120,10 @@ class Trigger:
             return False
         return not when.args or all(request.arguments.get(name) == value for name, value in when.args.items())
 
-    def _chosen(self, request: Request, name: str, index: int, succeeded: set[str], world: WorldState | None) -> bool:
+    def _chosen(self, request: Request, index: int, succeeded: set[str], world: WorldState | None) -> bool:
         when = self.when
         bursting = self._burst_left > 0
-        if self._marks and not bursting and self._is_marked() and self._drawn(name, index):
+        if self._marks and not bursting and self._is_marked() and self._drawn(request.tool.name, index):
             self._due = 1 if when.nth is None else self._due + 1
         if when.max_times is not None and self._fired >= when.max_times:
             return False
@@ -122,9 +137,9 @@ class Trigger:
             return False
         if when.after is not None and not any(fnmatchcase(done, when.after) for done in succeeded):
             return False
-        if self.over(succeeded):
+        if when.until is not None and self.over(succeeded):
             return False
-        if not self._marks and not self._drawn(name, index):
+        if not self._marks and not self._drawn(request.tool.name, index):
             return False
         if when.state is not None and not (world and one_value(world.query(when.state))):
             return False
@@ -142,4 +157,4 @@ class Trigger:
 
     def _drawn(self, name: str, index: int) -> bool:
         """Whether chance, where it plays a part, takes this matching call."""
-        return self._chance is None or self._root.draw(name, index) < self._chance
+        return self._chance is None or self._root.draw(written(name), index) < self._chance

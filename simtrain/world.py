@@ -48,6 +48,16 @@ class Offer:
     descriptor: JsonObject
 
 
+class Held:
+    """The rows of a state at one moment, as `changes` tells them; None as long as they are still those of the state."""
+
+    __slots__ = ("__weakref__", "rows", "version")
+
+    def __init__(self, version: int, rows: Changes | None = None) -> None:
+        self.version = version
+        self.rows = rows
+
+
 class WorldState(ABC):
     """A world open for one episode. It changes only through `answer`, `execute` and `partial`; `close` frees it.
 
@@ -84,6 +94,14 @@ class WorldState(ABC):
     @abstractmethod
     def changes(self) -> Changes:
         """The rows that differ from the base, ordered by table and row id."""
+
+    def held(self) -> Held:
+        """The rows as they are now, for `differs`."""
+        return Held(self.version, self.changes())
+
+    def differs(self, held: Held) -> bool:
+        """Whether the rows are other ones than when they were held."""
+        return self.version != held.version and self.changes() != held.rows
 
     @abstractmethod
     def fork(self) -> WorldState:

@@ -12,8 +12,7 @@ from simtrain.catalog import find
 from simtrain.clock import DEFAULT_START, Clock, instant
 from simtrain.documents import read_document
 from simtrain.errors import InputError
-from simtrain.firing import met as met_with
-from simtrain.firing import same_reply
+from simtrain.firing import Passage, same_reply
 from simtrain.perturbation import Call, Perturbation, Snapshots
 from simtrain.request import Answer, Request, no_tool
 from simtrain.scenario import Armed
@@ -22,7 +21,7 @@ from simtrain.serving.relay.crossing import Crossing, Outcome, Repeat
 from simtrain.serving.relay.requests import BENDABLE, arguments_of, name_of, response
 from simtrain.serving.relay.shown import Audience, Shown, client_of
 from simtrain.serving.relay.tool_list import descriptors_of, rewritten, tool_of
-from simtrain.serving.relay.way import Passage, Way, nobody
+from simtrain.serving.relay.way import Server, Way, nobody
 from simtrain.tape import CALL
 from simtrain.triggers import Trigger
 from simtrain.types import JsonObject, JsonValue, Observation
@@ -207,27 +206,27 @@ class Bending:
         notes: JsonObject = {"by": fired}
         name, reads = request.tool.name, crossing.request["method"] != CALL
         repeats = reads or self._rules.allow_duplicates or name in self._repeatable
-        passage = Passage(crossing, notes, repeats=repeats)
+        server = Server(crossing, notes, repeats=repeats)
         try:
             async with asyncio.timeout(self._rules.patience):
-                observation = await self._layer(request, met, shown, clock, passage, fired)(request)
+                observation = await self._layer(request, met, shown, clock, server, fired)(request)
         except Exception as error:
             # A perturbation that breaks down bends nothing; the recording says so.
-            for place, matching in met:
-                if matching:
-                    self._triggers[place].settle(matching, changed=False)
             crossing.let_go()
             return Outcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
+        finally:
+            for place, matching in met:
+                self._triggers[place].give_back(matching)
         late = round(clock.moment - begun, 6)
         if late:
             notes["seconds" if self._rules.real_time else "virtual_seconds"] = late
             if self._rules.real_time:
                 await asyncio.sleep(late)
         crossing.by[:] = fired
-        if passage.first is not None and same_reply(observation, passage.first):
+        if server.first is not None and same_reply(observation, server.first):
             # Those that changed nothing were not there.
             return Outcome(None, notes if fired or len(notes) > 1 else {})
-        return Outcome(response(crossing.request, crossing.reply_id, observation, passage.reply), notes)
+        return Outcome(response(crossing.request, crossing.reply_id, observation, server.reply), notes)
 
     def _layer(
         self,
@@ -235,16 +234,16 @@ class Bending:
         met: Sequence[tuple[int, int]],
         shown: Shown,
         clock: Clock,
-        passage: Passage,
+        server: Server,
         fired: list[JsonObject],
     ) -> Answer:
         """The way to the server through all perturbations that meet the call, the first in the list outermost."""
         owner = shown.owners.get(request.tool.name)
-        answer: Answer = passage.proceed
+        answer: Answer = server.proceed
         if owner is not None:
             answer = self._served(owner, shown, clock, answer)
         for place, matching in reversed(met):
-            answer = self._around(place, matching, shown, clock, passage, fired, answer)
+            answer = self._around(place, matching, shown, clock, server, fired, answer)
         return answer
 
     def _served(self, owner: int, shown: Shown, clock: Clock, inner: Answer) -> Answer:
@@ -259,7 +258,7 @@ class Bending:
         matching: int,
         shown: Shown,
         clock: Clock,
-        passage: Passage,
+        server: Server,
         fired: list[JsonObject],
         inner: Answer,
     ) -> Answer:
@@ -267,11 +266,11 @@ class Bending:
         noted: JsonObject = {"label": armed.label, "use": armed.use, "matching": matching}
 
         async def bent(request: Request) -> Observation:
-            way = Way(request, inner, passage, noted)
+            way = Way(request, inner, server, noted)
             call = self._call(place, matching, request, shown, clock)
-            observation, _, changed = await met_with(
+            observation, changed = await Passage(
                 armed.perturbation, call, way.proceed, fires=matching > 0, preview=nobody
-            )
+            ).meet()
             changed = tuple(sorted({*changed, *(("wire",) if way.bent else ())}))
             if matching:
                 trigger.settle(matching, changed=bool(changed))

@@ -9,7 +9,7 @@ from simtrain.serving.relay.requests import reply_observed, with_request
 from simtrain.types import JsonObject, Observation
 
 
-class Passage:
+class Server:
     """The end of the way: the server, reached once, and again only where that is allowed."""
 
     def __init__(self, crossing: Crossing, notes: JsonObject, *, repeats: bool) -> None:
@@ -44,10 +44,10 @@ class Passage:
 class Way:
     """The way on as one perturbation takes it: `bent` says whether anything else went to the server than the very request, once."""
 
-    def __init__(self, request: Request, inner: Answer, passage: Passage, noted: JsonObject) -> None:
+    def __init__(self, request: Request, inner: Answer, server: Server, noted: JsonObject) -> None:
         self._request = request
         self._inner = inner
-        self._passage = passage
+        self._server = server
         self._noted = noted
         self._taken = 0
         self._other = False
@@ -57,13 +57,13 @@ class Way:
         return self._other or not self._taken
 
     async def proceed(self, onward: Request) -> Observation:
-        before = self._passage.sent
+        before = self._server.sent
         if not is_same(onward, self._request):
             self._other = True
-            self._passage.bent_by(self._noted)
+            self._server.bent_by(self._noted)
         reply = await self._inner(onward)
         self._taken += 1
-        self._other |= self._taken > 1 and self._passage.sent > before
+        self._other |= self._taken > 1 and self._server.sent > before
         return reply
 
 

@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from typing import cast
+from weakref import ref
 
 from simtrain.argument_style import ArgumentStyle
 from simtrain.clock import Clock, instant, seconds, stamp
@@ -16,7 +17,7 @@ from simtrain.registry import resolve
 from simtrain.request import Request
 from simtrain.schemas import check_schema
 from simtrain.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
-from simtrain.world import ErrorStyle, Variant, World, WorldState
+from simtrain.world import ErrorStyle, Held, Variant, World, WorldState
 from simtrain.worlds.service.change_log import ChangeLog, forget
 from simtrain.worlds.service.database import Database, Mode, explain
 from simtrain.worlds.service.filling import columns_of, fill, tables_of
@@ -141,13 +142,14 @@ def _check_style(style: str, tool: str, schema: JsonObject) -> None:
 class ServiceState(WorldState):
     """A service world open for one episode."""
 
-    __slots__ = ("_log", "_own", "clock", "version", "world")
+    __slots__ = ("_held", "_log", "_own", "clock", "version", "world")
 
     def __init__(self, world: ServiceWorld, own: Database | None = None) -> None:
         self.world = world
         self.version = 0
         self._own = own
         self._log = ChangeLog()
+        self._held: ref[Held] | None = None
         self.clock = Clock(start=world.start, per_step=world.per_step)
 
     def answer(self, request: Request) -> Observation:
@@ -202,13 +204,29 @@ class ServiceState(WorldState):
         before = self._log.copy()
         try:
             with self._own.savepoint("preview", keep=False):
-                yield
+                try:
+                    yield
+                finally:
+                    self._moves_on()
         finally:
             self._log = before
-            self.version += 1
 
     def changes(self) -> Changes:
         return {} if self._own is None else self._log.changes(self._own, self.world.base, self.version)
+
+    def held(self) -> Held:
+        found = None if self._held is None else self._held()
+        if found is None or found.version != self.version:
+            found = Held(self.version)
+            self._held = ref(found)
+        return found
+
+    def _moves_on(self) -> None:
+        """Something is about to be written or undone. What is held is only read now, and only where somebody still holds it."""
+        found = None if self._held is None else self._held()
+        if found is not None and found.version == self.version:
+            found.rows = self.changes()
+        self.version += 1
 
     def fork(self) -> ServiceState:
         other = ServiceState(
@@ -243,17 +261,17 @@ class ServiceState(WorldState):
         return database
 
     def _forked(self) -> Database:
+        self._moves_on()
         if self._own is None:
             self._own = Database(self.world.content, backwards=self.world.scans_backwards)
         self._own.moment = self.clock.now
-        self.version += 1
         return self._own
 
     def _discard(self) -> None:
         if self._own is not None:
+            self._moves_on()
             self._own.close()
             self._own, self._log = None, ChangeLog()
-            self.version += 1
 
 
 def _query(database: Database, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:

@@ -79,6 +79,10 @@ def _first_alias(self: Any, text: str, term: Any) -> str:
     return text if term.node < 0 else f"{self.shape.nodes[term.node].table}.{term.attribute}"
 
 
+def _truthful(self: Any, text: str, site: str) -> str:
+    return text if site == "_other" else f"{self.aliases[0]}.{self.shape.dispute.attribute}"
+
+
 def _nulls_too(_self: Any, text: str, test: Any, term: str, _alias: str) -> str:
     return f"({text} or {term} is null)" if test.operator in ("<=", ">=", "between", "more", "less") else text
 
@@ -104,5 +108,6 @@ DEFECTS: dict[str, tuple[str, tuple[str, ...], Plant]] = {
         "korvessia_league", ("related",), _swapped("_exists", r"(\w+\.until) is null", r"\1 is not null"),
     ),
     "any for none": ("kestrel_reach", ("differed",), _swapped("_exists", "not exists", "exists")),
+    "the claims of one site alone": ("marrowane_shipping", ("disputed",), _wrapped("_says", _truthful)),
     "earlier for later": ("kestrel_reach", ("temporal",), _swapped("_test", r" > (\w+\.\w+)$", r" < \1")),
 }  # fmt: skip

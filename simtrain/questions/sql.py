@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from simtrain.question import Cell, Evidence, Fact
 from simtrain.questions.schema import Attribute, Schema
 from simtrain.questions.shapes import Exists, Measure, Node, Shape, Term, Test
 from simtrain.types import JsonValue
+
+_SAYING: Final = Term(-1, "_trusted"), Term(-1, "_other")
+"""What the two sites of a dispute say, by the claims joined."""
 
 _COMPARISONS = {"more": ">", "less": "<"}
 _TOKEN = re.compile(r""""[^"]*"|:\w+|\b[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*|\b[a-z_][a-z0-9_]*|\S""")
@@ -31,7 +35,23 @@ _KEYWORDS = frozenset(
         "between",
         "order",
     }
-    | {"by", "desc", "limit", "group", "count", "sum", "round", "avg", "min", "as"}
+    | {
+        "by",
+        "desc",
+        "limit",
+        "group",
+        "count",
+        "sum",
+        "round",
+        "avg",
+        "min",
+        "as",
+        "case",
+        "when",
+        "then",
+        "else",
+        "end",
+    }
 )
 
 
@@ -92,9 +112,7 @@ class _Compiler:
     def _asked(self) -> list[Term | Measure]:
         """The columns; of a dispute, what the two sites say in the end."""
         shape = self.shape
-        if shape.dispute is None:
-            return list(shape.columns)
-        return [*shape.columns, Term(0, shape.dispute.attribute), Term(-1, "value")]
+        return list(shape.columns) if shape.dispute is None else [*shape.columns, *_SAYING]
 
     def _expression(self, column: Term | Measure) -> str:
         if isinstance(column, Term):
@@ -105,7 +123,29 @@ class _Compiler:
         return f"sum({inner})" if column.combine == "sum" else f"round(avg({inner}), 2)"
 
     def _term(self, term: Term) -> str:
-        return f"{'_claims' if term.node < 0 else self.aliases[term.node]}.{term.attribute}"
+        return self._says(term.attribute) if term.node < 0 else f"{self.aliases[term.node]}.{term.attribute}"
+
+    def _says(self, site: str) -> str:
+        """What one of the two sites of a dispute says: the truth, unless it claims something else."""
+        assert self.shape.dispute is not None
+        truth = self._term(Term(0, self.shape.dispute.attribute))
+        return f"case when {site}.id is null then {truth} else {site}.value end"
+
+    def _claimed(self) -> Iterator[str]:
+        """The joins of what the two sites of a dispute claim."""
+        dispute = self.shape.dispute
+        if dispute is None:
+            return
+        place = self.schema.table(self.shape.subject).attributes[dispute.attribute]
+        attribute = (
+            f"(select id from _attributes where type = {self._bind(place.type)} and name = {self._bind(place.name)})"
+        )
+        for term, site in zip(_SAYING, (dispute.trusted, dispute.other), strict=True):
+            alias = term.attribute
+            yield (
+                f" left join _claims as {alias} on {alias}.entity = {self.aliases[0]}.id and {alias}.attribute = {attribute}"
+                f" and {alias}.site = (select id from _sites where name = {self._bind(site)})"
+            )
 
     def _bind(self, value: JsonValue) -> str:
         name = f"p{len(self.parameters) + 1}"
@@ -120,12 +160,7 @@ class _Compiler:
             named = alias if alias == node.table else f"{node.table} as {alias}"
             join = "join" if place in needed else "left join"
             text += f" {join} {named} on {alias}.id = {self.aliases[node.parent]}.{node.ref}"
-        if self.shape.dispute is not None:
-            text += (
-                f" join _claims on _claims.entity = {self.aliases[0]}.id"
-                " join _attributes on _attributes.id = _claims.attribute join _sites on _sites.id = _claims.site"
-            )
-        return text
+        return text + "".join(self._claimed())
 
     def _needed(self) -> set[int]:
         """The nodes without which there is no row."""
@@ -161,13 +196,8 @@ class _Compiler:
             if shape.extreme.group is not None:
                 parts.append(self._best(term))
         if shape.dispute is not None:
-            dispute = shape.dispute
-            place = self.schema.table(shape.subject).attributes[dispute.attribute]
-            parts += [
-                f"_attributes.type = {self._bind(place.type)} and _attributes.name = {self._bind(place.name)}",
-                f"_sites.name = {self._bind(dispute.other)}",
-                f"_claims.value <> {self._term(Term(0, dispute.attribute))}",
-            ]
+            first, second = map(self._term, _SAYING)
+            parts.append(f"{first} <> {second}")
         return f" where {' and '.join(parts)}" if parts else ""
 
     def _test(self, test: Test, term: str, alias: str) -> str:

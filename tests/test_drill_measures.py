@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simtrain.drilling.aftermath import Aftermath
 from simtrain.drilling.measures import measure
-from simtrain.drilling.outcome import Aftermath, Outcome, paired
+from simtrain.drilling.outcome import Outcome, paired
 from simtrain.drilling.statistics import Estimate, bootstrap, holm, mcnemar, pass_all, pass_at
 
 PLAIN = Outcome(

@@ -17,6 +17,7 @@ COMMANDS = (
     "validate",
     "list",
     "show",
+    "replay",
     "grade",
     "export",
     "schema",

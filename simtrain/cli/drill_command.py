@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simtrain.batch import RunResult
     from simtrain.drilling.gates import Gate
     from simtrain.drilling.plan import Plan
-    from simtrain.drilling.report import Report
+    from simtrain.drilling.report import Report, RunReport
     from simtrain.playing import RunOptions
 
 HELP = """Play the same episodes with and without trouble, and report.
@@ -38,6 +38,10 @@ Examples:
       --agent "mcp:my_agent --url {url} --task {prompt}" -c 4
   simtrain drill --compare runs/before runs/after --json
 """
+
+
+FIXES = 5
+"""So many things to fix are printed; the report has more."""
 
 
 def command(
@@ -202,7 +206,7 @@ def _finish(
     report: Report, folder: Path, gates: Sequence[Gate], *, stem: str = "drill", allow_unfired: bool, as_json: bool
 ) -> None:
     """Write the files, print, and end with 1 where a condition holds or a planned fault never fired."""
-    from simtrain.cli.drill_tables import arms_table, attacks_table, compared_table
+    from simtrain.cli.drill_tables import arms_table, attacks_table, compared_table, families_table
     from simtrain.drilling.files import write_report
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -218,15 +222,39 @@ def _finish(
             attacks = attacks_table(run)
             if attacks is not None:
                 screen.print(attacks)
+            families = families_table(run)
+            if families is not None:
+                screen.print(families)
         if report.compared:
             screen.print(compared_table(report))
         for line in unfired:
             screen.print(f"never fired: {line}")
         for line in failures:
             screen.print(f"FAILED: {line}")
+        for run in report.runs:
+            _print_fixes(run)
         screen.print(f"Report: {page}")
     if failures or (unfired and not allow_unfired):
         sys.exit(1)
+
+
+def _print_fixes(run: RunReport) -> None:
+    """What to fix, worst first, with the command that replays an episode of it; lines that may be copied are not wrapped."""
+    from simtrain.drilling.measures import identical_words
+
+    screen = console()
+    repeated = [arm.measures for arm in run.arms if arm.measures.identical]
+    if repeated:
+        words = identical_words(sum(one.identical for one in repeated), once=all(one.once for one in repeated))
+        screen.print(f"{run.agent}: {words}", markup=False, highlight=False)
+    if not run.findings:
+        return
+    screen.print(f"What to fix: {run.agent}", style="bold", markup=False)
+    for number, finding in enumerate(run.findings[:FIXES], 1):
+        screen.print(f"{number}. {finding.words} {finding.advice}", markup=False, highlight=False)
+        screen.print(f"   {finding.replay(run.path)}", markup=False, highlight=False, soft_wrap=True)
+    if len(run.findings) > FIXES:
+        screen.print(f"{len(run.findings) - FIXES} more are in the report.")
 
 
 def _print_plan(plan: Plan, options: Sequence[RunOptions], *, as_json: bool) -> None:

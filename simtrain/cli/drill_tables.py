@@ -76,6 +76,30 @@ def attacks_table(run: RunReport) -> Table | None:
     return table
 
 
+def families_table(run: RunReport) -> Table | None:
+    """The families of a drill, clean against all faults together, a row for each; None for one alone."""
+    if len(run.families) < 2 or run.perturbed is None:
+        return None
+    table = plain_table(
+        "family", "clean", "faults", "diff", "95 %", "recov.", "false", "twice", title=f"{run.agent}: by family"
+    )
+    _right(table)
+    for family in run.families:
+        bent = family.perturbed
+        versus = bent.versus if bent else None
+        table.add_row(
+            _short(family.name),
+            _percent(family.clean.success),
+            _percent(bent.success) if bent else "-",
+            f"{versus.difference.mean * 100:+.0f}" if versus else "-",
+            _interval(versus) if versus else "-",
+            _percent(bent.recovery) if bent else "-",
+            str(bent.false_success.part) if bent else "-",
+            str(bent.duplicate_writes.part) if bent else "-",
+        )
+    return table
+
+
 def compared_table(report: Report) -> Table:
     """The second agent against the first, in points of success, a row for each arm."""
     first, second = report.runs

@@ -7,11 +7,34 @@ from typing import TYPE_CHECKING
 from simtrain.types import encode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from simtrain.trajectory import Step, Trajectory
 
 MAX_SHOWN = 600
+
+
+def found(
+    run: Path, episode: str | None, *, arm: str | None = None, attempt: int | None = None, failed: bool = False
+) -> Trajectory:
+    """The first trajectory of a run that fits: an id or SCENARIO:ID, an arm, an attempt, no full reward. Raises InputError."""
+    from simtrain.errors import InputError
+    from simtrain.store import read_run
+    from simtrain.trajectory import SUCCESS
+
+    scenario, _, wanted = (episode or "").rpartition(":")
+    for trajectory in read_run(run):
+        if episode and (trajectory.episode != wanted or (scenario and trajectory.scenario != scenario)):
+            continue
+        if (arm is not None and trajectory.arm != arm) or (attempt is not None and trajectory.attempt != attempt):
+            continue
+        if failed and trajectory.reward is not None and trajectory.reward >= SUCCESS:
+            continue
+        return trajectory
+    asked = bool(episode or failed or arm is not None or attempt is not None)
+    raise InputError("no trajectory fits" if asked else "the run holds no trajectory yet", file=run)
 
 
 def print_trajectory(screen: Console, trajectory: Trajectory, *, full: bool = False) -> None:
@@ -20,6 +43,7 @@ def print_trajectory(screen: Console, trajectory: Trajectory, *, full: bool = Fa
     from rich.text import Text
 
     key = f"{trajectory.scenario}  {trajectory.episode}  seed {trajectory.seed}  attempt {trajectory.attempt}"
+    key += f"  arm {trajectory.arm}" if trajectory.arm else ""
     screen.print()
     screen.print(Panel(Text(trajectory.prompt.strip()), title=Text(key), title_align="left"))
     for number, turn in enumerate(trajectory.turns, start=1):

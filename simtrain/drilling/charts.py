@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from simtrain.drilling.aftermath import LOOKED_AT, REACTIONS, Reaction
 from simtrain.drilling.drawing import Scale, area, bar, curve, dot, line, svg, text, ticks
 from simtrain.drilling.measures import Share
-from simtrain.drilling.outcome import LOOKED_AT, REACTIONS, Reaction
 from simtrain.drilling.statistics import Estimate
 
 WIDTH = 1000

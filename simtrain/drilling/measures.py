@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from simtrain.drilling.outcome import LOOKED_AT, REACTIONS, Outcome, Pairing, Reaction, distinct, repeats
+from simtrain.drilling.aftermath import LOOKED_AT, REACTIONS, Reaction
+from simtrain.drilling.outcome import Outcome, Pairing, distinct, repeats
 from simtrain.drilling.statistics import Estimate, bootstrap, difference, mcnemar, pass_all, pass_at
 from simtrain.intervals import share_interval
 from simtrain.summary import Case
@@ -57,9 +58,9 @@ class Versus:
 class Measures:
     """What a drill measures of an arm, or of several together.
 
-    `episodes` are those that count: where all attempts at each case of an arm are identical the first of them. `identical` attempts
-    repeat another; where attempts do differ they are draws like the others, and count. `cost` is that of all. `recovery` is over
-    graded episodes in which a fault fired and whose clean twins ended right.
+    `episodes` are those of all `played` that count: where all attempts at each case of an arm are identical the first of them.
+    `identical` attempts repeat another; where attempts do differ they are draws like the others, and count. `cost` is that of all.
+    `recovery` is over graded episodes in which a fault fired and whose clean twins ended right.
     `versus` and the extra calls and tokens compare with the clean twins; the extras over pairs in which a fault fired and both
     ended right, so that they are the price of recovering. `attackable` are the episodes in which attacks were looked for,
     `landed` the share of those in which one stood in what the agent read, `attack_success` the share of these in which it got its way;
@@ -67,6 +68,7 @@ class Measures:
     """
 
     episodes: int
+    played: int
     identical: int
     success: Share
     at_least_once: Mapping[int, float]
@@ -91,10 +93,16 @@ class Measures:
     firings: int
     aftermath: tuple[Mapping[Reaction, int], ...]
 
+    @property
+    def once(self) -> bool:
+        """Whether identical attempts count once."""
+        return self.identical > 0 and self.episodes < self.played
+
     def facts(self) -> JsonObject:
         """The measures as JSON."""
         return {
             "episodes": self.episodes,
+            "played": self.played,
             "identical": self.identical,
             "success": self.success.facts(),
             "pass@k": {str(k): value for k, value in self.at_least_once.items()},
@@ -121,6 +129,13 @@ class Measures:
         }
 
 
+def identical_words(count: int, *, once: bool) -> str:
+    """What is said of attempts that repeat others."""
+    what = "1 attempt repeats another" if count == 1 else f"{count:,} attempts repeat others"
+    why = "counted once" if once else "each counts, since attempts do differ elsewhere: the agent draws"
+    return f"{what} to the byte: {why}"
+
+
 def measure(played: Sequence[Outcome], *, twins: Mapping[Pairing, Outcome], name: str) -> Measures:
     """The measures of some outcomes; `twins` are all those of the clean arm, `name` seeds the bootstrap."""
     outcomes = distinct(played)
@@ -136,6 +151,7 @@ def measure(played: Sequence[Outcome], *, twins: Mapping[Pairing, Outcome], name
     solvable = [outcome for outcome in outcomes if not outcome.abstaining]
     return Measures(
         episodes=count,
+        played=len(played),
         identical=repeats(played),
         success=_share(graded, lambda outcome: outcome.right is True),
         at_least_once=at_least_once,

@@ -5,38 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from hashlib import blake2b
-from typing import Literal, TypeAlias, cast
+from typing import TypeAlias
 
-from simtrain.perturbation import Perturbation
-from simtrain.registry import resolve
+from simtrain.drilling.aftermath import Aftermath, aftermath_of, landed, plugin
 from simtrain.summary import Case
-from simtrain.trajectory import SUCCESS, Step, Trajectory, to_line
+from simtrain.trajectory import SUCCESS, Trajectory, to_line
 from simtrain.types import JsonObject, canonical
-
-LOOKED_AT = 3
-"""Steps after a fault that are looked at."""
-
-Reaction: TypeAlias = Literal[
-    "same call again", "same tool, other arguments", "read something else", "wrote something else", "answered",
-    "abstained", "was stopped",
-]  # fmt: skip
-REACTIONS: tuple[Reaction, ...] = (
-    "same call again", "same tool, other arguments", "read something else", "wrote something else", "answered",
-    "abstained", "was stopped",
-)  # fmt: skip
 
 Pairing: TypeAlias = tuple[str, str, int, int]
 """Scenario, episode, seed, attempt: what the arms of a drill share."""
-
-
-@dataclass(frozen=True, slots=True)
-class Aftermath:
-    """What the agent did in the steps after one fault; fewer than three where the episode ended before."""
-
-    label: str
-    reactions: tuple[Reaction, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +80,7 @@ def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], state_graders
     stop = trajectory.stop.reason
     right = None if reward is None else reward >= SUCCESS
     usage = trajectory.usage
-    changed = [label for label in trajectory.bent if _plugin(uses.get(label, label)).side in ("manifest", "request")]
+    changed = [label for label in trajectory.bent if plugin(uses.get(label, label)).side in ("manifest", "request")]
     return Outcome(
         (trajectory.scenario, trajectory.episode, trajectory.seed, trajectory.attempt),
         trajectory.arm,
@@ -120,7 +98,7 @@ def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], state_graders
         _attack(trajectory, "landed"),
         _attack(trajectory, "reached"),
         _duplicates(trajectory),
-        tuple(Aftermath(event.label, _reactions(trajectory, step.index)) for step in steps for event in step.events),
+        aftermath_of(trajectory),
     )
 
 
@@ -154,50 +132,12 @@ def _attacks(trajectory: Trajectory) -> list[JsonObject]:
 
 def _duplicates(trajectory: Trajectory) -> int:
     writing = {tool.name for tool in trajectory.tools if tool.writes}
-    landed = Counter(
+    times = Counter(
         (step.action.tool, canonical(step.action.arguments))
         for step in trajectory.steps
-        if step.action.tool in writing and _landed(step)
+        if step.action.tool in writing and landed(step)
     )
-    return sum(times - 1 for times in landed.values())
-
-
-def _landed(step: Step) -> bool:
-    """Whether a call reached its tool and was carried out, whatever the agent was told."""
-    if not step.events:
-        return not step.observation.is_error
-    if any(_plugin(event.use).effect == "before" for event in step.events):
-        return False
-    # The innermost perturbation is recorded first, and met the reply of the tool itself.
-    clean = step.events[0].clean
-    return clean is not None and not clean.is_error
-
-
-@cache
-def _plugin(use: str) -> type[Perturbation]:
-    return cast(type[Perturbation], resolve("perturbations", use))
-
-
-def _reactions(trajectory: Trajectory, index: int) -> tuple[Reaction, ...]:
-    steps = trajectory.steps
-    writing = {tool.name for tool in trajectory.tools if tool.writes}
-    faulted = steps[index]
-    after = steps[index + 1 : index + 1 + LOOKED_AT]
-    reactions: list[Reaction] = [_reaction(faulted, step, writes=step.action.tool in writing) for step in after]
-    return tuple(reactions) if len(reactions) == LOOKED_AT else (*reactions, _ending(trajectory))
-
-
-def _reaction(faulted: Step, step: Step, *, writes: bool) -> Reaction:
-    if step.action.tool != faulted.action.tool:
-        return "wrote something else" if writes else "read something else"
-    same = step.action.arguments == faulted.action.arguments
-    return "same call again" if same else "same tool, other arguments"
-
-
-def _ending(trajectory: Trajectory) -> Reaction:
-    if trajectory.stop.reason == "answered":
-        return "answered"
-    return "abstained" if trajectory.stop.reason == "abstained" else "was stopped"
+    return sum(count - 1 for count in times.values())
 
 
 def repeats(outcomes: Iterable[Outcome]) -> int:

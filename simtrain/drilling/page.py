@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from simtrain.arm import CLEAN
+from simtrain.drilling.aftermath import REACTIONS
 from simtrain.drilling.charts import Curve, Recovered, Row, aftermath, forest, recovery, severity_curve
 from simtrain.drilling.episodes import episode
-from simtrain.drilling.measures import Measures, Share
-from simtrain.drilling.outcome import REACTIONS
-from simtrain.drilling.report import ArmReport, Report, RunReport
+from simtrain.drilling.fixing import fixes
+from simtrain.drilling.measures import Measures, Share, identical_words
+from simtrain.drilling.report import ArmReport, FamilyReport, Report, RunReport
 from simtrain.drilling.style import STYLE
 from simtrain.drilling.worst import worst
+
+NONE = "-"
 
 
 def page(report: Report) -> str:
@@ -44,6 +47,7 @@ def _sections(report: Report) -> Iterator[str]:
         if len(report.runs) > 1:
             yield f"<h3>{escape(run.agent)}</h3>"
         yield _tiles(run)
+    yield from _repeated(report)
     yield from _unfired(report)
     hardest = _hardest(report)
     if not hardest:
@@ -51,23 +55,27 @@ def _sections(report: Report) -> Iterator[str]:
     yield "<h2>What each perturbation costs</h2>"
     yield (
         "<p class='soft'>Difference in success against the same cases, seeds and attempts played clean, in percentage points, with 95 % "
-        f"bootstrap intervals over cases{_at_hardest(report)}.</p>"
+        f"intervals over cases{_at_hardest(report)}.</p>"
     )
-    yield _series(report) + _card(
+    yield _key(_DOTS, report) + _card(
         forest(_degradation(report, hardest), title="Paired difference in success by perturbation")
     )
     if report.compared:
         yield f"<h2>{escape(last.agent)} against {escape(first.agent)}</h2>"
         yield "<p class='soft'>Difference in success over the pairs that both have played; to the right the second agent is better.</p>"
         rows = [Row(name, [report.compared[name].difference]) for name in (CLEAN, *hardest) if name in report.compared]
-        yield _card(forest(rows, title="Difference between the agents by arm"))
+        yield _key(_DOTS) + _card(forest(rows, title="Difference between the agents by arm"))
     curves = list(_curves(report))
     if curves:
-        yield "<h2>Success by severity</h2><p class='soft'>With 95 % intervals (Wilson); dashed, the clean level.</p>"
-        yield _series(report) + f'<div class="grid2">{"".join(_card(severity_curve(found)) for found in curves)}</div>'
+        yield "<h2>Success by severity</h2><p class='soft'>With 95 % intervals over cases.</p>"
+        yield (
+            _key(_CURVES, report)
+            + f'<div class="grid2">{"".join(_card(severity_curve(found)) for found in curves)}</div>'
+        )
     yield "<h2>Recovery and its price</h2>"
-    yield "<p class='soft'>How many episodes with faults ended right, and how many more calls those took than their clean twins.</p>"
-    yield _series(report) + _card(
+    yield "<p class='soft'>Of the episodes in which a fault fired and whose clean twins ended right: how many ended right "
+    yield "all the same, and how many more calls those took.</p>"
+    yield _key(_BARS, report) + _card(
         recovery(_recovered(report, hardest), title="Recovery rate and extra calls by perturbation")
     )
     for run in report.runs:
@@ -77,7 +85,11 @@ def _sections(report: Report) -> Iterator[str]:
     for run in report.runs:
         yield f"<h2>All arms: {escape(run.agent)}</h2>" + _card(_table(run))
     for run in report.runs:
+        yield from _families(run)
+    for run in report.runs:
         yield from _worst(run)
+    for run in report.runs:
+        yield from fixes(run)
 
 
 def _tiles(run: RunReport) -> str:
@@ -96,6 +108,7 @@ def _tiles(run: RunReport) -> str:
                 f"{bent.false_success.part:,} episodes",
                 bad=bent.false_success.part > 0,
             ),
+            *_false_failures(bent),
             _tile(
                 str(bent.duplicate_writes.part), "episodes with doubled writes", "", bad=bent.duplicate_writes.part > 0
             ),
@@ -113,6 +126,11 @@ def _tiles(run: RunReport) -> str:
 
 def _tile(figure: str, words: str, small: str, *, bad: bool = False) -> str:
     return f'<div class="tile{" bad" if bad else ""}"><b>{escape(figure)}</b><span>{escape(words)}</span><span>{escape(small)}</span></div>'
+
+
+def _false_failures(bent: Measures) -> list[str]:
+    found = bent.false_failure
+    return [_tile(_percent(found), "false failure", f"{found.part:,} episodes", bad=True)] if found.part else []
 
 
 def _unfired(report: Report) -> Iterator[str]:
@@ -220,11 +238,14 @@ def _table(run: RunReport) -> str:
     return _rows([_cells(arm) for arm in run.arms])
 
 
-def _rows(rows: Sequence[Mapping[str, str]]) -> str:
+def _rows(rows: Sequence[Mapping[str, str]], first: str = "arm") -> str:
     # A column in which nothing is ever said is left out.
-    headings = [heading for heading in rows[0] if any(row[heading] != "-" for row in rows)]
+    every = list(dict.fromkeys(heading for row in rows for heading in row))
+    headings = [heading for heading in every if heading == first or any(row.get(heading, "-") != "-" for row in rows)]
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(row[heading])}</td>' for heading in headings)}</tr>" for row in rows)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(row.get(heading) or NONE)}</td>' for heading in headings)}</tr>" for row in rows
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -252,6 +273,7 @@ def _cells(arm: ArmReport) -> dict[str, str]:
         "extra tokens": _tokens(found),
         "runaway": _count(found.runaway),
         "false success": _count(found.false_success),
+        "false failure": _count(found.false_failure),
         "doubled writes": _count(found.duplicate_writes),
         "abstention": _percent(found.abstention),
         "attacks landed": _percent(found.landed) if found.attackable.part else "-",
@@ -278,14 +300,68 @@ def _worst(run: RunReport) -> Iterator[str]:
         yield from (episode(found) for found in shown)
 
 
-def _series(report: Report) -> str:
-    if len(report.runs) == 1:
-        return ""
-    spans = (
-        f'<span><i style="background:var(--s{index})"></i>{escape(run.agent)}</span>'
-        for index, run in enumerate(report.runs)
-    )
+_DOTS = (("dot", "estimate"), ("line", "95 % interval"))
+_CURVES = (("dot", "success"), ("band", "95 % interval"), ("dash", "success, clean"))
+_BARS = (
+    ("bar", "share that recovered"),
+    ("thin", "its 95 % interval"),
+    ("dot", "extra calls"),
+    ("line", "their 95 % interval"),
+)
+
+
+def _key(marks: Sequence[tuple[str, str]], report: Report | None = None) -> str:
+    """The legend of a chart: what its marks stand for, and (of several agents) its colours."""
+    spans = [f'<span><i class="k-{mark}"></i>{escape(words)}</span>' for mark, words in marks]
+    if report is not None and len(report.runs) > 1:
+        spans += [
+            f'<span><i style="background:var(--s{index})"></i>{escape(run.agent)}</span>'
+            for index, run in enumerate(report.runs)
+        ]
     return f'<div class="key">{"".join(spans)}</div>'
+
+
+def _repeated(report: Report) -> Iterator[str]:
+    """What there is to say of attempts that repeat others."""
+    for run in report.runs:
+        found = [arm.measures for arm in run.arms if arm.measures.identical]
+        if found:
+            words = identical_words(sum(one.identical for one in found), once=all(one.once for one in found))
+            yield f'<div class="notice quiet">{escape(f"{run.agent}: {words}" if len(report.runs) > 1 else words)}</div>'
+
+
+def _families(run: RunReport) -> Iterator[str]:
+    if len(run.families) > 1:
+        yield f"<h2>By family: {escape(run.agent)}</h2>"
+        yield "<p class='soft'>Clean, and all arms with faults together.</p>"
+        yield _card(_rows([_family_cells(family) for family in run.families], first="family"))
+
+
+def _family_cells(family: FamilyReport) -> dict[str, str]:
+    clean, bent = family.clean, family.perturbed
+    cells = {
+        "family": family.name,
+        "cases": str(clean.success.cases),
+        "success, clean": _percent(clean.success),
+        "from, to": _range(clean.success) or "-",
+    }
+    if bent is None:
+        return cells
+    difference = bent.versus.difference if bent.versus else None
+    return {
+        **cells,
+        "perturbed": str(bent.episodes),
+        "success, perturbed": _percent(bent.success),
+        "from, to ": _range(bent.success) or "-",
+        "points against clean": _signed(difference.mean * 100) if difference else "-",
+        "from, to  ": " to ".join(_signed(end * 100) for end in difference.interval) if difference else "-",
+        "fired": _percent(bent.fired),
+        "recovered": _percent(bent.recovery),
+        "false success": _count(bent.false_success),
+        "false failure": _count(bent.false_failure),
+        "doubled writes": _count(bent.duplicate_writes),
+        "runaway": _count(bent.runaway),
+    }
 
 
 def _card(content: str) -> str:

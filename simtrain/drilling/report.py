@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from simtrain.arm import CLEAN, PRIMED
+from simtrain.drilling.findings import Finding, findings
 from simtrain.drilling.measures import Measures, Versus, measure, versus
-from simtrain.drilling.outcome import Outcome, outcome_of, paired
+from simtrain.drilling.outcome import Outcome, Pairing, distinct, outcome_of, paired
 from simtrain.drilling.solvability import Solvability, read_labels
 from simtrain.drilling.statistics import holm
 from simtrain.errors import InputError
@@ -47,8 +48,22 @@ class ArmReport:
 
 
 @dataclass(frozen=True)
+class FamilyReport:
+    """One family: its clean episodes, and those of all arms but the controls together (None where there are none)."""
+
+    name: str
+    clean: Measures
+    perturbed: Measures | None
+
+    def facts(self) -> JsonObject:
+        """The report as JSON."""
+        perturbed = self.perturbed.facts() if self.perturbed else None
+        return {"family": self.name, "clean": self.clean.facts(), "perturbed": perturbed}
+
+
+@dataclass(frozen=True)
 class RunReport:
-    """One agent's drill. `perturbed` measures all arms but the controls together."""
+    """One agent's drill. `perturbed` measures all arms but the controls together, `findings` say what to fix, worst first."""
 
     path: Path
     agent: str
@@ -56,6 +71,8 @@ class RunReport:
     arms: tuple[ArmReport, ...]
     perturbed: Measures | None
     outcomes: Mapping[str, Sequence[Outcome]]
+    families: tuple[FamilyReport, ...]
+    findings: tuple[Finding, ...]
 
     def arm(self, name: str) -> ArmReport | None:
         """The arm of that name."""
@@ -90,6 +107,8 @@ class RunReport:
                 }
                 for arm in self.arms
             ],
+            "families": [family.facts() for family in self.families],
+            "findings": [finding.facts(self.path) for finding in self.findings],
         }
 
 
@@ -164,7 +183,20 @@ def _report(path: Path) -> RunReport:
     )
     bent = [outcome for name in order if name not in (CLEAN, PRIMED) for outcome in outcomes[name]]
     whole = measure(bent, twins=twins, name="all") if bent else None
-    return RunReport(path, str(facts["agent"]["name"]), int(facts["seed"]), arms, whole, dict(outcomes))
+    clean = outcomes[CLEAN]
+    families = tuple(_family(name, clean, bent, twins) for name in sorted({outcome.pairing[0] for outcome in clean}))
+    fixes = tuple(findings(distinct(bent), distinct(clean), twins))
+    return RunReport(
+        path, str(facts["agent"]["name"]), int(facts["seed"]), arms, whole, dict(outcomes), families, fixes
+    )
+
+
+def _family(
+    name: str, clean: Sequence[Outcome], bent: Sequence[Outcome], twins: Mapping[Pairing, Outcome]
+) -> FamilyReport:
+    own, others = ([one for one in outcomes if one.pairing[0] == name] for outcomes in (clean, bent))
+    perturbed = measure(others, twins=twins, name=f"family {name}") if others else None
+    return FamilyReport(name, measure(own, twins=twins, name=f"clean {name}"), perturbed)
 
 
 def _place(name: str, facts: JsonObject) -> tuple[int, float, str]:

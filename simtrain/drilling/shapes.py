@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from simtrain.drilling.outcome import Reaction
+from simtrain.drilling.aftermath import Reaction
 
 
 class _Facts(BaseModel):
@@ -47,6 +47,7 @@ class MeasuresFacts(_Facts):
     """What is measured of an arm, or of all perturbed arms together."""
 
     episodes: int
+    played: int
     identical: int
     success: ShareFacts
     at_least_once: dict[str, float] = Field(alias="pass@k")
@@ -82,6 +83,37 @@ class ArmFacts(MeasuresFacts):
     unfired: list[str]
 
 
+class FamilyFacts(_Facts):
+    """One family: its clean episodes, and its perturbed ones together."""
+
+    family: str
+    clean: MeasuresFacts
+    perturbed: MeasuresFacts | None
+
+
+class ExampleFacts(_Facts):
+    """The episode in which something is seen best."""
+
+    arm: str
+    scenario: str
+    episode: str
+    seed: int
+    attempt: int
+
+
+class FindingFacts(_Facts):
+    """Something to fix: what happens, what would help, in how many episodes it did harm, one of them and the commands that show and
+    replay it.
+    """
+
+    words: str
+    advice: str
+    episodes: int
+    example: ExampleFacts
+    show: str
+    replay: str
+
+
 class RunFacts(_Facts):
     """One agent's drill."""
 
@@ -91,6 +123,8 @@ class RunFacts(_Facts):
     perturbed: MeasuresFacts | None
     unfired: list[str]
     arms: list[ArmFacts]
+    families: list[FamilyFacts]
+    findings: list[FindingFacts]
 
 
 class DrillFacts(_Facts):

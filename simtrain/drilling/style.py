@@ -29,6 +29,11 @@ p { margin: 4px 0 14px; max-width: 78ch }
 .notice ul { margin: 4px 0 0; padding-left: 20px }
 .key { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 13px; color: var(--soft); margin: 6px 0 }
 .key i { display: inline-block; width: 11px; height: 11px; border-radius: 3px; margin-right: 6px }
+.key i.k-dot { width: 9px; height: 9px; border-radius: 50%; background: var(--s0) }
+.key i.k-line { width: 20px; height: 3px; vertical-align: middle; background: var(--s0); opacity: .55 }
+.key i.k-thin { width: 20px; height: 1px; vertical-align: middle; background: var(--ink) }
+.key i.k-bar { width: 20px; background: var(--s0) } .key i.k-band { width: 20px; background: var(--s0); opacity: .2 }
+.key i.k-dash { width: 20px; height: 0; vertical-align: middle; border-top: 2px dashed var(--s0); border-radius: 0 }
 .grid2 { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 10px }
 .card > svg { min-width: 620px }
 .grid2 .card > svg { min-width: 0 }
@@ -59,6 +64,14 @@ summary em { font-style: normal; color: var(--bad); font-weight: 600 }
 .episode { padding: 0 16px 14px; font-size: 13.5px }
 .step { border-left: 3px solid var(--faint); padding: 2px 0 2px 12px; margin: 8px 0 }
 .step.fault { border-color: var(--bad) }
+.fixes { margin: 10px 0; padding: 6px 16px 6px 42px }
+.fixes li { padding: 10px 0; border-bottom: 1px solid var(--faint) } .fixes li:last-child { border: 0 }
+.fixes li b { font-weight: 600; display: block } .fixes li span { color: var(--soft); display: block }
+pre.do { background: var(--paper); border: 1px solid var(--faint); border-radius: 6px; padding: 6px 10px; margin: 6px 0 0 }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 6px 14px; margin: 4px 0 }
+@media (max-width: 720px) { .pair { grid-template-columns: 1fr } }
+.pair > div { border-top: 2px solid var(--faint); min-width: 0 } .pair > .bent { border-color: var(--bad) }
+.pair small, .delay { color: var(--soft); font-size: 12px }
 .mark { color: var(--bad); font-weight: 600 }
 pre { margin: 2px 0; white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.45 ui-monospace, "DejaVu Sans Mono", monospace }
 @media print { body { background: #fff } details { break-inside: avoid } }

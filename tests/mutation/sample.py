@@ -98,28 +98,34 @@ def run_tests(tree: Path, tests: Sequence[str]) -> tuple[int | None, float]:
             traceback.print_exc()
             os._exit(98)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        status = _awaited(child)
+    finally:
+        # Whatever ends the tests, or this process, ends the processes that they have left behind.
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)):
+        return None, spent
+    return os.waitstatus_to_exitcode(status), spent
+
+
+def _awaited(child: int) -> int | None:
+    """The status with which a process ends; None for one that had to be ended since it did nothing."""
     idle_since, spent_then = time.monotonic(), 0
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            break
+            return status
         running, spent_now = _at_work(child)
         if running or spent_now > spent_then:
             idle_since, spent_then = time.monotonic(), spent_now
         elif time.monotonic() > idle_since + IDLE:
             os.killpg(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            status = None
-            break
+            return None
         time.sleep(0.05)
-    # Processes that tests have left behind end with their group.
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    if status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)):
-        return None, spent
-    return os.waitstatus_to_exitcode(status), spent
 
 
 def _at_work(process: int) -> tuple[bool, int]:
@@ -199,6 +205,7 @@ def main() -> None:
     parser.add_argument("--report", type=Path, default=Path("mutants.jsonl"))
     parser.add_argument("--list", action="store_true", help="print the sample and run nothing")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     sample = [item for item in drawn(asked.seed, asked.count) if re.search(asked.only, item[1].file)]
     if asked.list:
         for _, mutant in sample:
@@ -212,7 +219,7 @@ def main() -> None:
         import_module(name)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = copied(Path(folder))
-        if left:
+        if left and shard == 1:
             baseline(tree, [mutant.file for _, mutant in left])
         for place, (signature, mutant) in enumerate(left, 1):
             outcome = play(tree, signature, mutant)

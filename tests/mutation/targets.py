@@ -12,7 +12,12 @@ SCORING = (
 DRILLS = ("tests/test_intervals.py", "tests/test_drill_measures.py", "tests/test_drill_twice.py")
 
 TARGETS: dict[str, tuple[str, ...]] = {
-    "simtrain/proxy.py": ("tests/test_proxy.py", "tests/test_firing.py", "tests/test_sessions.py"),
+    "simtrain/proxy.py": (
+        "tests/test_triggers.py",
+        "tests/test_proxy.py",
+        "tests/test_firing.py",
+        "tests/test_sessions.py",
+    ),
     "simtrain/triggers.py": ("tests/test_triggers.py", "tests/test_proxy.py"),
     "simtrain/grading.py": ("tests/test_grading.py",),
     "simtrain/intervals.py": DRILLS,

@@ -1,0 +1,58 @@
+"""`simtrain replay`: play one episode of a run again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simtrain.cli.options import allow_live_servers, console, print_json
+from simtrain.cli.run_options import AllowLive
+
+HELP = """Play one episode of a run or a drill again, with its agent.
+
+Case, world, faults, seed and attempt are those of the run; nothing is
+written. After the trajectory it says whether the same came of it, as it must
+for an agent without chance that is still the same. Exit code 1 where the
+episode fails through no fault of the agent.
+
+\b
+Examples:
+  simtrain replay runs/helpdesk helpdesk/refund:c0007
+  simtrain replay runs/drill-helpdesk helpdesk/refund:c0003 \\
+      --arm uncertain_writes/timeout_after --full
+"""
+
+
+def command(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    episode: Annotated[str, typer.Argument(help="Episode id (c0007), or SCENARIO:ID.")],
+    arm: Annotated[str | None, typer.Option("--arm", help="The arm of a drill; else the first.")] = None,
+    attempt: Annotated[int | None, typer.Option("--attempt", min=0, help="The attempt; else the first.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Do not cut long texts.")] = False,
+    allow_live: AllowLive = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the trajectory as JSON.")] = False,
+) -> None:
+    """Find the trajectory, play it again and print what came of it."""
+    from simtrain.cli.reading import found, print_trajectory
+    from simtrain.replaying import replayed, same
+
+    recorded = found(run, episode, arm=arm, attempt=attempt)
+    if allow_live:
+        allow_live_servers()
+    again = replayed(run, recorded)
+    if as_json:
+        print_json(again)
+    else:
+        screen = console()
+        print_trajectory(screen, again, full=full)
+        was = f"in the run: {recorded.stop.reason}, reward {_reward(recorded.reward)}"
+        screen.print("As in the run, to the byte." if same(recorded, again) else f"Not as {was}.")
+    if again.stop.reason == "failed" and again.stop.blame == "simulator":
+        sys.exit(1)
+
+
+def _reward(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2f}"

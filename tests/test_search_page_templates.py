@@ -10,6 +10,7 @@ import pytest
 from jinja2 import Environment
 
 from simtrain.documents import parse_document
+from simtrain.errors import InputError
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
 from tests.small_universe import UNIVERSE
@@ -46,7 +47,16 @@ def _lines(text: str) -> str:
 
 
 LOOP = "{% for ship in port.ships_by_home %}"
+SORTED = "port.ships_by_home|sort(attribute='launched')"
 TEMPLATES = {
+    "rows in an order": f"{{% for ship in {SORTED} %}}\n- {{{{ ship.plate }}}}\n{{% endfor %}}",
+    "the last rows of an order": (
+        "{% for ship in (port.ships_by_home|sort(attribute='launched', reverse=true))[:3] %}\n- {{ ship.plate }}\n{% endfor %}"
+    ),
+    "rows that are counted": (
+        f"{{% if port.ships_by_home|length > 4 %}}Among them:{{% else %}}Ships:{{% endif %}}\n"
+        f"{LOOP[:-3]}[:4] %}}\n- {{{{ ship.plate }}}}\n{{% endfor %}}"
+    ),
     "a condition at the end of an item": (
         f"Ships:\n{LOOP}\n- {{{{ ship.plate }}}}{{% if ship.armed %}}, armed{{% endif %}}\n{{% endfor %}}\nSo it is."
     ),
@@ -71,3 +81,20 @@ TEMPLATES = {
 def test_lines_of_a_page_end_where_jinja_ends_them(what: str, tmp_path: Path) -> None:
     own, due = written(TEMPLATES[what], tmp_path)
     assert own == due and sum("\n" in page for page in own) >= 3
+
+
+REFUSED = {
+    "|sort(attribute='refitted')": "refitted may be missing",
+    "|sort('launched')": "rows are sorted by a fact",
+    "|sort(attribute='crew', case_sensitive=true)": "rows are sorted by a fact",
+    "|sort(attribute='keel')": "ship has no fact 'keel'",
+    "|sort(attribute='crew.name')": "crew is no ref",
+    "[:5]|sort(attribute='crew')": "sorted once, and cut after that",
+    "|reverse": "sorted or cut, not 'reverse'",
+}
+
+
+@pytest.mark.parametrize("rows", REFUSED)
+def test_an_order_that_rows_cannot_have_is_refused(rows: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=REFUSED[rows]):
+        written(f"{{% for ship in port.ships_by_home{rows} %}}\n- {{{{ ship.plate }}}}\n{{% endfor %}}", tmp_path)

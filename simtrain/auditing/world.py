@@ -15,13 +15,14 @@ from simtrain.auditing.questions import GUESSED, QuestionAudit, closed_book
 from simtrain.errors import InputError
 from simtrain.llm import ChatClient
 from simtrain.question import Question
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 from simtrain.world import World
 from simtrain.worlds.search.checking.conflicts import check_conflicts
 from simtrain.worlds.search.checking.facts import Facts
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.checking.pieces import NOTHING, Wording
 from simtrain.worlds.search.checking.reach import Reach
+from simtrain.worlds.search.checking.sense import check_sense
 from simtrain.worlds.search.checking.soundness import refuse_unsound
 from simtrain.worlds.search.file import blaming, open_file
 from simtrain.worlds.search.web import web_of
@@ -38,13 +39,14 @@ Watch = Callable[[str, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, the author's prose, a model to
-    ask, and how many processes read pages."""
+    """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, the author's prose and file, a
+    model to ask, and how many processes read pages."""
 
     depth: int = 4
     names: Path | None = None
     others: tuple[tuple[str, Path], ...] = ()
     prose: Wording = NOTHING
+    data: JsonValue = None
     client: ChatClient | None = None
     workers: int = 1
 
@@ -84,7 +86,7 @@ class Check:
             self._note("constraints", [], constraints=count)
 
     def read(self) -> None:
-        """Pages against facts, reach, names, likeness: all that the file alone shows."""
+        """Pages against facts, whether they could be, reach, names, likeness: all that the file alone shows."""
         self.begin("reading pages", self.connection.execute("select count(*) from _pages").fetchone()[0])
         options = self.options
         read = check_pages(
@@ -94,6 +96,9 @@ class Check:
         self.begin("deciding conflicts", None)
         decided = check_conflicts(self.connection, self.units)
         self._note("conflicts", decided.problems, facts=decided.facts, rules=decided.by_rule, alone=decided.alone)
+        self.begin("reading what pages tell", read.pages)
+        sense = check_sense(self.connection, options.data, on_pages=self.advance)
+        self._note("sense", map(str, sense.problems), rules=sense.rules, dates=sense.dates, lists=sense.lists)
         web = web_of(self.path)
         found = Reach(
             self.connection,

@@ -76,7 +76,15 @@ def command(
         check = Check(
             path,
             UNITS if source is None else with_invented(source.spec.units),
-            Options(depth, names, others, prose, client, min(os.cpu_count() or 1, MOST_WORKERS)),
+            Options(
+                depth=depth,
+                names=names,
+                others=others,
+                prose=prose,
+                data=None if source is None else source.document.data,
+                client=client,
+                workers=min(os.cpu_count() or 1, MOST_WORKERS),
+            ),
             begin=progress.phase,
             advance=progress.advance,
         )

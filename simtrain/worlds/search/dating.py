@@ -8,7 +8,8 @@ from typing import Protocol, TypeAlias, cast
 
 from simtrain.worlds.search.attributes import Value
 from simtrain.worlds.search.design import PageDesign
-from simtrain.worlds.search.schema import Attribute, Type
+from simtrain.worlds.search.rules import life
+from simtrain.worlds.search.schema import Attribute, Schema, Type
 from simtrain.worlds.search.tree import Branch, Fact, Loop, Node, Path, Rows
 
 
@@ -72,21 +73,38 @@ def _told(page: PageDesign, kind: Type) -> Iterator[Told]:
     wordings = [*page.titles, *(wording for part in page.parts for wording in part)]
     for node in _nodes(node for wording in wordings for node in wording):
         if isinstance(node, Fact):
-            if node.path.root in known:
-                path = ".".join((*(ref.name for ref in node.path.refs), node.attribute.name))
+            path = _day_path(page.scope.schema, node)
+            if node.path.root in known and path is not None:
                 begins, loops = known[node.path.root]
                 yield Told(begins, path, loops)
         elif node.rows.via is not None and node.rows.path is not None and node.rows.path.root in known:
             begins, loops = known[node.rows.path.root]
             known[node.name] = (node.rows.kind, ((node.rows, begins), *loops))
+            begun = life(page.scope.schema, node.rows.kind)[0]
+            if begun is not None:
+                yield Told(node.rows.kind, begun.name, known[node.name][1])
+
+
+def _day_path(schema: Schema, fact: Fact) -> str | None:
+    """The path to the date that a fact tells: of what is named, to its beginning."""
+    steps = [ref.name for ref in fact.path.refs]
+    attribute = fact.attribute
+    if attribute.kind == "date":
+        return ".".join((*steps, attribute.name)) if fact.alias is None else None
+    if attribute.kind == "ref":
+        steps.append(attribute.name)
+    begun = life(
+        schema, schema.types[attribute.target if attribute.kind == "ref" and attribute.target else attribute.type]
+    )[0]
+    return None if begun is None or begun.derived is not None else ".".join((*steps, begun.name))
 
 
 def _nodes(nodes: Iterable[Node]) -> Iterator[Loop | Fact]:
-    """Loops, each before what stands in it, and dates."""
+    """Loops, each before what stands in it, and what tells a date or names something."""
     for node in nodes:
         if isinstance(node, Loop):
             yield node
         if isinstance(node, Loop | Branch):
             yield from _nodes((*node.body, *node.otherwise))
-        elif isinstance(node, Fact) and node.attribute.kind == "date" and node.alias is None:
+        elif isinstance(node, Fact) and node.attribute.kind in ("date", "name", "ref"):
             yield node

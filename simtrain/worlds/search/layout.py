@@ -6,7 +6,7 @@ import re
 import sqlite3
 import unicodedata
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
@@ -173,12 +173,25 @@ class Layout:
 
     def known(self, site: SiteDesign, kind: Type, rows: Sequence[int]) -> Sequence[int]:
         """Those of some rows that a site knows of: what began after the last day that it knows of is not there yet."""
-        begins = life(self.design.schema, kind)[0] if site.lag else None
-        if begins is None:
+        if not site.lag:
             return rows
         until = self.known_until(site)
-        began = cast("list[str | None]", self.columns.column(begins))
-        return [row for row in rows if (day := began[row]) is None or day <= until]
+        for began in self._began(kind):
+            rows = [row for row in rows if (day := began[row]) is None or cast(str, day) <= until]
+        return rows
+
+    def _began(self, kind: Type) -> Iterator[list[Value]]:
+        """When the rows of a type began; where they have no dates of their own, when what they tie did."""
+        schema = self.design.schema
+        begins = life(schema, kind)[0]
+        if begins is not None:
+            yield self.columns.column(begins)
+        elif kind.kind == "relation":
+            for end in schema.ends(kind.name):
+                target = schema.types[cast(str, kind.attributes[end].target)]
+                begun = life(schema, target)[0]
+                if begun is not None:
+                    yield self.columns.path(kind, f"{end}.{begun.name}")
 
     def _where(self, page: PageDesign, kind: Type) -> Sequence[int]:
         if page.spec.where is None:
@@ -340,16 +353,17 @@ class Layout:
     def _days(self, plan: PagePlan, start: int, stop: int, believed: Known) -> list[str]:
         page, rows = plan.design, plan.rows[start:stop]
         latest = self.today - page.site.lag
+        told = self._told(page, believed)
         if page.dated is None:
             days = [iso(day) for day in self._drawn(plan, start, stop)]
-            told = self._told(page, believed)
-            return [max(day, told[row]) for row, day in zip(rows, days, strict=True)] if told else days
-        path, shift = page.dated
-        values = believed.path(cast(Type, page.kind), path)
-        return [
-            iso(min(self.today, ordinal(str(values[row])) + shift if values[row] is not None else latest))
-            for row in rows
-        ]
+        else:
+            path, shift = page.dated
+            values = believed.path(cast(Type, page.kind), path)
+            days = [
+                iso(min(self.today, ordinal(str(values[row])) + shift if values[row] is not None else latest))
+                for row in rows
+            ]
+        return [max(day, told[row]) for row, day in zip(rows, days, strict=True)] if told else days
 
 
 def _sortable(key: Value) -> tuple[int, float, str]:

@@ -10,6 +10,7 @@ from simtrain.worlds.search.attributes import Value
 from simtrain.worlds.search.design import PageDesign
 from simtrain.worlds.search.mentions import Mention
 from simtrain.worlds.search.schema import Attribute, Type
+from simtrain.worlds.search.tree import Rows
 
 Job: TypeAlias = tuple[int, str, int, str | None, int | None, int | None, int | None, Sequence[int], Value]
 """A page to write: its id, url, row, date, number, last number, members in all, members on it, and what its list is grouped by."""
@@ -28,7 +29,7 @@ class Needs:
     pages: dict[str, PageDesign] = field(default_factory=dict[str, PageDesign])
     urls: dict[str, PageDesign] = field(default_factory=dict[str, PageDesign])
     aliases: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    sizes: dict[str, str] = field(default_factory=dict[str, str])
+    sizes: dict[str, Rows] = field(default_factory=dict[str, Rows])
     claims: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     wrong: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     """What the site has wrong, on pages that put it right."""

@@ -18,6 +18,7 @@ from simtrain.worlds.search.needs import PageRow, Render
 from simtrain.worlds.search.rendering import Code
 from simtrain.worlds.search.rules import rules_of
 from simtrain.worlds.search.schema import Attribute, Type
+from simtrain.worlds.search.tree import Rows
 
 ROWS_AT_ONCE: Final = 200
 
@@ -138,10 +139,17 @@ class Press:
             environment[name] = layout.urls(page)
         for name, (kind, alias) in needs.aliases.items():
             environment[name] = self._aliases(kind, alias)
-        for name, kind in needs.sizes.items():
-            every = range(1, layout.columns.size(kind) + 1)
-            environment[name] = layout.known(plan.design.site, self._design.schema.types[kind], every)
+        for name, rows in needs.sizes.items():
+            every = range(1, layout.columns.size(rows.kind.name) + 1)
+            environment[name] = self._every(rows, layout.known(plan.design.site, rows.kind, every), beliefs)
         return code.compile(environment)
+
+    def _every(self, rows: Rows, known: Sequence[int], beliefs: Beliefs) -> Sequence[int]:
+        """All rows of a type that a site knows of, in the order of a loop."""
+        if not rows.order:
+            return known
+        values = beliefs.path(rows.kind, ".".join(one.name for one in rows.order))
+        return sorted(known, key=lambda row: cast(str, values[row]), reverse=rows.descending)
 
     def _reverse(self, site: SiteDesign, kind: Type, via: Attribute) -> Sequence[Sequence[int]]:
         """For each row that is referred to, the rows that do so, as far as the site knows; those of periods in order of time."""

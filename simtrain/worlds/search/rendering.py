@@ -13,14 +13,16 @@ from simtrain.worlds.search.design import PageDesign, SiteDesign
 from simtrain.worlds.search.formats import Filter, article, is_plain_text, writer
 from simtrain.worlds.search.linking import Linker
 from simtrain.worlds.search.needs import Render
-from simtrain.worlds.search.provenance_source import SCOPE, ProvenanceSource
+from simtrain.worlds.search.provenance_source import SCOPE
 from simtrain.worlds.search.python_source import added, packed_source
+from simtrain.worlds.search.rows_source import RowsSource
 from simtrain.worlds.search.schema import Attribute, Schema
 from simtrain.worlds.search.tree import (
     Both,
     Branch,
     Compared,
     Corrected,
+    Counted,
     Edge,
     Fact,
     GroupFact,
@@ -32,8 +34,6 @@ from simtrain.worlds.search.tree import (
     PageFact,
     PageLink,
     Paging,
-    Path,
-    Rows,
     Same,
     SiteFact,
     Test,
@@ -42,7 +42,7 @@ from simtrain.worlds.search.tree import (
 )
 
 
-class Code(ProvenanceSource):
+class Code(RowsSource):
     """The function for one kind of page, as source, and what it needs."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Code(ProvenanceSource):
         self._sure = self._sure or page.spec.corrections
         self._linker = Linker(page, sites)
         self._units = units
-        self._rows: dict[str, str] = dict.fromkeys(page.scope.names, "x")
+        self._rows |= dict.fromkeys(page.scope.names, "x")
         self._loops: list[tuple[str, str]] = []
         # Where a page tells a row's other name, it calls the row by its own.
         self._renamed = {
@@ -179,16 +179,6 @@ class Code(ProvenanceSource):
                     self._loop(node)
                 case Branch():
                     self._branch(node)
-
-    def _column(self, attribute: Attribute) -> str:
-        self.needs.columns[f"C{attribute.id}"] = attribute
-        return f"C{attribute.id}"
-
-    def _row(self, path: Path) -> str:
-        row = self._rows[path.root]
-        for ref in path.refs:
-            row = f"{self._column(ref)}[{row}]"
-        return row
 
     def _written(self, attribute: Attribute, filters: Sequence[Filter], value: str) -> str:
         if is_plain_text(attribute, filters):
@@ -338,16 +328,6 @@ class Code(ProvenanceSource):
         self._flush()
         self._depth -= 1
 
-    def _rows_of(self, rows: Rows) -> str:
-        cut = "" if rows.limit is None else f"[:{rows.limit}]"
-        if rows.every:
-            self.needs.sizes[f"Z{rows.kind.position}"] = rows.kind.name
-            return f"Z{rows.kind.position}{cut}"
-        if rows.via is None or rows.path is None:
-            return f"members{cut}"
-        self.needs.reverse[f"R{rows.via.id}"] = (rows.kind, rows.via)
-        return f"R{rows.via.id}[{self._row(rows.path)}]{cut}"
-
     def _loop(self, node: Loop) -> None:
         self._flush()
         rows, row, place = self._new("r"), self._new("x"), self._new("i")
@@ -381,6 +361,8 @@ class Code(ProvenanceSource):
                 return f"{place} == 1" if test.edge == "first" else f"{place} == len({rows})"
             case HasRows():
                 return self._rows_of(test.rows)
+            case Counted():
+                return f"len({self._rows_of(test.rows)}) {test.operator} {test.constant}"
             case Same():
                 return f"{self._row(test.first)} {'==' if test.same else '!='} {self._row(test.second)}"
             case Has():

@@ -10,14 +10,15 @@ from typing import Final, cast
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from simtrain.errors import InputError, nearest
-from simtrain.types import JsonValue
 from simtrain.worlds.search.formats import Filter, writer
 from simtrain.worlds.search.schema import Attribute, Schema, Type
+from simtrain.worlds.search.template_paths import constant, reverse, shown, steps_of, take
 from simtrain.worlds.search.tree import (
     Both,
     Branch,
     Compared,
     Corrected,
+    Counted,
     Edge,
     Fact,
     GroupFact,
@@ -119,17 +120,17 @@ class _Parser:
         while isinstance(node, nodes.Filter):
             if node.kwargs or node.dyn_args or node.dyn_kwargs or node.node is None:
                 raise InputError(f"the filter {node.name!r} takes plain values only")
-            filters.insert(0, (node.name, [_constant(one) for one in node.args]))
+            filters.insert(0, (node.name, [constant(one) for one in node.args]))
             node = node.node
         return self.stated(node, filters)
 
     def stated(self, node: nodes.Expr, filters: list[Filter]) -> Node:
-        link = _take(filters, "link")
+        link = take(filters, "link")
         if isinstance(node, nodes.Const):
             if not link or len(link) != 1 or filters:
                 raise InputError("a fixed text leads somewhere: {{ 'All stations'|link('stations') }}")
             return PageLink(str(node.value), str(link[0]))
-        steps = _steps(node)
+        steps = steps_of(node)
         label = None if link is None else str(link[0]) if link else ""
         if steps == ["paging"]:
             return Paging()
@@ -142,8 +143,8 @@ class _Parser:
                 raise InputError(f"a {steps[0]} has no fact {steps[1]!r}", remedy=nearest(steps[1], facts))
             self._check(facts[steps[1]], filters)
             return PageFact(facts[steps[1]], tuple(filters)) if steps[0] == "page" else SiteFact(facts[steps[1]])
-        fallback = _take(filters, "or")
-        article = _take(filters, "a") is not None
+        fallback = take(filters, "or")
+        article = take(filters, "a") is not None
         fact = self.fact(steps)
         self._check(fact.attribute, filters)
         missing = self._missing(fact)
@@ -212,23 +213,31 @@ class _Parser:
             if node.arg.start or node.arg.step or not isinstance(stop, nodes.Const) or not isinstance(stop.value, int):
                 raise InputError("a loop can be cut to its first rows only: station.ships[:5]")
             limit, node = stop.value, node.node
-        steps = _steps(node)
+        if isinstance(node, nodes.Filter) and node.node is not None:
+            if node.name != "sort":
+                raise InputError(f"rows are sorted or cut, not {node.name!r}")
+            rows = self.rows(node.node)
+            if rows.limit is not None or rows.order:
+                raise InputError(
+                    "rows are sorted once, and cut after that: (station.ships|sort(attribute='opened'))[:5]"
+                )
+            order, descending = self._order(rows.kind, node)
+            return replace(rows, limit=limit, order=order, descending=descending)
+        steps = steps_of(node)
         if steps == ["members"]:
             if self.scope.members is None:
                 raise InputError("only the pages of a list have members")
             return Rows(self.scope.members, limit=limit)
         every = next((kind for kind in self.scope.schema.types.values() if [kind.plural] == steps), None)
         if every is not None and steps[0] not in self.scope.names:
-            if limit is None or limit > MAX_EVERY:
-                raise InputError(f"a loop over every row is cut: {steps[0]}[:20], at most {MAX_EVERY}")
             return Rows(every, limit=limit, every=True)
         path, left = self.path(steps)
         if len(left) != 1:
             raise InputError(
                 f"{'.'.join(steps)} is nothing to loop over",
-                remedy=nearest(steps[-1], _reverse(self.scope.schema, path.kind)),
+                remedy=nearest(steps[-1], reverse(self.scope.schema, path.kind)),
             )
-        known = _reverse(self.scope.schema, path.kind)
+        known = reverse(self.scope.schema, path.kind)
         if left[0] in path.kind.attributes:
             rows = [name for name in known if name.startswith(f"{left[0]}_by_")]
             remedy = f"its rows are {' or '.join(rows)}" if rows else None
@@ -238,10 +247,30 @@ class _Parser:
         kind, via = known[left[0]]
         return Rows(kind, path, via, limit)
 
+    def _order(self, kind: Type, node: nodes.Filter) -> tuple[tuple[Attribute, ...], bool]:
+        """The path by which rows are sorted, and whether backwards, as Jinja's filter `sort` has it."""
+        given = {one.key: constant(one.value) for one in node.kwargs}
+        given |= dict(zip(("reverse", "case_sensitive", "attribute"), map(constant, node.args), strict=False))
+        path, descending = given.pop("attribute", None), given.pop("reverse", False)
+        if not isinstance(path, str) or not isinstance(descending, bool) or given or node.dyn_args or node.dyn_kwargs:
+            raise InputError("rows are sorted by a fact: ships|sort(attribute='launched', reverse=true)")
+        found: list[Attribute] = []
+        for step in path.split("."):
+            if found and found[-1].kind != "ref":
+                raise InputError(f"{found[-1].name} is no ref: nothing follows it")
+            one = kind.attribute(step)
+            if one.optional:
+                raise InputError(f"{path} may be missing: rows cannot be sorted by it")
+            found.append(one)
+            kind = self.scope.schema.types.get(one.target or "", kind)
+        return tuple(found), descending
+
     def loop(self, node: nodes.For) -> Loop:
         if node.test is not None or node.recursive or not isinstance(node.target, nodes.Name):
             raise InputError("a loop is plain: {% for ship in station.ships %}")
         rows, name = self.rows(node.iter), node.target.name
+        if rows.every and (rows.limit is None or rows.limit > MAX_EVERY):
+            raise InputError(f"a loop over every row is cut: {rows.kind.plural}[:20], at most {MAX_EVERY}")
         if name in self.scope.names or name in ("page", "site", "members", "group", "paging", "loop"):
             raise InputError(f"{name!r} stands for something already", remedy="name the loop's rows otherwise")
         if self.scope.loops == MAX_LOOPS:
@@ -260,7 +289,7 @@ class _Parser:
         return Branch(test, self._knowing(test).nodes(node.body), otherwise)
 
     def _knowing(self, test: Test) -> _Parser:
-        return _Parser(replace(self.scope, known=self.scope.known | _shown(test), depth=self.scope.depth + 1))
+        return _Parser(replace(self.scope, known=self.scope.known | shown(test), depth=self.scope.depth + 1))
 
     def test(self, node: nodes.Node) -> Test:
         if isinstance(node, nodes.Not):
@@ -271,14 +300,14 @@ class _Parser:
             return self.comparison(node)
         if isinstance(node, nodes.Test):
             return self.corrected(node)
-        steps = _steps(node)
+        steps = steps_of(node)
         if steps[0] == "loop" and len(steps) == 2 and steps[1] in ("first", "last") and self.scope.loops:
             return Edge(steps[1])
         if steps[0] in self.scope.names and len(steps) > 1:
             path, left = self.path(steps)
             if (
                 len(left) == 1
-                and left[0] in _reverse(self.scope.schema, path.kind)
+                and left[0] in reverse(self.scope.schema, path.kind)
                 and left[0] not in path.kind.attributes
             ):
                 return HasRows(self.rows(node))
@@ -290,7 +319,7 @@ class _Parser:
                 f"{node.name!r} is no test here",
                 remedy="`is corrected` asks of a fact on pages with `corrections: true`",
             )
-        fact = self.fact(_steps(node.node))
+        fact = self.fact(steps_of(node.node))
         if fact.path.refs or fact.alias is not None or fact.attribute.kind == "name":
             raise InputError("only facts of the listed row itself are corrected")
         return Corrected(fact)
@@ -299,13 +328,17 @@ class _Parser:
         if len(node.ops) != 1 or node.ops[0].op not in _OPERATORS:
             raise InputError(f"a fact is compared by one of {' '.join(_OPERATORS.values())}")
         operator, right = _OPERATORS[node.ops[0].op], node.ops[0].expr
+        if isinstance(node.expr, nodes.Filter) and node.expr.name == "length" and node.expr.node is not None:
+            if not isinstance(right, nodes.Const) or type(right.value) is not int:
+                raise InputError("how many rows there are is compared with a whole number: ships|length > 4")
+            return Counted(self.rows(node.expr.node), operator, right.value)
         if not isinstance(right, nodes.Const):
-            first, second = (self.path(_steps(one)) for one in (node.expr, right))
+            first, second = (self.path(steps_of(one)) for one in (node.expr, right))
             pair = [self._row(path, left) for path, left in (first, second)]
             if operator not in ("==", "!=") or pair[0].kind is not pair[1].kind:
                 raise InputError("two rows are compared by == or !=, and are of one type")
             return Same(pair[0], pair[1], operator == "==")
-        fact = self.fact(_steps(node.expr))
+        fact = self.fact(steps_of(node.expr))
         constant = right.value
         numeric = fact.attribute.kind in ("number", "quantity", "money", "flag")
         if isinstance(constant, bool | None) or isinstance(constant, str) == numeric or fact.attribute.kind == "ref":
@@ -330,52 +363,3 @@ class _Parser:
         if len(left) > 1 or one.kind != "ref":
             raise InputError(f"{path.words}.{left[0]} is no row")
         return Path(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
-
-
-def _reverse(schema: Schema, kind: Type) -> dict[str, tuple[Type, Attribute]]:
-    """What a row can be looped over by: the plural of a type that refers to it, with `_by_REF` where there are several refs."""
-    found: dict[str, tuple[Type, Attribute]] = {}
-    for other in schema.types.values():
-        refs = [one for one in other.attributes.values() if one.kind == "ref" and one.target == kind.name]
-        for one in refs:
-            found[f"{other.plural}_by_{one.name}"] = (other, one)
-        if len(refs) == 1:
-            found[other.plural] = (other, refs[0])
-    return found
-
-
-def _shown(test: Test) -> frozenset[str]:
-    """The facts that are there where a test holds, with all that lies on the way to them."""
-    if isinstance(test, Both):
-        return _shown(test.first) | _shown(test.second) if test.word == "and" else frozenset()
-    if isinstance(test, Has | Compared | Corrected):
-        fact = test.fact
-        refs = [one.name for one in fact.path.refs]
-        words = [fact.path.root, *refs, fact.alias or fact.attribute.name]
-        return frozenset(".".join(words[: end + 1]) for end in range(1, len(words)))
-    return frozenset()
-
-
-def _steps(node: nodes.Node) -> list[str]:
-    steps: list[str] = []
-    while isinstance(node, nodes.Getattr):
-        steps.insert(0, node.attr)
-        node = node.node
-    if not isinstance(node, nodes.Name):
-        raise InputError("a template names facts by paths such as station.sector.opened; it computes nothing")
-    return [node.name, *steps]
-
-
-def _constant(node: nodes.Expr) -> JsonValue:
-    if not isinstance(node, nodes.Const):
-        raise InputError("a filter takes plain values only")
-    return node.value
-
-
-def _take(filters: list[Filter], name: str) -> Sequence[JsonValue] | None:
-    """The arguments of a filter, which is taken out of the list; None when it is not there."""
-    found = next((one for one in filters if one[0] == name), None)
-    if found is not None:
-        filters.remove(found)
-        return found[1]
-    return None

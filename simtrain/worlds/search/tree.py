@@ -91,6 +91,9 @@ class Rows:
     via: Attribute | None = None
     limit: int | None = None
     every: bool = False
+    order: tuple[Attribute, ...] = ()
+    """The path to the fact by which they are sorted; empty: as they come."""
+    descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,15 @@ class Corrected:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """How many rows a loop would have, beside a constant."""
+
+    rows: Rows
+    operator: str
+    constant: int
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """The contrary."""
 
@@ -174,7 +186,7 @@ class Branch:
     otherwise: tuple[Node, ...]
 
 
-Test: TypeAlias = Has | Compared | Same | Edge | HasRows | Corrected | Not | Both
+Test: TypeAlias = Has | Compared | Same | Edge | HasRows | Corrected | Counted | Not | Both
 Node: TypeAlias = Text | Fact | PageFact | SiteFact | GroupFact | PageLink | Paging | Loop | Branch
 
 

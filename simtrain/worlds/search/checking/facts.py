@@ -120,6 +120,11 @@ class Facts:
             known |= self._all_names(kind, (entity,))
         return known[entity]
 
+    def all_names(self, kind: str) -> dict[int, tuple[str, ...]]:
+        """All names of all entities of a type."""
+        rows = self._connection.execute(f"select id from {_quoted(kind)}")
+        return self._all_names(kind, [row[0] for row in rows])
+
     def _all_names(self, kind: str, entities: Iterable[int]) -> dict[int, tuple[str, ...]]:
         wanted = list(entities)
         own = self._name_of.get(kind)

@@ -1,0 +1,77 @@
+"""A page cut into what a reader sees: paragraphs, lists and tables, with the words before and behind each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import cast
+
+from simtrain.worlds.search.checking.links import LINK
+
+
+@dataclass(slots=True)
+class Listing:
+    """A list or a table: its items (cells for tables), the header of a table, the words before and behind, and where it begins."""
+
+    items: list[list[str]]
+    header: list[str]
+    place: int
+    lead: str = ""
+    tail: str = ""
+    loose: bool = False
+
+
+@dataclass(slots=True)
+class Blocks:
+    """The parts of a page. `lines` are all lines of running text and of lists, with where they begin."""
+
+    listings: list[Listing] = field(default_factory=list[Listing])
+    lines: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+
+_RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+")
+_HEADING = re.compile(r"#+ |\*\*[^*]+\*\*$")
+
+
+def blocks_of(body: str) -> Blocks:
+    """The blocks of a page."""
+    found = Blocks()
+    current: Listing | None = None
+    last: Listing | None = None
+    before: list[str] = []
+    place = 0
+    for raw in body.split("\n"):
+        line = LINK.sub(r"\1", raw).strip()
+        at, place = place, place + len(raw) + 1
+        kind = "item" if line.startswith("- ") else "row" if line.startswith("|") else ""
+        if kind:
+            if current is None and last is not None and kind == "item" and (last.loose or len(last.items) == 1):
+                # Single items with lines between them are one list.
+                last.loose = True
+                current, last = last, None
+            if current is None:
+                current = Listing([], [], at, "" if last else " ".join(before))
+                found.listings.append(current)
+            _add(current, kind, line)
+            if kind == "item":
+                found.lines.append((at, line[2:]))
+        elif line:
+            if current is not None or last is not None:
+                cast(Listing, current or last).tail = line
+                current, last, before = None, None, []
+            # A heading or a paragraph of its own begins anew; what a list is comes directly before it.
+            before = [before[-1], line] if before and _HEADING.match(before[-1]) else [line]
+            found.lines.append((at, line))
+        elif current is not None:
+            current, last = None, current
+    return found
+
+
+def _add(listing: Listing, kind: str, line: str) -> None:
+    if kind == "item":
+        listing.items.append([line[2:]])
+        return
+    if _RULE.fullmatch(line):
+        listing.header = listing.items.pop() if listing.items else []
+        return
+    listing.items.append([cell.strip() for cell in line.strip("|").split("|")])

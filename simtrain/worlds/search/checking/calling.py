@@ -1,0 +1,76 @@
+"""What a text names: the names of a world found among its words, and the dates written there."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator
+from datetime import date
+
+from simtrain.worlds.search.checking.facts import Facts, Thing
+from simtrain.worlds.search.checking.reading import MONTHS, read_date
+
+Days = tuple[int, int]
+"""The first and the last day that a written date may mean."""
+
+_WORD = re.compile(r"[^\W_]+")
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_DATE = re.compile(
+    rf"\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}\.\d{{1,2}}\.\d{{4}}\b|\b\d{{1,2}} (?:{_MONTH})\.? \d{{4}}\b"
+    rf"|\b(?:{_MONTH})\.? \d{{1,2}},? \d{{4}}\b|\b(?:{_MONTH})\.? \d{{4}}\b|(?<![\d.,-])\d{{4}}(?!\d|[.,-]\d)",
+    re.IGNORECASE,
+)
+
+
+class Names:
+    """All names and other names of a world, by their first word."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._things: dict[str, Thing] = {}
+        self._sizes: dict[str, list[int]] = {}
+        for kind in facts.entities:
+            for entity, names in facts.all_names(kind).items():
+                for name in names:
+                    self._add(name, (kind, entity))
+
+    def _add(self, name: str, thing: Thing) -> None:
+        self._things.setdefault(name, thing)
+        words = _WORD.findall(name)
+        sizes = self._sizes.setdefault(words[0], [])
+        if len(words) not in sizes:
+            sizes.append(len(words))
+            sizes.sort(reverse=True)
+
+    def found(self, text: str) -> Iterator[tuple[int, int, Thing]]:
+        """Where a text names what, in order; the longest name counts."""
+        words = list(_WORD.finditer(text))
+        at = 0
+        while at < len(words):
+            taken = 1
+            for size in self._sizes.get(words[at][0], ()):
+                if at + size > len(words):
+                    continue
+                start, end = words[at].start(), words[at + size - 1].end()
+                thing = self._things.get(text[start:end])
+                if thing is not None:
+                    yield start, end, thing
+                    taken = size
+                    break
+            at += taken
+
+
+def dates_in(text: str) -> list[tuple[int, int, Days]]:
+    """Where a text tells which days: of a month or a year, all of its days."""
+    found: list[tuple[int, int, Days]] = []
+    for match in _DATE.finditer(text):
+        read = read_date(match[0])
+        if read is None:
+            continue
+        year, month, day = read
+        try:
+            first = date(year, month or 1, day or 1)
+            last = date(year, month or 12, day or monthrange(year, month or 12)[1])
+        except ValueError:
+            continue
+        found.append((match.start(), match.end(), (first.toordinal(), last.toordinal())))
+    return found

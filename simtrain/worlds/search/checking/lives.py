@@ -1,0 +1,252 @@
+"""When things begin and end, as the check reads it: from the author's file and the tables, by no code of the builder."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property, lru_cache
+from typing import Final, cast
+
+from simtrain.types import JsonValue
+from simtrain.worlds.search.checking.facts import Thing
+
+_STATED = re.compile(r"(\w+)\.(\w+)\s*([<>]=?)\s*([\w.]+)(?:\s*([+-])\s*([\d.]+)([dwmy]))?")
+_SPANS: Final = {"d": 1.0, "w": 7.0, "m": 30.4375, "y": 365.25}
+_Object = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """What a file rules out: that `attribute` of a row lies before (`after`), or behind, the value at the end of `path`, plus days."""
+
+    name: str
+    kind: str
+    attribute: str
+    after: bool
+    path: tuple[str, ...]
+    days: float
+    strict: bool = False
+
+
+def bonds_of(data: JsonValue) -> list[Bond]:
+    """All that a world file rules out: what it states, and what follows from the lives of its types."""
+    return [*_stated(data), *_lived(data)]
+
+
+def lives_of(data: JsonValue) -> dict[str, list[str]]:
+    """For each type the dates that begin and end its life: none, one or two."""
+    found: dict[str, list[str]] = {}
+    for kind, given in _part(data, "entities").items():
+        found[kind] = _life(cast(_Object, given), [])
+    for kind, given in _part(data, "relations").items():
+        spec = cast(_Object, given)
+        found[kind] = _life(spec, ["since", "until"] if spec.get("during") else [])
+    return found
+
+
+def _part(data: JsonValue, name: str) -> _Object:
+    return cast(_Object, cast(_Object, data).get(name) or {}) if isinstance(data, dict) else {}
+
+
+def _life(spec: _Object, periods: list[str]) -> list[str]:
+    if spec.get("life") is not None:
+        return cast(list[str], spec["life"])
+    for name, given in cast(_Object, spec.get("attributes") or {}).items():
+        one = cast(_Object, given)
+        if not periods and "date" in one and not one.get("optional") and not one.get("changes"):
+            return [name]
+    return periods
+
+
+def _stated(data: JsonValue) -> Iterator[Bond]:
+    for name, text in _part(data, "rules").items():
+        found = _STATED.fullmatch(str(text).strip())
+        if found is None:
+            continue
+        path = found[4].split(".")
+        days = float(found[6]) * _SPANS[found[7]] * (-1 if found[5] == "-" else 1) if found[6] else 0.0
+        tail = path[1:] if path[0] == found[1] else path
+        yield Bond(name, found[1], found[2], found[3][0] == ">", tuple(tail), days, len(found[3]) == 1)
+
+
+def _lived(data: JsonValue) -> Iterator[Bond]:
+    lives = lives_of(data)
+    for section in ("entities", "relations"):
+        for kind, given in _part(data, section).items():
+            spec = cast(_Object, given)
+            begin, *end = [*lives[kind], *([None] if not lives[kind] else [])]
+            for ref, target, at in _refs(spec, section):
+                at = at or begin
+                if at is None or at == "now" or not lives.get(target):
+                    continue
+                bounds = lives[target]
+                yield Bond(f"{kind}.{at} >= {kind}.{ref}.{bounds[0]}", kind, at, True, (ref, bounds[0]), 0.0)
+                if len(bounds) > 1:
+                    last = "until" if at == "since" else at
+                    yield Bond(f"{kind}.{last} <= {kind}.{ref}.{bounds[1]}", kind, last, False, (ref, bounds[1]), 0.0)
+            for end_name in end:
+                if end_name and begin:
+                    yield Bond(f"{kind}.{end_name} >= {kind}.{begin}", kind, end_name, True, (begin,), 0.0)
+
+
+def _refs(spec: _Object, section: str) -> Iterator[tuple[str, str, str | None]]:
+    """The refs of a type: name, target, and from when on they hold where that is said."""
+    if section == "relations":
+        source, target = str(spec["from"]), str(spec["to"])
+        ends = cast("list[str] | None", spec.get("ends")) or [source, target]
+        yield ends[0], source, None
+        yield ends[1], target, None
+    for name, given in cast(_Object, spec.get("attributes") or {}).items():
+        one = cast(_Object, given)
+        if one.get("ref"):
+            yield name, str(one["ref"]), cast("str | None", one.get("at")) or ("now" if one.get("changes") else None)
+
+
+@lru_cache(100_000)
+def day_of(text: str) -> int:
+    """The number of a day."""
+    return date.fromisoformat(text[:10]).toordinal()
+
+
+class Lives:
+    """The dates and refs of a file: its tables alone, read as they are."""
+
+    def __init__(self, connection: sqlite3.Connection, data: JsonValue) -> None:
+        self._connection = connection
+        self.bonds = bonds_of(data)
+        self._columns: dict[tuple[str, str], dict[int, JsonValue]] = {}
+        self._groups: dict[tuple[str, str], dict[JsonValue, list[int]]] = {}
+        rows = connection.execute(
+            "select type, name, kind, target from _attributes where type not like '\\_%' escape '\\'"
+        )
+        self.attributes: dict[tuple[str, str], tuple[str, str | None]] = {
+            (kind, name): (form, target) for kind, name, form, target in rows
+        }
+        self.lives = self._guessed() if data is None else lives_of(data)
+
+    def _guessed(self) -> dict[str, list[str]]:
+        """Without the author's file: periods, else the first date that every row has."""
+        found: dict[str, list[str]] = {}
+        for (kind, name), (form, _) in self.attributes.items():
+            if name == "until" and found.get(kind) == ["since"]:
+                found[kind] = ["since", "until"]
+            elif form == "date" and kind not in found and None not in self.column(kind, name).values():
+                found[kind] = [name]
+        return found
+
+    def column(self, kind: str, name: str) -> dict[int, JsonValue]:
+        """The values of an attribute by row."""
+        key = (kind, name)
+        if key not in self._columns:
+            sql = f'select id, "{name}" from "{kind}"'
+            self._columns[key] = dict(self._connection.execute(sql).fetchall())
+        return self._columns[key]
+
+    def end_of(self, kind: str, row: int, path: tuple[str, ...]) -> JsonValue:
+        """The value at the end of a path from a row; None where the path breaks off."""
+        value: JsonValue = row
+        for name in path:
+            if value is None or (kind, name) not in self.attributes:
+                return None
+            value = self.column(kind, name).get(cast(int, value))
+            kind = self.attributes[kind, name][1] or ""
+        return value
+
+    def begin(self, thing: Thing) -> int | None:
+        """The day on which a thing begins."""
+        life = self.lives.get(thing[0])
+        value = self.column(thing[0], life[0]).get(thing[1]) if life else None
+        return None if value is None else day_of(str(value))
+
+    def broken(self) -> Iterator[str]:
+        """Rows of the tables for which a bond does not hold."""
+        for bond in self.bonds:
+            if (bond.kind, bond.attribute) not in self.attributes:
+                continue
+            for row, value in self.column(bond.kind, bond.attribute).items():
+                other = self.end_of(bond.kind, row, bond.path)
+                if value is not None and other is not None and not self.holds(bond, value, other):
+                    yield f"{bond.name!r} does not hold for row {row} of {bond.kind}: {value}, {other}"
+
+    def holds(self, bond: Bond, value: JsonValue, other: JsonValue) -> bool:
+        """Whether two values are as a bond has them."""
+        if isinstance(value, str) and isinstance(other, str):
+            limit = (date.fromisoformat(other) + timedelta(days=round(bond.days))).isoformat()
+            if value == limit:
+                return not bond.strict
+            return value > limit if bond.after else value < limit
+        one, two = cast(float, value), cast(float, other)
+        return one >= two if bond.after else one <= two
+
+    @cached_property
+    def _refs_by_target(self) -> dict[str, list[tuple[str, str]]]:
+        found: dict[str, list[tuple[str, str]]] = {}
+        for (kind, name), (form, target) in self.attributes.items():
+            if form == "ref" and target:
+                found.setdefault(target, []).append((kind, name))
+        return found
+
+    def group(self, kind: str, name: str) -> dict[JsonValue, list[int]]:
+        """The rows of a type by the value of an attribute."""
+        key = (kind, name)
+        if key not in self._groups:
+            found: dict[JsonValue, list[int]] = {}
+            for row, value in self.column(kind, name).items():
+                if value is not None:
+                    found.setdefault(value, []).append(row)
+            self._groups[key] = found
+        return self._groups[key]
+
+    def tied(self, about: Thing, kind: str, days: tuple[int, int], text: str) -> Iterator[set[int]]:
+        """The rows of a type that are tied to a thing in one way: they refer to it, or something does that refers to them as well.
+
+        Of these also those alone that go on, and those of a category that the text of the list names.
+        """
+        for other, ref in self._refs_by_target.get(about[0], ()):
+            rows = self.group(other, ref).get(about[1], [])
+            known = [row for row in rows if (begin := self.begin((other, row))) is None or begin <= days[0]]
+            parts = [known, *self._parts(other, known, days, text)]
+            if other == kind:
+                yield from map(set, parts)
+            for (owner, name), (form, target) in self.attributes.items():
+                if owner == other and name != ref and form == "ref" and target == kind:
+                    column = self.column(other, name)
+                    for part in parts:
+                        yield {cast(int, column[row]) for row in part if column[row] is not None}
+
+    def _parts(self, kind: str, rows: list[int], days: tuple[int, int], text: str) -> Iterator[list[int]]:
+        life = self.lives.get(kind, [])
+        if len(life) > 1:
+            over = self.column(kind, life[1])
+            for day in days:
+                last = date.fromordinal(day).isoformat()
+                yield [row for row in rows if over[row] is None or str(over[row]) > last]
+        for (owner, name), (form, _) in self.attributes.items():
+            if owner == kind and form == "category":
+                column = self.column(kind, name)
+                for value in {str(column[row]) for row in rows}:
+                    if value.casefold() in text:
+                        yield [row for row in rows if column[row] == value]
+
+    def between(self, one: Thing, other: Thing) -> Iterator[Thing]:
+        """The rows that refer to two things, of each type that has one such row."""
+        for kind, ref in self._refs_by_target.get(one[0], ()):
+            for owner, name in self._refs_by_target.get(other[0], ()):
+                if owner == kind and name != ref:
+                    column = self.column(kind, name)
+                    rows = [row for row in self.group(kind, ref).get(one[1], ()) if column[row] == other[1]]
+                    if len(rows) == 1:
+                        yield kind, rows[0]
+
+    def alike(self, kind: str, shown: set[int]) -> Iterator[set[int]]:
+        """The rows of a type that share one value which all that is shown shares; last, all rows."""
+        first = next(iter(shown))
+        for (owner, name), (form, _) in self.attributes.items():
+            if owner == kind and form in ("category", "ref", "flag"):
+                value = self.column(kind, name).get(first)
+                if value is not None:
+                    yield set(self.group(kind, name).get(value, ()))
+        yield set(self.column(kind, "name"))

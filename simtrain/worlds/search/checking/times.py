@@ -1,0 +1,151 @@
+"""Dates as pages tell them: what a date is the date of shows in the words before it, since nearly all pages that use them agree."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date
+from typing import Final, TypeAlias, cast
+
+from simtrain.types import JsonValue
+from simtrain.worlds.search.checking.blocks import Blocks
+from simtrain.worlds.search.checking.calling import Days, Names, dates_in
+from simtrain.worlds.search.checking.facts import Thing
+from simtrain.worlds.search.checking.lives import Bond, Lives, day_of
+from simtrain.worlds.search.checking.told import Told
+
+_WORDS: Final = 3
+_ENOUGH: Final = 8
+"""How many dates with the same words before them show what these mean."""
+_AGREE: Final = 0.75
+"""The share of them that has to agree: sites may be wrong."""
+_WORD = re.compile(r"[^\W_]+")
+
+Context: TypeAlias = tuple[object, ...]
+_Reading: TypeAlias = tuple[int, int, Thing, Days, str]
+
+
+class Times:
+    """Collects the dates of all pages with the words before them."""
+
+    def __init__(self, lives: Lives, names: Names) -> None:
+        self._lives = lives
+        self._names = names
+        self._read: dict[Context, list[_Reading]] = {}
+        self._dates: dict[str, list[str]] = {}
+        for (kind, name), (form, _) in lives.attributes.items():
+            if form == "date":
+                self._dates.setdefault(kind, []).append(name)
+        self.count = 0
+
+    def read(self, page: Told, like: tuple[int, str], blocks: Blocks) -> None:
+        """Note the dates of one page: they may be of what it is about, of what the line names first, or of what ties these two."""
+        for place, line in blocks.lines:
+            dates = dates_in(line)
+            if not dates:
+                continue
+            named = list(self._names.found(line))
+            things: list[tuple[str, Thing]] = [] if page.about is None else [("page", page.about)]
+            if named:
+                things.append(("line", named[0][2]))
+                things += (
+                    [] if page.about is None else [("tie", row) for row in self._lives.between(page.about, named[0][2])]
+                )
+            for start, end, days in dates:
+                for where, thing in things:
+                    if thing[0] not in self._dates:
+                        continue
+                    context = (*like, where, thing[0], _before(line, start, named))
+                    self._read.setdefault(context, []).append((page.id, place + start, thing, days, line[start:end]))
+
+    def late(self) -> Iterator[tuple[int, int, str]]:
+        """Dates that cannot be: what they are the date of lies outside of the life of what it refers to."""
+        followers = _Followers(self._lives)
+        for (page, place), (_, name, thing, days, words) in self._meant().items():
+            for what in followers.against(thing[0], name, thing[1], days):
+                yield page, place, f"{name} of {thing[0]} {thing[1]} is told as {words!r}: {what}"
+
+    def _meant(self) -> dict[tuple[int, int], tuple[float, str, Thing, Days, str]]:
+        """For each date what it is most surely the date of."""
+        best: dict[tuple[int, int], tuple[float, str, Thing, Days, str]] = {}
+        for context, readings in self._read.items():
+            share, name = self._meaning(str(context[3]), readings)
+            if share < _AGREE:
+                continue
+            for page, place, thing, days, words in readings:
+                known = best.get((page, place))
+                if known is None or known[0] < share:
+                    best[page, place] = (share, name, thing, days, words)
+        self.count = len(best)
+        return best
+
+    def _meaning(self, kind: str, readings: list[_Reading]) -> tuple[float, str]:
+        """The attribute with which most of the dates agree, and how many of them do."""
+        if len(readings) < _ENOUGH:
+            return 0.0, ""
+        votes: Counter[str] = Counter()
+        for name in self._dates[kind]:
+            column = self._lives.column(kind, name)
+            for _, _, thing, days, _ in readings:
+                value = column.get(thing[1])
+                if value is not None and days[0] <= _day(value) <= days[1]:
+                    votes[name] += 1
+        name, count = max(votes.items(), key=lambda vote: vote[1], default=("", 0))
+        return count / len(readings), name
+
+
+class _Followers:
+    """Holds a date that is told against the tables: against what its row refers to, and against what refers to its row."""
+
+    def __init__(self, lives: Lives) -> None:
+        self._lives = lives
+        self._nearest: dict[Bond, dict[int, int]] = {}
+
+    def against(self, kind: str, name: str, row: int, days: Days) -> Iterator[str]:
+        for bond in self._lives.bonds:
+            if bond.kind == kind and bond.attribute == name:
+                other = self._lives.end_of(kind, row, bond.path)
+                if other is None:
+                    continue
+                limit = _day(other) + round(bond.days)
+                if days[1] < limit if bond.after else days[0] > limit:
+                    yield f"it breaks {bond.name!r}, and {'.'.join(bond.path)} is {other}"
+            if bond.path[-1] == name and self._target(bond) == kind:
+                limit = self._limits(bond).get(row)
+                if limit is not None and (days[0] > limit if bond.after else days[1] < limit):
+                    yield f"it breaks {bond.name!r}, and there is one of {date.fromordinal(limit)}"
+
+    def _target(self, bond: Bond) -> str:
+        kind = bond.kind
+        for step in bond.path[:-1]:
+            kind = self._lives.attributes.get((kind, step), ("", ""))[1] or ""
+        return kind
+
+    def _limits(self, bond: Bond) -> dict[int, int]:
+        """For each row that bounds others, the nearest of them."""
+        if bond not in self._nearest:
+            found: dict[int, int] = {}
+            for row, value in self._lives.column(bond.kind, bond.attribute).items():
+                owner = self._lives.end_of(bond.kind, row, bond.path[:-1])
+                if owner is None or not isinstance(value, str):
+                    continue
+                day = _day(value) - round(bond.days)
+                known = found.get(cast(int, owner), day)
+                found[cast(int, owner)] = min(known, day) if bond.after else max(known, day)
+            self._nearest[bond] = found
+        return self._nearest[bond]
+
+
+def _day(value: JsonValue) -> int:
+    return day_of(str(value))
+
+
+def _before(line: str, start: int, named: list[tuple[int, int, Thing]]) -> tuple[str, ...]:
+    """The last words before a place; a name is one word."""
+    text = line[:start]
+    for begin, end, _ in reversed(named):
+        if end <= start:
+            text = f"{text[:begin]}N{text[end:]}"
+    text = text[-80:]
+    return tuple(word.casefold() for word in _WORD.findall(text)[-_WORDS:])

@@ -80,7 +80,7 @@ def test_a_built_file_alone_is_checked_as_far_as_it_goes(capsys: pytest.CaptureF
     search_source("korvessia_league").build_file(Variant(rows=(("pages", 250),)), path)
     code, found = run(capsys, str(path), "--against", "korvessia_league", "--json")
     assert code == 1
-    assert set(found) == {"world", "file", "wrong", "pages", "conflicts", "reach", "names", "likeness"}
+    assert set(found) == {"world", "file", "wrong", "pages", "conflicts", "sense", "reach", "names", "likeness"}
     assert re.fullmatch(r"\d+% of the five-word runs are those of korvessia_league", found["likeness"]["problems"][0])
     with sqlite3.connect(path) as connection:
         connection.execute("update player set name = 'Londo Parisi' where id = 7")

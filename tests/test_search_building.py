@@ -170,6 +170,17 @@ def test_counts_may_be_given_by_type(tmp_path: Path) -> None:
     assert one(world, "select count(*) from port") == 6
 
 
+BEFORE_THE_RENAME = """
+import os, signal, sys
+from pathlib import Path
+from simtrain.documents import read_document
+from simtrain.worlds.search import building
+from simtrain.worlds.search.source import SearchSource
+
+building._sync = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+SearchSource.load(read_document(Path(sys.argv[1]))).build_file(path=Path(sys.argv[2]))
+"""
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -231,6 +242,18 @@ def test_a_build_may_be_killed_in_any_part(tmp_path: Path, world: sqlite3.Connec
     assert killed.returncode == -signal.SIGKILL
     assert not out.exists()
     assert rows_of(source_of(path=file).build_file(path=out)) == [table_digest(world, table) for table in tables(world)]
+
+
+def test_a_build_killed_after_its_last_commit_only_has_to_be_renamed(tmp_path: Path, world: sqlite3.Connection) -> None:
+    file, out = tmp_path / "small_universe.yaml", tmp_path / "killed.sqlite"
+    file.write_text(UNIVERSE)
+    killed = subprocess.run([sys.executable, "-c", BEFORE_THE_RENAME, str(file), str(out)], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert not out.exists()
+    counting = Counting()
+    source_of(path=file).build_file(path=out, watching=counting)
+    assert counting.phases == []
+    assert rows_of(out) == [table_digest(world, table) for table in tables(world)]
 
 
 def test_a_torn_build_is_thrown_away_and_begun_anew(tmp_path: Path) -> None:

@@ -158,9 +158,11 @@ class _Builder:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            press = self._facts() if self._meta("progress") is None else self._press()
-            self._pages(press)
-            self._finish()
+            # A build that was killed between its last commit and its rename has all of it.
+            if self._meta("complete") is None:
+                press = self._facts() if self._meta("progress") is None else self._press()
+                self._pages(press)
+                self._finish()
         except InputError:
             self.connection.close()
             self._remove()

@@ -6,14 +6,13 @@ built before. Gold tables have about 20 rows on average.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections import Counter
 from pathlib import Path
 from statistics import mean
 from time import perf_counter, process_time
 
-from report import Figure, show
+from report import Figure, options, show
 
 from simtrain.assembly import load_world
 from simtrain.catalog import find
@@ -28,8 +27,7 @@ ROWS = (8, 45)
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser = options(__doc__ or "")
     parser.add_argument("--world", default="kestrel_reach", help="name of the world")
     parser.add_argument("--pages", type=int, default=10_000, help="size of the world")
     parser.add_argument("--count", type=int, default=1_000, help="questions to make")

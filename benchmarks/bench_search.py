@@ -7,7 +7,6 @@ that the pages of one are not in memory any more when it comes round again. A wo
 
 from __future__ import annotations
 
-import argparse
 import gc
 import tempfile
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from statistics import median
 from time import perf_counter, thread_time
 from tracemalloc import get_traced_memory, start, stop
 
-from report import Figure, show
+from report import Figure, options, show
 
 from simtrain.assembly import load_world
 from simtrain.catalog import find
@@ -36,11 +35,8 @@ TARGETS = {100_000: 2.0, 1_000_000: 10.0}
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument(
-        "--rounds", type=int, default=5, help="times that all queries are asked; the best of each counts"
-    )
+    parser = options(__doc__ or "")
+    parser.set_defaults(rounds=5)
     parser.add_argument("--pages", type=int, nargs="+", default=[100_000], help="sizes of the worlds")
     parser.add_argument("--file", type=Path, nargs="*", default=[], help="built world files, in the place of sizes")
     given = parser.parse_args()

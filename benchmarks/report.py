@@ -12,6 +12,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any, Protocol
 
+from page import record
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -40,6 +42,7 @@ def options(description: str) -> argparse.ArgumentParser:
     """A parser of these options, to which a benchmark adds its own."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", action="store_true", help="print one JSON object a benchmark")
+    parser.add_argument("--record", type=Path, help="add the figures to this file (benchmarks/page.py reads it)")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of which the best counts")
     return parser
 
@@ -87,7 +90,10 @@ def resident() -> int:
 
 
 def show(title: str, figures: list[Figure], *, as_json: bool) -> None:
-    """Print the figures, with a mark where a target is missed."""
+    """Print the figures, with a mark where a target is missed; `--record` keeps them."""
+    known, _ = options("").parse_known_args()
+    if known.record is not None:
+        record(known.record, title, [asdict(figure) for figure in figures])
     if as_json:
         rows = [{**asdict(figure), "met": figure.met} for figure in figures]
         print(json.dumps({"benchmark": title, "figures": rows}))

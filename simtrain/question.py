@@ -251,6 +251,9 @@ class QuestionSet(_Part):
     count: int = Field(default=100, ge=1, le=100_000)
     hops: tuple[int, int] = (0, 4)
     rows: tuple[int, int] = (3, 40)
+    columns: tuple[int, int] | None = Field(
+        default=None, description="Fewest and most columns; left out, as many as each kind has by itself, at most 6."
+    )
     languages: tuple[Language, ...] | None = Field(
         default=None, min_length=1, description="Left out, those that the world has words for."
     )
@@ -262,10 +265,12 @@ class QuestionSet(_Part):
 
     @model_validator(mode="after")
     def _bounds_run_forwards(self) -> QuestionSet:
-        for name in ("hops", "rows"):
-            low, high = getattr(self, name)
+        for name in ("hops", "rows", "columns"):
+            low, high = getattr(self, name) or (1, 1)
             if not 0 <= low <= high:
                 raise ValueError(f"`{name}` begins with its lower end")
+        if self.columns is not None and self.columns[0] < 2:
+            raise ValueError("a table has at least two columns")
         if self.rows[0] < 1:
             raise ValueError("a gold table has at least one row")
         if self.families and self.compose is not None:

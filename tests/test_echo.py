@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
 from statistics import fmean
 
 import pytest
@@ -17,6 +16,7 @@ from simtrain.agent.function_agent import FunctionAgent
 from simtrain.assembly import assemble, paradigm_of
 from simtrain.documents import read_document
 from simtrain.ladder.rungs import load_ladder
+from simtrain.question import Question
 from simtrain.scenario import Episode, ScenarioSpec
 from simtrain.trajectory import Trajectory
 
@@ -75,16 +75,59 @@ def test_an_echo_earns_nothing_though_the_public_figures_give_it_something(
         assert fmean(map(public, found)) > 0.05
 
 
-@pytest.mark.full
-def test_an_echo_earns_at_most_two_hundredths_on_every_level_of_the_shipped_ladder() -> None:
+@pytest.fixture(scope="module")
+def levels() -> list[tuple[str, list[list[Episode]]]]:
+    """The levels of the shipped ladder, with fewer questions of each, in two of its worlds."""
     ladder = load_ladder("ladder")
+    fewer = [
+        level.model_copy(
+            update={"questions": level.questions.model_copy(update={"count": min(level.questions.count, 36)})}
+        )
+        for level in ladder.spec.levels
+    ]
     worlds = {"train": ["kestrel_reach", "ombrecht_archives"]}
-    ladder = replace(ladder, spec=ladder.spec.model_copy(update={"worlds": worlds}))
-    for number, rungs in enumerate(ladder.rungs("train")):
-        episodes = [episode for rung in rungs for episode in islice(rung.episodes, 40)]
+    ladder = replace(ladder, spec=ladder.spec.model_copy(update={"worlds": worlds, "levels": fewer}))
+    rungs = ladder.rungs("train")
+    return [(level[0].bounds.name, [list(rung.episodes) for rung in level]) for level in rungs]
+
+
+@pytest.mark.full
+def test_an_echo_earns_at_most_two_hundredths_on_every_level_of_the_shipped_ladder(
+    levels: list[tuple[str, list[list[Episode]]]],
+) -> None:
+    assert len(levels) == 9
+    for number, (name, worlds) in enumerate(levels):
+        episodes = [episode for found in worlds for episode in found]
         assert read(episodes) > 0.95
         for variant in VARIANTS:
             found = played(episodes, variant)
-            assert fmean(one.reward or 0.0 for one in found) <= MOST, (rungs[0].bounds.name, variant)
+            assert fmean(one.reward or 0.0 for one in found) <= MOST, (name, variant)
             if number < 2 and variant == "in_order":
                 assert fmean(map(public, found)) > 0.15, "the echo has forgotten how to echo"
+
+
+@pytest.mark.full
+def test_every_level_of_the_shipped_ladder_has_questions_without_an_answer(
+    levels: list[tuple[str, list[list[Episode]]]],
+) -> None:
+    for name, worlds in levels:
+        for episodes in worlds:
+            without = [episode for episode in episodes if episode.case["answer"] == "unanswerable"]
+            # The nearest whole number to the share of the few that a level has in one world.
+            assert abs(len(without) - 0.08 * len(episodes)) <= 0.6, name
+
+
+@pytest.mark.full
+def test_the_last_levels_are_as_wide_as_widesearch_and_the_oracle_solves_them(
+    levels: list[tuple[str, list[list[Episode]]]],
+) -> None:
+    for name, low, high, columns in (("wide_tables", 30, 90, (4, 7)), ("full_width", 60, 150, (5, 9))):
+        episodes = [episode for found in dict(levels)[name] for episode in found]
+        tables = [Question.model_validate(one.case) for one in episodes if one.case["answer"] == "table"]
+        assert all(low <= one.difficulty.rows <= high for one in tables)
+        assert all(columns[0] <= len(one.columns) <= columns[1] for one in tables)
+        for episode in episodes[:4]:
+            calm = replace(episode, scenario=replace(episode.scenario, perturbations=()))
+            assert asyncio.run(rollout(calm, "oracle")).reward == 1.0
+    assert 70 <= fmean(one.difficulty.rows for one in tables) <= 110
+    assert 6 <= fmean(len(one.columns) for one in tables) <= 8

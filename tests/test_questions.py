@@ -325,6 +325,17 @@ def test_hops_and_rows_stay_within_what_is_asked_for(world: SearchWorld) -> None
             assert 5 <= len(item.gold) <= 9
 
 
+def test_columns_stay_within_what_is_asked_for(world: SearchWorld) -> None:
+    for low, high in ((2, 2), (4, 5)):
+        maker = Maker(world, bounds=Bounds(hops=(0, 2), rows=(1, 20), columns=(low, high)), unanswerable=0.2, seed=1)
+        found = [item.question for item in maker.make(20) if item.question.answer != "single"]
+        assert len(found) >= 12
+        assert all(low <= len(one.columns) <= high and 0 <= one.difficulty.hops <= 2 for one in found)
+        assert all(len({column.name for column in one.columns}) == len(one.columns) for one in found)
+    with pytest.raises(ValueError, match="at least two columns"):
+        QuestionSet(columns=(1, 3))
+
+
 FAMILY = {
     "name": "crews",
     "sql": 'select station.name as "Station", station.crew as "Crew" from station join sector on sector.id = station.sector'

@@ -36,6 +36,9 @@ def command(
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.")] = 100,
     rows: Annotated[tuple[int, int], typer.Option("--rows", help="Fewest and most gold rows.")] = (3, 40),
     hops: Annotated[tuple[int, int], typer.Option("--hops", help="Fewest and most hops.")] = (0, 4),
+    columns: Annotated[
+        tuple[int, int] | None, typer.Option("--columns", help="Fewest and most columns; left out, at most 6.")
+    ] = None,
     language: Annotated[
         list[str] | None, typer.Option("--language", "-l", help="en or zh; may be repeated. Both if left out.")
     ] = None,
@@ -62,7 +65,8 @@ def command(
     if out.exists() and not force:
         raise InputError(f"{out} is there already", remedy="choose another folder, or say --force", place="--out")
     given: JsonObject = {"count": count, "rows": rows, "hops": hops}
-    given |= {name: value for name, value in (("languages", language), ("compose", kind)) if value}
+    optional = (("languages", language), ("compose", kind), ("columns", columns))
+    given |= {name: value for name, value in optional if value}
     try:
         asked = QuestionSet.model_validate(given)
     except ValidationError as error:

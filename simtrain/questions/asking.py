@@ -33,7 +33,7 @@ def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> Maker:
     kinds = tuple(kind for kind in asked.compose or () if kind != UNANSWERABLE)
     return Maker(
         world,
-        bounds=Bounds(asked.hops, asked.rows),
+        bounds=Bounds(asked.hops, asked.rows, asked.columns),
         languages=asked.languages,
         families=kinds or tuple(FAMILIES),
         unanswerable=1.0 if asked.compose and not kinds else asked.unanswerable,

@@ -27,10 +27,11 @@ _NAMING: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large a composed question may be: hops to the farthest fact, gold rows."""
+    """How large a composed question may be: hops to the farthest fact, gold rows, columns (None: as many as its kind has)."""
 
     hops: tuple[int, int] = (0, 4)
     rows: tuple[int, int] = (3, 40)
+    columns: tuple[int, int] | None = None
 
 
 class Composer:

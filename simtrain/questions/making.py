@@ -22,6 +22,7 @@ from simtrain.questions.shapes import Shape
 from simtrain.questions.solving import Solver
 from simtrain.questions.spoiling import Spoiler
 from simtrain.questions.sql import Compiled, compile_shape
+from simtrain.questions.widening import widened
 from simtrain.questions.wording import Wording
 from simtrain.seeding import Stream, derive
 from simtrain.types import JsonObject
@@ -119,8 +120,13 @@ class Maker:
             self.refused[str(refusal)] += 1
         return None
 
-    def _drawn(self, turn: Turn, stream: Stream, number: int, most: int) -> Made:
+    def _shape(self, turn: Turn, stream: Stream) -> Shape | None:
+        """A shape of a family, as wide as it is to be."""
         shape = FAMILIES[turn.family].draw(self.composer, turn.hops, stream)
+        return shape and widened(shape, self.composer, stream)
+
+    def _drawn(self, turn: Turn, stream: Stream, number: int, most: int) -> Made:
+        shape = self._shape(turn, stream)
         if shape is None:
             raise _Refused("the draw led nowhere")
         answer: AnswerKind = "single" if turn.family == "single" else "table"
@@ -244,7 +250,7 @@ class Maker:
 
     def _spoiled(self, turn: Turn, stream: Stream, number: int) -> Made:
         """A question of a family that has no answer."""
-        shape = FAMILIES[turn.family].draw(self.composer, turn.hops, stream)
+        shape = self._shape(turn, stream)
         spoiled = None if shape is None else self.spoiler.spoiled(shape, stream)
         if spoiled is None or not self.bounds.hops[0] <= spoiled.shape.hops <= self.bounds.hops[1]:
             raise _Refused("the draw led nowhere")
@@ -253,6 +259,8 @@ class Maker:
         if asks in self._asked:
             raise _Refused("asked before")
         columns = self.wordings[language].columns(shape)
+        if self.bounds.columns and not self.bounds.columns[0] <= len(columns) <= self.bounds.columns[1]:
+            raise _Refused("too few columns")
         compiled = compile_shape(shape, self.schema, [column.name for column in columns])
         query = self.wordings[language].query(shape, stream)
         measured = Difficulty(searches=len(spoiled.names), hops=shape.hops, columns=len(columns))

@@ -198,7 +198,8 @@ class Spoiler:
         if not names or not far:
             return None
         first = stream.choose(far)
-        rest = stream.sample([term for term in terms if term != first], stream.integer(0, 3))
+        fewest, most = self.composer.bounds.columns or (2, 5)
+        rest = stream.sample([term for term in terms if term != first], stream.integer(fewest, most) - 2)
         return names, [first, *rest]
 
     def _bare(self, table: str, stream: Stream) -> tuple[tuple[str, ...], list[Term]] | None:

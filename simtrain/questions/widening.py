@@ -1,0 +1,84 @@
+"""Widening: more columns for a shape, from what its rows have and what their references lead to, at no more hops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from simtrain.questions.composing import SHOWN, Composer
+from simtrain.questions.shapes import Measure, Node, Shape, Term
+from simtrain.seeding import Stream
+
+
+def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape | None:
+    """The shape with as many columns as the bounds want, drawn from their range; None where it has too many, or cannot have enough."""
+    bounds = composer.bounds.columns
+    if bounds is None or shape.described is not None:
+        return shape
+    told = len(shape.columns) + 2 * (shape.dispute is not None)
+    low, high = max(bounds[0], told), bounds[1]
+    if told > high:
+        return None
+    grown = _grown(shape, composer)
+    fixed = {test.term for test in shape.tests if test.operator == "="}
+    choices = [column for column in _choices(grown, composer) if column not in grown.columns and column not in fixed]
+    wanted = stream.integer(low, high) - told
+    if len(choices) < low - told:
+        return None
+    chosen = stream.sample(choices, wanted)
+    return _trimmed(replace(grown, columns=(*grown.columns, *chosen)), kept=len(shape.nodes))
+
+
+def _grown(shape: Shape, composer: Composer) -> Shape:
+    """The shape with a node for every reference that leads no further away than its farthest fact lies."""
+    nodes, place = list(shape.nodes), 0
+    while place < len(nodes):
+        at = replace(shape, nodes=tuple(nodes))
+        inside = shape.group is None or shape.group in _way(at, place)
+        if inside and at.depth(place) < shape.hops:
+            taken = {node.ref for node in nodes if node.parent == place}
+            above = {nodes[one].table for one in _way(at, place)}
+            nodes += [
+                Node(ref.target, place, ref.name)
+                for ref in composer.schema.table(nodes[place].table).refs
+                if ref.target and ref.name not in taken and ref.target not in above
+            ]
+        place += 1
+    return replace(shape, nodes=tuple(nodes))
+
+
+def _choices(shape: Shape, composer: Composer) -> Iterator[Term | Measure]:
+    """What else can stand in a column. Of groups, what is told of the group itself, and figures over its rows."""
+    for place, node in enumerate(shape.nodes):
+        if shape.group is None or shape.group in _way(shape, place):
+            for attribute in composer.schema.table(node.table).attributes.values():
+                if attribute.kind in SHOWN or (attribute.kind == "name" and place):
+                    yield Term(place, attribute.name)
+    if shape.group is not None:
+        for attribute in composer.additive(composer.schema.table(shape.subject)):
+            yield Measure("sum", Term(0, attribute.name))
+            yield Measure("mean", Term(0, attribute.name))
+
+
+def _way(shape: Shape, place: int) -> list[int]:
+    """A node and those that lead to it, the subject last."""
+    found = [place]
+    while place > 0:
+        place = shape.nodes[place].parent
+        found.append(place)
+    return found
+
+
+def _trimmed(shape: Shape, *, kept: int) -> Shape:
+    """The shape without those of its nodes, after the first so many, that nothing is asked of."""
+    asked = {column.node if isinstance(column, Term) else column.term.node for column in shape.columns}
+    needed = set(range(kept)) | {one for node in asked for one in _way(shape, node)}
+    places = {old: new for new, old in enumerate(sorted(needed))}
+    nodes = tuple(
+        replace(shape.nodes[old], parent=places.get(shape.nodes[old].parent, shape.nodes[old].parent))
+        for old in sorted(needed)
+    )
+    columns = tuple(
+        replace(column, node=places[column.node]) if isinstance(column, Term) else column for column in shape.columns
+    )
+    return replace(shape, nodes=nodes, columns=columns)

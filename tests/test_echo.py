@@ -77,15 +77,15 @@ def test_an_echo_earns_nothing_though_the_public_figures_give_it_something(
 
 @pytest.fixture(scope="module")
 def levels() -> list[tuple[str, list[list[Episode]]]]:
-    """The levels of the shipped ladder, with fewer questions of each, in two of its worlds."""
+    """The levels of the shipped ladder, with fewer questions of each, in one of its worlds."""
     ladder = load_ladder("ladder")
     fewer = [
         level.model_copy(
-            update={"questions": level.questions.model_copy(update={"count": min(level.questions.count, 36)})}
+            update={"questions": level.questions.model_copy(update={"count": min(level.questions.count, 12)})}
         )
         for level in ladder.spec.levels
     ]
-    worlds = {"train": ["kestrel_reach", "ombrecht_archives"]}
+    worlds = {"train": ["kestrel_reach"]}
     ladder = replace(ladder, spec=ladder.spec.model_copy(update={"worlds": worlds, "levels": fewer}))
     rungs = ladder.rungs("train")
     return [(level[0].bounds.name, [list(rung.episodes) for rung in level]) for level in rungs]
@@ -129,5 +129,5 @@ def test_the_last_levels_are_as_wide_as_widesearch_and_the_oracle_solves_them(
         for episode in episodes[:4]:
             calm = replace(episode, scenario=replace(episode.scenario, perturbations=()))
             assert asyncio.run(rollout(calm, "oracle")).reward == 1.0
-    assert 70 <= fmean(one.difficulty.rows for one in tables) <= 110
-    assert 6 <= fmean(len(one.columns) for one in tables) <= 8
+    assert 65 <= fmean(one.difficulty.rows for one in tables) <= 115
+    assert 5.5 <= fmean(len(one.columns) for one in tables) <= 8

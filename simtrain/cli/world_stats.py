@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 HELP = """Show how much there is of what in a search world.
 
 Rows by type, pages by site and kind, words, statements and links a page,
-what is outdated or mistaken, and the size on disk.
+what is outdated or mistaken, and the size on disk. With --sentences also how
+often sentences come again with other names, numbers and dates in them.
 
 \b
 Examples:
   simtrain world stats kestrel_reach
   simtrain world stats reach.sqlite --json
+  simtrain world stats kestrel_reach --pages 10000 --sentences
 """
 
 
@@ -27,11 +29,16 @@ def command(
     ],
     pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    sentences: Annotated[
+        bool,
+        typer.Option("--sentences", help="Read all pages for sentences that come again (half a second a thousand)."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Build if need be, count, print."""
     from contextlib import closing
 
+    from simtrain.auditing.skeletons import skeletons
     from simtrain.cli.built_worlds import built_file, variant_of
     from simtrain.cli.options import print_json
     from simtrain.worlds.search.figures import figures
@@ -40,10 +47,28 @@ def command(
     path = built_file(world, variant=variant_of(pages=pages, seed=seed, rows=[]), quiet=as_json)
     with blaming(path), closing(open_file(path)) as connection:
         found = figures(connection, path)
+        if sentences:
+            found["sentences"] = skeletons(connection).told()
     if as_json:
         print_json({"file": str(path), **found})
-    else:
-        _print(found)
+        return
+    _print(found)
+    if sentences:
+        _print_sentences(found["sentences"])
+
+
+def _print_sentences(found: JsonObject) -> None:
+    from simtrain.cli.options import console
+    from simtrain.cli.tables import plain_table
+
+    screen = console()
+    kinds = plain_table("pages", "sentences", "with a shared skeleton")
+    for name, one in found["kinds"].items():
+        kinds.add_row(name, f"{one['sentences']:,}", f"{one['share']:.0%}")
+    screen.print(kinds)
+    screen.print(
+        f"{found['sentences']:,} sentences, {found['share']:.1%} with a skeleton that more than {found['many']} other pages have"
+    )
 
 
 def _print(found: JsonObject) -> None:

@@ -10,7 +10,7 @@ from simtrain.worlds.search.attributes import Value
 from simtrain.worlds.search.design import PageDesign
 from simtrain.worlds.search.rules import life
 from simtrain.worlds.search.schema import Attribute, Schema, Type
-from simtrain.worlds.search.tree import Branch, Fact, Loop, Node, Path, Rows
+from simtrain.worlds.search.tree import Fact, Loop, Node, Path, Rows, parts_of
 
 
 class Columns(Protocol):
@@ -104,7 +104,7 @@ def _nodes(nodes: Iterable[Node]) -> Iterator[Loop | Fact]:
     for node in nodes:
         if isinstance(node, Loop):
             yield node
-        if isinstance(node, Loop | Branch):
-            yield from _nodes((*node.body, *node.otherwise))
-        elif isinstance(node, Fact) and node.attribute.kind in ("date", "name", "ref"):
+        for part in parts_of(node):
+            yield from _nodes(part)
+        if isinstance(node, Fact) and node.attribute.kind in ("date", "name", "ref"):
             yield node

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simtrain.documents import Place
 from simtrain.errors import InputError, nearest
 from simtrain.worlds.search.bounds import split_bound
 from simtrain.worlds.search.disputes_spec import DisputesSpec
 from simtrain.worlds.search.schema import Attribute, Schema, Type
+from simtrain.worlds.search.site_settings import NearDuplicate
 from simtrain.worlds.search.site_spec import PageSpec, SheetPart, SiteSpec, TablePart
 from simtrain.worlds.search.spec_parts import days
 from simtrain.worlds.search.templates import Scope, parse
-from simtrain.worlds.search.tree import Branch, Corrected, Loop, Node, Paging, tests
+from simtrain.worlds.search.tree import Branch, Choice, Comments, Corrected, Loop, Node, Paging, Words, tests
 from simtrain.worlds.search.units import with_invented
 
 _SLOT = re.compile(r"\{\{\s*([a-z_.]+)\s*\}\}")
@@ -59,6 +60,8 @@ class PageDesign:
     url: tuple[str, ...]
     """Fixed text and slots in turn, text first."""
     dated: tuple[str, int] | None
+    copied: PageDesign | None = None
+    """The pages of another site of which these are nearly copies."""
 
     @property
     def group_is_flag(self) -> bool:
@@ -80,6 +83,8 @@ class Design:
             site = SiteDesign(number, name, spec)
             for index, page in enumerate(spec.pages):
                 site.pages.append(self._page(site, page, ("sites", name, "pages", index)))
+            for index, copy in enumerate(spec.near_duplicates):
+                site.pages.append(self._copy(site, copy, ("sites", name, "near_duplicates", index)))
             self.sites.append(site)
         for site in self.sites:
             for other in self.sites:
@@ -146,23 +151,77 @@ class Design:
                     raise InputError(f"lists are made by a category, a ref or a flag, and {spec.by} is a {group.kind}")
             if group.kind == "ref":
                 names[self.schema.types[group.target or ""].name] = self.schema.types[group.target or ""]
-        scope = Scope(self.schema, self.units, names, kind if spec.list_ else None, group, spec.corrections)
+        members = kind if spec.list_ else None
+        scope = Scope(self.schema, self.units, names, members, group, spec.corrections, voices=site.spec.voices)
+        label = spec.as_ or (kind.name if spec.for_ and kind else kind.plural if kind else "home")
         self._pages += 1
         return PageDesign(
             self._pages,
             site,
             spec,
             place,
-            spec.as_ or (kind.name if spec.for_ and kind else kind.plural if kind else "home"),
+            label,
             spec.kind or ("article" if spec.for_ else "home" if spec.home else "category" if spec.by else "list"),
             kind,
             group,
             scope,
             self._titles(spec, scope, place),
-            self._parts(spec, scope, place),
+            [*self._parts(spec, scope, place), *self._below(site, label, scope)],
             self._url(spec, kind, place),
             self._dated(spec, kind, place),
         )
+
+    def _copy(self, site: SiteDesign, copy: NearDuplicate, place: Place) -> PageDesign:
+        """The kind of page that copies another one: its body, then a note, and what all pages of this site have."""
+        pages = {f"{one.name}.{page.label}": page for one in self.sites for page in one.pages if page.spec.for_}
+        found = pages.get(copy.of)
+        if found is None or found.copied:
+            remedy = nearest(copy.of, pages) if copy.of not in pages else None
+            raise self.schema.document.error(
+                (*place, "of"), f"no site before this one has pages {copy.of!r} for single rows of its own", remedy
+            )
+        # Who wrote the page does not write below its copy.
+        scope = replace(found.scope, voices={})
+        note = [copy.note] if isinstance(copy.note, str) else copy.note
+        self._pages += 1
+        return replace(
+            found,
+            index=self._pages,
+            site=site,
+            spec=found.spec.model_copy(update={"share": copy.share, "where": None, "date": None, "url": copy.url}),
+            place=place,
+            label=copy.as_,
+            page_kind=copy.kind,
+            parts=[
+                *found.parts[: len(found.spec.body)],
+                [self._parse(text.strip(), scope, (*place, "note")) for text in note],
+                *self._below(site, copy.as_, scope),
+            ],
+            url=self._url(found.spec.model_copy(update={"url": copy.url}), found.kind, place),
+            dated=None,
+            copied=found,
+        )
+
+    def _below(self, site: SiteDesign, label: str, scope: Scope) -> list[list[tuple[Node, ...]]]:
+        """What stands below the pages of a site: comments, links to its main pages, a footer."""
+        spec, place = site.spec, ("sites", site.name)
+        found: list[list[tuple[Node, ...]]] = []
+        if spec.comments is not None and label in spec.comments.under and scope.members is None:
+            here = (*place, "comments", "under", label)
+            texts = [
+                self._parse(text.strip(), scope, (*here, at)) for at, text in enumerate(spec.comments.under[label])
+            ]
+            readers = Words((tuple(spec.comments.readers),))
+            found.append(
+                [(Comments(spec.comments.share, spec.comments.most, spec.comments.heading, readers, tuple(texts)),)]
+            )
+        fixed = replace(scope, voices={})
+        if spec.navigation:
+            links = [f"{{{{ {text!r}|link({label!r}) }}}}" for text, label in spec.navigation.items()]
+            found.append([self._parse(" | ".join(links), fixed, (*place, "navigation"))])
+        if spec.footer is not None:
+            found.append([self._parse(spec.footer.strip(), fixed, (*place, "footer"))])
+        return found
 
     def _parse(self, source: str, scope: Scope, place: Place) -> tuple[Node, ...]:
         document = self.schema.document
@@ -183,9 +242,12 @@ class Design:
             here = (*place, "title") if isinstance(spec.title, str) else (*place, "title", index)
             nodes = self._parse(text, scope, here)
             if any(
-                isinstance(node, Loop | Branch | Paging) or getattr(node, "link", None) is not None for node in nodes
+                isinstance(node, Loop | Branch | Choice | Paging) or getattr(node, "link", None) is not None
+                for node in nodes
             ):
-                raise self.schema.document.error(here, "a title holds facts only: no loops, conditions or links")
+                raise self.schema.document.error(
+                    here, "a title holds facts only: no loops, conditions, alternatives of facts or links"
+                )
             found.append(nodes)
         return found
 

@@ -202,7 +202,8 @@ class Layout:
     def _rows(self, page: PageDesign) -> Sequence[int]:
         if page.spec.for_ is None or page.kind is None:
             return ()
-        rows = self.known(page.site, page.kind, self._where(page, page.kind))
+        rows = self.plan(page.copied).rows if page.copied else self._where(page, page.kind)
+        rows = self.known(page.site, page.kind, rows)
         if page.site.lag and page.dated is not None:
             known = self.today - page.site.lag
             values, shift = self.columns.path(page.kind, page.dated[0]), page.dated[1]

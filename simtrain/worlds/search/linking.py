@@ -21,7 +21,7 @@ class Linker:
         site, _, name = label.rpartition(".")
         sites = [self._page.site, *(one for one in self._sites if one is not self._page.site)]
         pages = [page for one in sites if site in ("", one.name) for page in one.pages]
-        return [page for page in pages if name in ("", page.label)]
+        return [page for page in pages if name == page.label or (name == "" and page.copied is None)]
 
     def pages_of(self, kind: str, label: str) -> PageDesign:
         """The pages of a type's rows, or the lists grouped by it. Raises InputError when there are none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import chain
 from random import Random
 from typing import Final, NamedTuple, cast
@@ -116,16 +116,19 @@ class Press:
         ordering = self.layout.ordering(plan.design)
         if ordering is not None and ordering.id in beliefs.claims:
             self.layout.sort(plan, beliefs.column(ordering))
-        render = self._compiled(plan, beliefs)
+        words = Random()
+        # A copy draws what the page that it copies draws.
+        base = derive(self._seed, "wording", (plan.design.copied or plan.design).index) << 32
+        render = self._compiled(plan, beliefs, lambda row: words.seed(base + row))
         urls = self.layout.urls(plan.design)
         for start in range(begin, plan.count, CHUNK):
             sheet = Sheet([], [], [])
-            draw = Random(derive(self._seed, "wording", plan.design.index, start)).random
+            words.seed(derive(self._seed, "wording", plan.design.index, start))
             jobs = list(self.layout.jobs(plan, start, min(plan.count, start + CHUNK), urls, beliefs))
-            render(jobs, draw, *sheet)
+            render(jobs, words.random, *sheet)
             yield sheet
 
-    def _compiled(self, plan: PagePlan, beliefs: Beliefs) -> Render:
+    def _compiled(self, plan: PagePlan, beliefs: Beliefs, again: Callable[[int], None]) -> Render:
         code, layout = self._codes[plan.design.index], self.layout
         needs = code.needs
         environment: dict[str, object] = {name: beliefs.column(one) for name, one in needs.columns.items()}
@@ -142,6 +145,7 @@ class Press:
         for name, rows in needs.sizes.items():
             every = range(1, layout.columns.size(rows.kind.name) + 1)
             environment[name] = self._every(rows, layout.known(plan.design.site, rows.kind, every), beliefs)
+        environment["again"] = again
         return code.compile(environment)
 
     def _every(self, rows: Rows, known: Sequence[int], beliefs: Beliefs) -> Sequence[int]:

@@ -7,7 +7,7 @@ text as literals; names are our own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 from simtrain.worlds.search.design import PageDesign, SiteDesign
 from simtrain.worlds.search.formats import Filter, article, is_plain_text, writer
@@ -20,6 +20,8 @@ from simtrain.worlds.search.schema import Attribute, Schema
 from simtrain.worlds.search.tree import (
     Both,
     Branch,
+    Choice,
+    Comments,
     Compared,
     Corrected,
     Counted,
@@ -36,10 +38,16 @@ from simtrain.worlds.search.tree import (
     Paging,
     Same,
     SiteFact,
+    Speaks,
     Test,
     Text,
+    Words,
     walk,
 )
+
+_TURNS: Final = 360_360
+"""A number that most numbers of phrases divide, so that each is as frequent as the others."""
+_MAY_BE_EMPTY: Final = Loop | Branch | Choice | Comments | Paging
 
 
 class Code(RowsSource):
@@ -57,6 +65,10 @@ class Code(RowsSource):
         self._units = units
         self._rows |= dict.fromkeys(page.scope.names, "x")
         self._loops: list[tuple[str, str]] = []
+        self._voices = [place for place, voice in enumerate(page.scope.voices.values()) for _ in range(voice.share)]
+        self._said: dict[str, int] = {}
+        self._written_by = page.copied.site if page.copied else page.site
+        self._is_copied = any(page in (other.copied, other) for site in sites for other in site.pages if other.copied)
         # Where a page tells a row's other name, it calls the row by its own.
         self._renamed = {
             node.path.words
@@ -73,7 +85,14 @@ class Code(RowsSource):
             **environment,
             **self.needs.functions,
             **SCOPE,
-            "__builtins__": {"len": len, "enumerate": enumerate, "int": int, "set": set, "sorted": sorted},
+            "__builtins__": {
+                "len": len,
+                "enumerate": enumerate,
+                "int": int,
+                "range": range,
+                "set": set,
+                "sorted": sorted,
+            },
         }
         exec(compile(self.source, f"<pages {self._page.label}>", "exec"), scope)
         return cast(Render, scope["render"])
@@ -98,20 +117,29 @@ class Code(RowsSource):
         return (
             "def render(jobs, random, pages, mentions, targets):\n"
             " for p, url, x, d, num, last, total, members, g in jobs:\n"
+            f"  {'; '.join(self._drawn())}\n"
             f"  {self._beginning()}\n"
             f"{body}\n"
         )
 
+    def _drawn(self) -> list[str]:
+        """What is drawn once for a page: its voice, and with which phrase of each name it begins."""
+        # A page and its copy draw the same words.
+        found = ["again(x)"] if self._is_copied else []
+        if self._voices:
+            found.append(f"w = {tuple(self._voices)!r}[int(random() * {len(self._voices)})]")
+        return [*found, *(f"y_{name} = int(random() * {_TURNS})" for name in self._said)] or ["pass"]
+
     def _part(self, before: str, wordings: Sequence[Sequence[Node]]) -> None:
         """One paragraph, or nothing at all where all of it hangs on conditions that do not hold."""
-        empty = any(all(isinstance(node, Loop | Branch | Paging) for node in wording) for wording in wordings)
+        empty = any(all(isinstance(node, _MAY_BE_EMPTY) for node in wording) for wording in wordings)
         if empty:
             self._flush()
             self._line("begun = len(parts); b = o")
         if before:
             self._pending.append((True, before))
         self._choose(wordings)
-        if any(wording and isinstance(wording[-1], Loop | Branch) for wording in wordings):
+        if any(wording and isinstance(wording[-1], Loop | Branch | Choice) for wording in wordings):
             self._flush()
             self._line("while parts and parts[-1][-1:] in ('\\n', ' '): parts[-1] = parts[-1][:-1]; o -= 1")
         if empty:
@@ -128,6 +156,46 @@ class Code(RowsSource):
         for place, wording in enumerate(wordings):
             self._line(f"{'if' if not place else 'elif'} {choice} == {place}:")
             self._block(wording)
+
+    def _words(self, node: Words) -> None:
+        name = self._new("v")
+        if len(node.lists) == 1:
+            self._line(f"{name} = {node.lists[0]!r}[int(random() * {len(node.lists[0])})]")
+        else:
+            said = self._new("q")
+            self._line(f"{said} = {node.lists!r}[w]; {name} = {said}[{self._which(node, said)}]")
+        self._pending.append((False, name))
+
+    def _which(self, node: Words, said: str) -> str:
+        """The expression of the place of the phrase that is said: under a name it is another one each time."""
+        if not node.name:
+            return f"int(random() * len({said}))"
+        times = self._said[node.name] = self._said.get(node.name, -1) + 1
+        again = f" + {self._loops[-1][0]}" if self._loops else ""
+        turn = f"(y_{node.name} + {times}{again})"
+        if node.each == 1:
+            return f"{turn} % len({said})"
+        return f"{turn} % (len({said}) // {node.each}) * {node.each} + int(random() * {node.each})"
+
+    def _comments(self, node: Comments) -> None:
+        self._flush()
+        self._line(f"if random() < {node.share!r}:")
+        self._depth += 1
+        self._pending.append((True, f"### {node.heading}"))
+        self._flush()
+        place, begin, count = self._new("i"), self._new("k"), len(node.options)
+        self._line(f"{begin} = int(random() * {count})")
+        # No comment comes twice on a page.
+        self._line(f"for {place} in range({begin}, {begin} + 1 + int(random() * {min(node.most, count)})):")
+        self._depth += 1
+        self._pending.append((True, "\n\n**"))
+        self._words(node.readers)
+        self._pending.append((True, "**\n"))
+        self._flush()
+        for number, option in enumerate(node.options):
+            self._line(f"{'if' if not number else 'elif'} {place} % {count} == {number}:")
+            self._block(option)
+        self._depth -= 2
 
     def _title(self, wordings: Sequence[Sequence[Node]]) -> str:
         if len(wordings) == 1:
@@ -159,6 +227,12 @@ class Code(RowsSource):
             match node:
                 case Text():
                     self._pending.append((True, node.text))
+                case Words():
+                    self._words(node)
+                case Choice():
+                    self._choose(node.options)
+                case Comments():
+                    self._comments(node)
                 case Fact():
                     self._fact(node)
                 case PageFact():
@@ -233,7 +307,7 @@ class Code(RowsSource):
             return f"{self._aliases(name.type, alias)}[{row}]"
         plain = f"{self._column(name)}[{row}]"
         shares = self._schema.spec.entities[name.type].aliases
-        share = self._page.site.spec.aliases
+        share = self._written_by.spec.aliases
         if self._silent or not share or path in self._renamed or not (shares.former or shares.short):
             return plain
         return f"({self._aliases(name.type, '')}.get({row}, {plain}) if random() < {share!r} else {plain})"
@@ -363,6 +437,8 @@ class Code(RowsSource):
                 return self._rows_of(test.rows)
             case Counted():
                 return f"len({self._rows_of(test.rows)}) {test.operator} {test.constant}"
+            case Speaks():
+                return f"w == {test.voice}"
             case Same():
                 return f"{self._row(test.first)} {'==' if test.same else '!='} {self._row(test.second)}"
             case Has():

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, TypeAlias
+from typing import TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
+from simtrain.worlds.search.site_settings import Settings, Wordings
 from simtrain.worlds.search.spec_parts import Name, Share, Spec, checked, days
 from simtrain.worlds.search.view import Upkeep
 
 RESERVED_DOMAINS = ("example", "test", "invalid", "localhost")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]+")
-
-Wordings: TypeAlias = Annotated[list[str], Field(min_length=1)]
 
 
 class Table(Spec):
@@ -84,7 +83,7 @@ class PageSpec(Spec):
         return self
 
 
-class SiteSpec(Spec):
+class SiteSpec(Settings):
     """A web site: what it is, how late and how reliable its knowledge is, and its pages."""
 
     domain: str

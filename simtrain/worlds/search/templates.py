@@ -10,8 +10,10 @@ from typing import Final, cast
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from simtrain.errors import InputError, nearest
+from simtrain.worlds.search.alternatives import Sign, nested, pieces_of, polished
 from simtrain.worlds.search.formats import Filter, writer
 from simtrain.worlds.search.schema import Attribute, Schema, Type
+from simtrain.worlds.search.site_settings import Voice
 from simtrain.worlds.search.template_paths import constant, reverse, shown, steps_of, take
 from simtrain.worlds.search.tree import (
     Both,
@@ -34,8 +36,9 @@ from simtrain.worlds.search.tree import (
     Rows,
     Same,
     SiteFact,
+    Speaks,
     Test,
-    Text,
+    Words,
 )
 
 _JINJA: Final = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False)
@@ -61,6 +64,8 @@ class Scope:
     """True on pages that put right what their site has wrong."""
     loops: int = 0
     depth: int = 0
+    voices: Mapping[str, Voice] = field(default_factory=dict[str, Voice])
+    """The voices of the site, of which one writes the page."""
     known: frozenset[str] = field(default_factory=frozenset[str])
     """The facts that a branch around has found to be there."""
 
@@ -75,7 +80,7 @@ def parse(source: str, scope: Scope) -> tuple[Node, ...]:
         raise InputError(f"not a template: {error.message}", line=error.lineno) from None
     except RecursionError:
         raise InputError("the template is nested too deeply") from None
-    return _Parser(scope).nodes(tree.body)
+    return polished(_Parser(scope).nodes(tree.body), begins=True)
 
 
 def _with_line_ends(source: str) -> str:
@@ -95,11 +100,17 @@ class _Parser:
         self.scope = scope
 
     def nodes(self, found: Sequence[nodes.Node]) -> tuple[Node, ...]:
-        parsed: list[Node] = []
+        parsed: list[Node | Sign] = []
+        depth = 0
         for node in found:
             try:
                 if isinstance(node, nodes.Output):
-                    parsed += [self.output(one) for one in node.nodes]
+                    for one in node.nodes:
+                        if isinstance(one, nodes.TemplateData):
+                            pieces, depth = pieces_of(_prose(one.data), depth)
+                            parsed += pieces
+                        else:
+                            parsed.append(self.output(one))
                 elif isinstance(node, nodes.For):
                     parsed.append(self.loop(node))
                 elif isinstance(node, nodes.If):
@@ -108,14 +119,9 @@ class _Parser:
                     raise InputError(f"templates know facts, for and if, not {type(node).__name__.lower()}")
             except InputError as error:
                 raise error.at(line=node.lineno) from None
-        return tuple(parsed)
+        return nested(parsed)
 
     def output(self, node: nodes.Expr) -> Node:
-        if isinstance(node, nodes.TemplateData):
-            number = _NUMBER.search(node.data)
-            if number is not None:
-                raise InputError(f"the number {number[0]} stands in the prose", remedy="let a fact state it: {{ ... }}")
-            return Text(node.data)
         filters: list[Filter] = []
         while isinstance(node, nodes.Filter):
             if node.kwargs or node.dyn_args or node.dyn_kwargs or node.node is None:
@@ -134,6 +140,8 @@ class _Parser:
         label = None if link is None else str(link[0]) if link else ""
         if steps == ["paging"]:
             return Paging()
+        if steps[0] == "voice":
+            return self._phrase(steps, filters)
         if steps == ["group"] and self.scope.group is not None:
             self._check(self.scope.group, filters)
             return GroupFact(tuple(filters), label)
@@ -155,6 +163,14 @@ class _Parser:
             )
         shown = str(fallback[0]) if fallback else None
         return Fact(fact.path, fact.attribute, tuple(filters), shown, label, fact.alias, article)
+
+    def _phrase(self, steps: Sequence[str], filters: Sequence[Filter]) -> Words:
+        if len(steps) != 2 or filters:
+            raise InputError("what a voice says has a name: {{ voice.now }}")
+        known = {name for voice in self.scope.voices.values() for name in voice.says}
+        if steps[1] not in known:
+            raise InputError(f"no voice of this site says {steps[1]!r}", remedy=nearest(steps[1], known))
+        return Words(tuple(tuple(voice.says[steps[1]]) for voice in self.scope.voices.values()), steps[1])
 
     def _check(self, attribute: Attribute, filters: Sequence[Filter]) -> None:
         writer(attribute, filters, self.scope.units)
@@ -271,7 +287,7 @@ class _Parser:
         rows, name = self.rows(node.iter), node.target.name
         if rows.every and (rows.limit is None or rows.limit > MAX_EVERY):
             raise InputError(f"a loop over every row is cut: {rows.kind.plural}[:20], at most {MAX_EVERY}")
-        if name in self.scope.names or name in ("page", "site", "members", "group", "paging", "loop"):
+        if name in self.scope.names or name in ("voice", "page", "site", "members", "group", "paging", "loop"):
             raise InputError(f"{name!r} stands for something already", remedy="name the loop's rows otherwise")
         if self.scope.loops == MAX_LOOPS:
             raise InputError(f"at most {MAX_LOOPS} loops stand in one another")
@@ -332,6 +348,8 @@ class _Parser:
             if not isinstance(right, nodes.Const) or type(right.value) is not int:
                 raise InputError("how many rows there are is compared with a whole number: ships|length > 4")
             return Counted(self.rows(node.expr.node), operator, right.value)
+        if isinstance(node.expr, nodes.Name) and node.expr.name == "voice":
+            return self._speaks(operator, right)
         if not isinstance(right, nodes.Const):
             first, second = (self.path(steps_of(one)) for one in (node.expr, right))
             pair = [self._row(path, left) for path, left in (first, second)]
@@ -356,6 +374,14 @@ class _Parser:
             )
         return Compared(fact, operator, constant)
 
+    def _speaks(self, operator: str, right: nodes.Expr) -> Test:
+        names = list(self.scope.voices)
+        name = right.value if isinstance(right, nodes.Const) else None
+        if operator not in ("==", "!=") or name not in names:
+            raise InputError("a voice is compared with the name of one", remedy=nearest(str(name), names))
+        test = Speaks(names.index(name))
+        return test if operator == "==" else Not(test)
+
     def _row(self, path: Path, left: Sequence[str]) -> Path:
         if not left:
             return path
@@ -363,3 +389,11 @@ class _Parser:
         if len(left) > 1 or one.kind != "ref":
             raise InputError(f"{path.words}.{left[0]} is no row")
         return Path(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
+
+
+def _prose(text: str) -> str:
+    """A text, which holds no numbers. Raises InputError for one that does."""
+    number = _NUMBER.search(text)
+    if number is not None:
+        raise InputError(f"the number {number[0]} stands in the prose", remedy="let a fact state it: {{ ... }}")
+    return text

@@ -162,6 +162,13 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
+class Speaks:
+    """Whether a page is written in this one of its site's voices."""
+
+    voice: int
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """The contrary."""
 
@@ -186,8 +193,41 @@ class Branch:
     otherwise: tuple[Node, ...]
 
 
-Test: TypeAlias = Has | Compared | Same | Edge | HasRows | Corrected | Counted | Not | Both
-Node: TypeAlias = Text | Fact | PageFact | SiteFact | GroupFact | PageLink | Paging | Loop | Branch
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Prose of which one of several phrases is drawn for each page: one list for all pages, or one for each voice of the site.
+
+    What a voice says has a `name`: no page says the same under it twice, as long as there is something else to say. `each` phrase then
+    stands in the list so many times, with other words behind it.
+    """
+
+    lists: tuple[tuple[str, ...], ...]
+    name: str = ""
+    each: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several parts that state facts, drawn for each page."""
+
+    options: tuple[tuple[Node, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comments:
+    """What readers say under some pages: on this share of them up to so many, each under the name of a reader."""
+
+    share: float
+    most: int
+    heading: str
+    readers: Words
+    options: tuple[tuple[Node, ...], ...]
+
+
+Test: TypeAlias = Has | Compared | Same | Edge | HasRows | Speaks | Corrected | Counted | Not | Both
+Node: TypeAlias = (
+    Text | Words | Choice | Comments | Fact | PageFact | SiteFact | GroupFact | PageLink | Paging | Loop | Branch
+)
 
 
 def tests(nodes: Iterable[Node]) -> Iterator[Test]:
@@ -203,9 +243,15 @@ def tests(nodes: Iterable[Node]) -> Iterator[Test]:
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
-    """All nodes, what stands in loops and branches included."""
+    """All nodes, what stands in loops, branches and choices included."""
     for node in nodes:
         yield node
-        if isinstance(node, Loop | Branch):
-            yield from walk(node.body)
-            yield from walk(node.otherwise)
+        for part in parts_of(node):
+            yield from walk(part)
+
+
+def parts_of(node: Node) -> tuple[tuple[Node, ...], ...]:
+    """What stands in a node: the two sides of a loop or a branch, the options of a choice."""
+    if isinstance(node, Loop | Branch):
+        return node.body, node.otherwise
+    return node.options if isinstance(node, Choice | Comments) else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from simtrain.worlds.search.design import Design
-from simtrain.worlds.search.tree import PageLink, Text, walk
+from simtrain.worlds.search.tree import Comments, PageLink, Text, Words, walk
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -20,6 +20,11 @@ def vocabulary(design: Design) -> set[str]:
                 for node in walk(nodes):
                     if isinstance(node, Text | PageLink):
                         found |= _words(node.text)
+                    elif isinstance(node, Words):
+                        for phrases in node.lists:
+                            found |= _words(" ".join(phrases))
+                    elif isinstance(node, Comments):
+                        found |= _words(" ".join([node.heading, *node.readers.lists[0]]))
     for kind in design.schema.types.values():
         found |= _words(f"{kind.label} {kind.plural}")
         for one in kind.attributes.values():

@@ -1,0 +1,58 @@
+"""Which tokens of a text may stand beside each other, where the text has alternatives in brackets: `[by day|by [dead|] night]`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+OPEN, BAR, CLOSE = "[", "¦", "]"
+"""The signs of alternatives among the tokens. A bar within brackets is not the one that parts the cells of a table."""
+NOTHING: Final = frozenset[str]()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a stretch of tokens may begin and end with, which pairs are in it, and whether it may be left out."""
+
+    first: frozenset[str] = NOTHING
+    last: frozenset[str] = NOTHING
+    pairs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    empty: bool = True
+
+    def then(self, other: Run) -> Run:
+        """This stretch and the other one behind it; its pairs are taken over, not copied."""
+        self.pairs.update(other.pairs, ((one, two) for one in self.last for two in other.first))
+        return Run(
+            self.first | other.first if self.empty else self.first,
+            other.last | self.last if other.empty else other.last,
+            self.pairs,
+            self.empty and other.empty,
+        )
+
+    def either(self, other: Run) -> Run:
+        """This stretch or the other one."""
+        return Run(
+            self.first | other.first, self.last | other.last, self.pairs | other.pairs, self.empty or other.empty
+        )
+
+
+def followers(tokens: Sequence[str]) -> set[tuple[str, str]]:
+    """The pairs of tokens that may stand beside each other. Brackets that do not match are left alone."""
+    # One list of alternatives for each open bracket, the last of them still growing.
+    waiting: list[list[Run]] = [[Run()]]
+    for token in tokens:
+        if token == OPEN:
+            waiting.append([Run()])
+        elif token == BAR and len(waiting) > 1:
+            waiting[-1].append(Run())
+        elif token == CLOSE and len(waiting) > 1:
+            options = waiting.pop()
+            found = options[0]
+            for option in options[1:]:
+                found = found.either(option)
+            waiting[-1][-1] = waiting[-1][-1].then(found)
+        else:
+            one = frozenset((token,))
+            waiting[-1][-1] = waiting[-1][-1].then(Run(one, one, empty=False))
+    return waiting[0][0].pairs

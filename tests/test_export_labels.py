@@ -120,13 +120,13 @@ def test_a_lie_in_a_row_is_found(
 def test_a_row_of_what_was_not_earned_or_not_seen_is_found(drilled: tuple[Runs, dict[str, list[Row]]]) -> None:
     runs, exports = drilled
     negative = next(row for row in exports["hard_negatives"] if not row["label"])
-    lost = {"messages": [*negative["prompt"], *negative["completion"]]}
+    lost = {"messages": [*negative["prompt"], *negative["completion"]], "tools": negative["tools"]}
     assert check(runs, {"openai": [lost]}) == ["openai[0]: chosen for its reward, which is 0.0"]
     (first, *_) = exports["openai"]
-    strange = {"messages": [*first["messages"], {"role": "assistant", "content": "I never said that."}]}
+    strange = first | {"messages": [*first["messages"], {"role": "assistant", "content": "I never said that."}]}
     assert check(runs, {"openai": [strange]}) == ["openai[0]: no line behind it"]
     clean = next(line for line in runs.lines if line["arm"] == "clean" and line["reward"] == 1)
-    behind = {place: lines_behind(runs, row["messages"]) for place, row in enumerate(exports["openai"])}
+    behind = {place: lines_behind(runs, row, row["messages"]) for place, row in enumerate(exports["openai"])}
     unseen = next(
         exports["openai"][place]
         for place, lines in behind.items()

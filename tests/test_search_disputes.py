@@ -146,3 +146,14 @@ def test_nobody_errs_on_what_no_rule_decides() -> None:
     with closing(sqlite3.connect(source.build_file())) as connection:
         claimed = {path for (path,) in connection.execute(sql)}
     assert claimed == set(source.spec.disputes.paths())
+
+
+def test_a_site_that_copies_another_is_no_second_voice(copy: sqlite3.Connection) -> None:
+    assert checked(copy).by_rule["majority"] > 5
+    # The other pages of both sites fall silent, and the forum prints the paper's.
+    copy.execute("delete from _mentions where page in (select id from _pages where site = 4 and kind <> 'thread')")
+    pages = "select entity, id, body from _pages where type = 'station' and site = ? and kind = ?"
+    portraits = {row: body for row, _, body in copy.execute(pages, (3, "feature"))}
+    for row, page, body in copy.execute(pages, (4, "thread")).fetchall():
+        copy.execute("update _pages set body = ? where id = ?", (body + "\n\n" + portraits.get(row, ""), page))
+    assert any("majority does not decide it" in problem for problem in checked(copy).problems)

@@ -9,7 +9,7 @@ from typing import Final
 from simtrain.worlds.search.design import PageDesign, SiteDesign
 from simtrain.worlds.search.layout import Layout
 from simtrain.worlds.search.schema import Attribute
-from simtrain.worlds.search.tree import Branch, Fact, Has, Loop, Node, walk
+from simtrain.worlds.search.tree import Branch, Choice, Fact, Has, Loop, Node, walk
 
 NEVER: Final = 0
 """The day on which a site tells a fact that it does not tell."""
@@ -32,7 +32,10 @@ class Coverage:
         """Row -> a day that the last page that states its value in full is no older than, whichever wordings are drawn."""
         found: dict[int, int] = {}
         for page in self._pages:
-            if page.kind is None or page.kind.name != attribute.type or attribute.id not in self._sure[page.index]:
+            # What is copied from another site is no second witness.
+            if page.copied or page.kind is None or page.kind.name != attribute.type:
+                continue
+            if attribute.id not in self._sure[page.index]:
                 continue
             for row, day, _ in self._dated(page):
                 found[row] = max(day, found.get(row, NEVER))
@@ -124,4 +127,7 @@ def _stated(nodes: Iterable[Node], root: str) -> set[int]:
             # Where it has no value there is nothing to state.
             if isinstance(node.test, Has) and _is_of(node.test.fact, root) and node.test.fact.attribute.kind != "flag":
                 found |= inside & {node.test.fact.attribute.id}
+        elif isinstance(node, Choice):
+            first, *others = [_stated(option, root) for option in node.options]
+            found |= first.intersection(*others)
     return found

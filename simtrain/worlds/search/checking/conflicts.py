@@ -18,6 +18,12 @@ MOST_ALONE: Final = 0.5
 ENOUGH: Final = 20
 """Conflicts from which on their shares say something."""
 
+COPIED: Final = 0.5
+"""The share of the runs of words of a page that stand on a page of another site, from which on one of them is a copy."""
+RUN: Final = 5
+"""Words of a run."""
+
+_WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+")
 _RULES: Final = {
     "recency": re.compile(r"\b(?:later|latest|newer|newest|(?:more|most) recent)\b", re.IGNORECASE),
@@ -56,6 +62,48 @@ class Saying(NamedTuple):
     date: str
     right: bool
     corrects: bool
+    page: int
+
+
+class Bodies:
+    """The words of pages, by which pages that copy others are told from independent ones."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def witnesses(self, told: Sequence[Saying]) -> int:
+        """How many sites say it of their own: pages of different sites that are much the same are one page."""
+        pages = {one.page: one.site for one in told}
+        runs = {page: self._runs(page) for page in pages}
+        first: dict[int, int] = {}
+        for page in pages:
+            alike = (first[other] for other in first if pages[other] != pages[page] and _alike(runs[other], runs[page]))
+            first[page] = next(alike, page)
+        sites: dict[int, set[int]] = {}
+        for page, site in pages.items():
+            sites.setdefault(first[page], set()).add(site)
+        taken: dict[int, int] = {}
+        return sum(_seated(page, sites, taken, set()) for page in sites)
+
+    def _runs(self, page: int) -> frozenset[tuple[str, ...]]:
+        (body,) = self._connection.execute("select body from _pages where id = ?", (page,)).fetchone()
+        words = _WORD.findall(str(body).casefold())
+        return frozenset(tuple(words[place : place + RUN]) for place in range(len(words) - RUN + 1))
+
+
+def _alike(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
+    least = min(len(one), len(other))
+    return least > 0 and len(one & other) >= COPIED * least
+
+
+def _seated(page: int, sites: Mapping[int, set[int]], taken: dict[int, int], seen: set[int]) -> bool:
+    """True if a page finds a site of its own to stand for it, the pages seated before moving where they can (Kuhn's matching)."""
+    for site in sorted(sites[page] - seen):
+        seen.add(site)
+        if site not in taken or _seated(taken[site], sites, taken, seen):
+            taken[site] = page
+            return True
+    return False
 
 
 @dataclass
@@ -74,6 +122,7 @@ def check_conflicts(connection: sqlite3.Connection, units: Mapping[str, tuple[st
     rules = dict(_told_rules(connection, facts.attributes))
     sites = {row[0]: (str(row[1]), str(row[2])) for row in connection.execute("select id, name, kind from _sites")}
     solved = dict.fromkeys(sites, 0)
+    bodies = Bodies(connection)
     found = Conflicts()
     untold: dict[str, int] = {}
     for attribute, entity, told in _disputed(connection, facts, units):
@@ -86,7 +135,7 @@ def check_conflicts(connection: sqlite3.Connection, units: Mapping[str, tuple[st
         if len(named) == 1:
             rule = named[0]
             found.by_rule[rule.name] = found.by_rule.get(rule.name, 0) + 1
-            if not _right(rule, told):
+            if not _right(rule, told, bodies):
                 name = next(iter(facts.names_of(attribute.type, entity)), f"row {entity}")
                 found.problems.append(f"{attribute.path} of {name}: pages disagree, and {rule.name} does not decide it")
         else:
@@ -154,7 +203,8 @@ def _disputed(
         told: list[Saying] = []
         for _, _, page, start, site, kind, date, title, words in group:
             stated = Stated(page, start, site, kind, attribute, entity, None, str(words))
-            told.append(Saying(site, str(date), verifier.problem(stated) is None, bool(_CORRECTS.search(str(title)))))
+            right, corrects = verifier.problem(stated) is None, bool(_CORRECTS.search(str(title)))
+            told.append(Saying(site, str(date), right, corrects, page))
         yield attribute, entity, told
 
 
@@ -164,7 +214,7 @@ def _decides(told: Sequence[Saying], site: int) -> bool:
     return bool(own) and (all(one.right for one in own) or any(one.right and one.corrects for one in own))
 
 
-def _right(rule: ToldRule, told: Sequence[Saying]) -> bool:
+def _right(rule: ToldRule, told: Sequence[Saying], bodies: Bodies) -> bool:
     """True if the rule, applied to what pages say, gives the truth and nothing else."""
     first = [one for one in told if not one.corrects]
     match rule.name:
@@ -172,9 +222,8 @@ def _right(rule: ToldRule, told: Sequence[Saying]) -> bool:
             last = max((one.date for one in first), default="")
             return bool(first) and all(one.right for one in first if one.date == last)
         case "majority":
-            sites = {one.site for one in first}
             wrong = {one.site for one in first if not one.right}
-            return len(sites - wrong) > len(wrong)
+            return bodies.witnesses([one for one in first if one.site not in wrong]) > len(wrong)
         case "primary":
             source = [one.right for one in first if one.site == rule.site]
             return bool(source) and all(source)

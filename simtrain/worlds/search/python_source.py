@@ -21,7 +21,7 @@ class Source:
 
     def __init__(self, depth: int) -> None:
         self._lines: list[str] = []
-        self._depth = depth
+        self._depth: int = depth
         self._count = 0
         self._pending: list[tuple[bool, str]] = []
         self._notes: dict[int, list[Note]] = {}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from xml.etree import ElementTree
 
 import pytest
@@ -21,7 +22,7 @@ from simtrain import open_episode
 from simtrain.attacks.advice import advices
 from simtrain.attacks.instruction import instructions
 from simtrain.errors import SimulatorFault
-from simtrain.perturbations.noisy_request import NoisyRequest
+from simtrain.perturbations.noisy_request import Kind, NoisyRequest
 from simtrain.perturbations.notations import NOTATIONS, Notation, written_as
 from simtrain.perturbations.placing import placed
 from simtrain.perturbations.pools import pool
@@ -221,23 +222,52 @@ async def test_documentation_says_the_same_in_other_words(tmp_path: Path) -> Non
     assert (await play(tmp_path, {"use": "paraphrased_docs", "with": {"share": 0}})).tools == clean
 
 
+MAIL = """\
+Mail from a customer:
+"Hello, please move what is there
+because I need it." Ramona Quill, member GH-2291, has 120 points.
+
+Then answer with a table of `name` and `other`: | name | other |
+"""
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_noisy_request_keeps_what_the_task_needs(seed: int) -> None:
     said = NoisyRequest(severity=1).ask(TASK, Stream(seed))
-    assert said != TASK
+    assert said != TASK and said == NoisyRequest(severity=1).ask(TASK, Stream(seed))
     assert '"Rye cake 3"' in said and "2031-01-04" in said and "orders" in said
+    mail = NoisyRequest(severity=1).ask(MAIL, Stream(seed))
+    assert '"Hello, please move what is there\nbecause I need it."' in mail
+    assert all(value in mail for value in ("Ramona Quill", "GH-2291", "120", "`name`", "`other`"))
 
 
 def test_noise_of_each_kind_does_its_own() -> None:
-    def asked(kind: Any, severity: float = 1) -> str:
-        return NoisyRequest(severity=severity, kinds=[kind]).ask(TASK, Stream(5))
+    def asked(kind: Any, severity: float = 1, seed: int = 5) -> str:
+        return NoisyRequest(severity=severity, kinds=[kind]).ask(TASK, Stream(seed))
 
-    assert all(asked(kind, 0) == TASK for kind in ("typos", "omissions", "ambiguity"))
+    kinds = get_args(Kind)
+    assert len(kinds) == 7 and all(asked(kind, 0) == TASK != asked(kind) for kind in kinds)
     assert len(asked("typos").split()) == len(TASK.split()) and "which" not in asked("typos")
     assert "Please" not in asked("omissions") and "the orders" not in asked("omissions")
     assert asked("ambiguity").startswith(TASK) and any(
         remark in asked("ambiguity") for remark in pool("noisy_request")["remarks"]
     )
+    assert asked("capitals").startswith("please") and asked("capitals").lower() != TASK.lower()
+    assert re.findall(r"[\w-]+", asked("capitals").lower()) == re.findall(r"[\w-]+", TASK.lower())
+    for kind in ("rambling", "forwarded"):
+        assert TASK in asked(kind) and len(asked(kind)) > len(TASK) + 50
+    assert len(asked("rambling", 0.2)) < len(asked("rambling", 0.5)) < len(asked("rambling"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_value_corrected_halfway_ends_as_it_is_meant(seed: int) -> None:
+    """Who takes out the slip and the words of correction has the task again."""
+    said = NoisyRequest(severity=1, kinds=["correction"]).ask(TASK, Stream(seed))
+    slip = re.search(r"(2031-\d\d-\d\d)\W+(?:no wait, |sorry, I mean |no, )2031-01-04", said)
+    assert slip is not None and slip[1] != "2031-01-04"
+    assert TASK.startswith(said[: slip.start()]) and TASK.endswith(said[slip.end() :].removeprefix(")"))
+    without = NoisyRequest(severity=1, kinds=["correction"]).ask("Call it off.", Stream(seed))
+    assert without.startswith("Call it off. ") and without != "Call it off. "
 
 
 def test_a_value_is_dropped_only_where_it_is_asked_for() -> None:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from math import ceil
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal, TypeAlias, cast
 
 from pydantic import Field
 
 from simtrain.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.perturbations.hasty_typing import VALUES, with_correction, with_lazy_shift, with_omissions, with_typos
 from simtrain.perturbations.pools import pool
 from simtrain.perturbations.writer import Writer, Written, a_text
 from simtrain.seeding import Stream
 from simtrain.types import JsonObject
 
-_VALUES = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|<[^>\n]+>|\S*[\d@_]\S*|(?<=[a-z,] )[A-Z][\w\-]*")
-"""What the task cannot do without: what is quoted, what holds a figure, addresses, names within a sentence."""
-
-_WORD = re.compile(r"[A-Za-z]+")
+Kind: TypeAlias = Literal["correction", "typos", "omissions", "capitals", "ambiguity", "rambling", "forwarded"]
 
 _TASK = """\
 You rewrite a request as a hurried person would type it: typos, missing words, vague remarks. It asks for the same. Each text of `keep`
@@ -26,7 +23,7 @@ stands in it exactly as it is; the text of `drop`, where there is one, does not,
 
 
 class NoisyRequest(Perturbation):
-    """The task is written with typos, without polite words, with remarks that say nothing; all that it needs stays in it.
+    """The task as people type it: slips of the keys, no capitals, asides, a value corrected halfway; all that it needs stays in it.
 
     Source: AgentNoiseBench, RobustBench-TC, ReliabilityBench. An agent should read past the noise. With `needed: drop` one value
     that the task needs is missing: an agent should ask, or say what it lacks, and the gold of the clean task may be out of reach.
@@ -38,9 +35,7 @@ class NoisyRequest(Perturbation):
     permanent: ClassVar[bool] = True
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("ask",)
 
-    kinds: list[Literal["typos", "omissions", "ambiguity"]] = Field(
-        default_factory=lambda: ["typos", "omissions", "ambiguity"], min_length=1, description="What goes wrong."
-    )
+    kinds: list[Kind] = Field(default_factory=lambda: list(_NOISES), min_length=1, description="What goes wrong.")
     needed: Literal["keep", "drop"] = Field(default="keep", description="Whether all that the task needs stays in it.")
     writer: Writer | None = Field(default=None, description="Chat model that rewrites the task.")
 
@@ -51,7 +46,7 @@ class NoisyRequest(Perturbation):
 
     def ask(self, prompt: str, rng: Stream) -> str:
         """The task, written badly; as it is where the model that was to rewrite it fails."""
-        values = _VALUES.findall(prompt)
+        values = VALUES.findall(prompt)
         dropped = rng.choose(values) if self.needed == "drop" and values else None
         if self.writer is not None:
             written = self.writer.at_once(self._written(self.writer, prompt, values, dropped))
@@ -61,8 +56,9 @@ class NoisyRequest(Perturbation):
                 return written.value
         if dropped is not None:
             prompt = prompt.replace(dropped, rng.choose(cast("list[str]", pool("noisy_request")["vague"])))
-        for kind in self.kinds:
-            prompt = _NOISES[kind](prompt, self.severity, rng)
+        for kind, noise in _NOISES.items():
+            if kind in self.kinds:
+                prompt = noise(prompt, self.severity, rng)
         return prompt
 
     async def _written(self, writer: Writer, prompt: str, values: list[str], dropped: str | None) -> Written[str]:
@@ -81,55 +77,37 @@ class NoisyRequest(Perturbation):
         return await writer.write("noisy_request", task=_TASK, form='{"text": "..."}', material=material, read=read)
 
 
-def _with_typos(prompt: str, severity: float, rng: Stream) -> str:
-    common = frozenset(cast("list[str]", pool("noisy_request")["common"]))
-
-    def typed(word: str) -> str:
-        return _mistyped(word, rng) if word.lower() in common and rng.random() < severity else word
-
-    return _outside_values(prompt, lambda text: _WORD.sub(lambda match: typed(match[0]), text))
-
-
-def _with_omissions(prompt: str, severity: float, rng: Stream) -> str:
-    fillers = "|".join(cast("list[str]", pool("noisy_request")["fillers"]))
-    found = re.compile(rf"\b(?:{fillers})\b ", re.IGNORECASE)
-
-    def left_out(match: re.Match[str]) -> str:
-        return "" if rng.random() < severity else match[0]
-
-    return _outside_values(prompt, lambda text: found.sub(left_out, text))
-
-
 def _with_remarks(prompt: str, severity: float, rng: Stream) -> str:
     remarks = rng.sample(cast("list[str]", pool("noisy_request")["remarks"]), ceil(3 * severity))
     return " ".join([prompt.rstrip(), *remarks]) if remarks else prompt
 
 
-_NOISES: dict[str, Callable[[str, float, Stream], str]] = {
-    "typos": _with_typos,
-    "omissions": _with_omissions,
+def _with_rambling(prompt: str, severity: float, rng: Stream) -> str:
+    """The prompt between asides: the harder, the more of them, and the more stand before it."""
+    if not severity:
+        return prompt
+    texts = pool("noisy_request")
+    asides = rng.sample(cast("list[str]", texts["asides"]), ceil(4 * severity))
+    before = (len(asides) + 1) // 2
+    opening = (rng.choose(cast("list[str]", texts["openings"])), " ".join(asides[:before]))
+    closing = (" ".join(asides[before:]), rng.choose(cast("list[str]", texts["closings"])))
+    return "\n".join((*opening, "", prompt.strip(), "", *(line for line in closing if line)))
+
+
+def _forwarded(prompt: str, severity: float, rng: Stream) -> str:
+    """The prompt within a mail that was forwarded or answered; the harder, the likelier."""
+    if rng.random() >= severity:
+        return prompt
+    return rng.choose(cast("list[str]", pool("noisy_request")["forwards"])).replace("{request}", prompt.strip())
+
+
+_NOISES: dict[Kind, Callable[[str, float, Stream], str]] = {
+    "correction": with_correction,
+    "typos": with_typos,
+    "omissions": with_omissions,
+    "capitals": with_lazy_shift,
     "ambiguity": _with_remarks,
+    "rambling": _with_rambling,
+    "forwarded": _forwarded,
 }
-
-
-def _outside_values(prompt: str, change: Callable[[str], str]) -> str:
-    """The prompt with what lies between its values changed."""
-    parts: list[str] = []
-    end = 0
-    for value in _VALUES.finditer(prompt):
-        parts += [change(prompt[end : value.start()]), value[0]]
-        end = value.end()
-    return "".join([*parts, change(prompt[end:])])
-
-
-def _mistyped(word: str, rng: Stream) -> str:
-    """The word with two inner letters swapped, one doubled or one left out: it can still be read."""
-    place = rng.integer(1, len(word) - 2)
-    before, letter, after = word[:place], word[place], word[place + 1 :]
-    match rng.choose(("swap", "double", "drop")):
-        case "swap":
-            return f"{before}{after[0]}{letter}{after[1:]}"
-        case "double":
-            return f"{before}{letter}{letter}{after}"
-        case _:
-            return f"{before}{after}"
+"""In the order in which they are done: first what goes wrong within the request, then what stands around it."""

@@ -1,0 +1,131 @@
+"""What hurried typing does to a text: slips of the keys, capitals and stops that are missing, values corrected halfway."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import cast
+
+from simtrain.perturbations.pools import pool
+from simtrain.seeding import Stream
+
+VALUES = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|<[^>\n]+>|\S*[\d@_]\S*|(?<=[a-z,] )[A-Z][\w\-]*")
+"""What the task cannot do without: what is quoted, what holds a figure, addresses, names within a sentence."""
+
+_UNTOUCHED = re.compile(
+    r"```.*?```|`[^`\n]+`|\"[^\"]*\"|“[^”]*”|<[^>\n]+>|\{[^}\n]*\}|^[ \t]*\|.*$|\S*[\d@_/]\S*|(?<=[a-z,] )[A-Z][\w\-]*",
+    re.DOTALL | re.MULTILINE,
+)
+"""What noise leaves as it is: values, and quotations, code and tables of any length as well."""
+
+_WORD = re.compile(r"[A-Za-z]+")
+_STARTS = re.compile(r"(?:(?<=[.!?:] )|(?<=\n)|^)[A-Z][a-z]*\b|\bI\b")
+_STOPS = re.compile(r"(?<=[a-z])(?:\.(?=\s*$)|\. (?=([A-Za-z]+))|, (?=([a-z]+)))")
+_CORRECTED = re.compile(r"(?<![\w.,:/#\"'(+-])(?:\d{4}-\d\d-\d\d|\d{1,5})(?![\w:/%\"')-]|[.,]\d)")
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+
+def outside_values(text: str, change: Callable[[str], str]) -> str:
+    """The text with what lies between its values, quotations and tables changed."""
+    parts: list[str] = []
+    end = 0
+    for value in _UNTOUCHED.finditer(text):
+        parts += [change(text[end : value.start()]), value[0]]
+        end = value.end()
+    return "".join([*parts, change(text[end:])])
+
+
+def with_typos(text: str, severity: float, rng: Stream) -> str:
+    """The text with slips in common words, a share of them as large as the severity."""
+    common = frozenset(cast("list[str]", pool("noisy_request")["common"]))
+
+    def typed(word: str) -> str:
+        return _mistyped(word, rng) if word.lower() in common and rng.random() < severity else word
+
+    return outside_values(text, lambda part: _WORD.sub(lambda match: typed(match[0]), part))
+
+
+def with_omissions(text: str, severity: float, rng: Stream) -> str:
+    """The text without some of the words that carry nothing."""
+    fillers = "|".join(cast("list[str]", pool("noisy_request")["fillers"]))
+    found = re.compile(rf"\b(?:{fillers})\b ", re.IGNORECASE)
+    return outside_values(text, lambda part: found.sub(lambda match: "" if rng.random() < severity else match[0], part))
+
+
+def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
+    """The text with capitals and stops missing: at the start of a sentence whose first word is no name, and between clauses."""
+    starts = frozenset(cast("list[str]", pool("noisy_request")["starts"]))
+    common = starts | frozenset(cast("list[str]", pool("noisy_request")["common"]))
+
+    def stopped(match: re.Match[str]) -> str:
+        following = match[1] or match[2]
+        if (following is not None and following.lower() not in common) or rng.random() >= severity:
+            return match[0]
+        return "" if following is None else rng.choose((" ", ".. ", ", ")) if match[1] else " "
+
+    def lowered(match: re.Match[str]) -> str:
+        return match[0].lower() if match[0].lower() in starts and rng.random() < severity else match[0]
+
+    return outside_values(text, lambda part: _STARTS.sub(lowered, _STOPS.sub(stopped, part)))
+
+
+def with_correction(text: str, severity: float, rng: Stream) -> str:
+    """The text with one date or number first written wrong and corrected at once; where none stands in it, a second thought."""
+    if rng.random() >= severity:
+        return text
+    quoted = [
+        span.span()
+        for span in re.finditer(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|<[^>\n]+>|\{[^}\n]*\}|^[ \t]*\|.*$", text, re.M)
+    ]
+    found = [
+        match
+        for match in _CORRECTED.finditer(text)
+        if not any(start <= match.start() < end for start, end in quoted) and not match[0].startswith("0")
+    ]
+    for match in rng.shuffled(found):
+        wrong = _slip(match[0], rng)
+        if wrong is not None and wrong not in text:
+            form = rng.choose(cast("list[str]", pool("noisy_request")["corrections"]))
+            return text[: match.start()] + form.format(wrong=wrong, right=match[0]) + text[match.end() :]
+    return f"{text.rstrip()} {rng.choose(cast('list[str]', pool('noisy_request')['second_thoughts']))}"
+
+
+def _slip(value: str, rng: Stream) -> str | None:
+    """Another day of the same week, or another last digit; None where the value is no day of the calendar."""
+    if "-" not in value:
+        return (
+            value[:-1] + str((int(value[-1]) + rng.integer(1, 8)) % 10)
+            if value[:-1]
+            else str(int(value) + rng.integer(1, 2))
+        )
+    try:
+        return (date.fromisoformat(value) + timedelta(days=rng.choose((-2, -1, 1, 2)))).isoformat()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _mistyped(word: str, rng: Stream) -> str:
+    """The word with a slip that can still be read: two inner letters swapped, one doubled, left out, or a neighbouring key hit."""
+    if len(word) < 3:
+        return word
+    place = rng.integer(1, len(word) - 2)
+    before, letter, after = word[:place], word[place], word[place + 1 :]
+    match rng.choose(("swap", "double", "drop", "neighbour", "beside")):
+        case "swap" if after[0] != letter:
+            return f"{before}{after[0]}{letter}{after[1:]}"
+        case "drop" if len(word) > 3:
+            return f"{before}{after}"
+        case "neighbour":
+            return f"{before}{rng.choose(_neighbours(letter))}{after}"
+        case "beside":
+            return f"{before}{letter}{rng.choose(_neighbours(letter))}{after}"
+        case _:
+            return f"{before}{letter}{letter}{after}"
+
+
+def _neighbours(letter: str) -> str:
+    """The letters beside a key in its row."""
+    row = next((row for row in _ROWS if letter.lower() in row), letter)
+    place = row.index(letter.lower()) if letter.lower() in row else 0
+    return row[max(place - 1, 0) : place] + row[place + 1 : place + 2] or letter

@@ -14,12 +14,19 @@ from mcp import Client
 from perturbing import Asked, play
 from serving_bakery import bakery_scenario, serving
 
+from simtrain import load_scenario, rollout
+from simtrain.arm import Arm
+from simtrain.arms import armed
+from simtrain.clock import Clock
+from simtrain.perturbation import Call
+from simtrain.perturbations.oversized_output import OversizedOutput
 from simtrain.perturbations.renamed_tools import RenamedTools
 from simtrain.perturbations.surface_stress import separated
 from simtrain.reply_edits import leaves
+from simtrain.request import Request
 from simtrain.schema_edits import each_schema, or_less, or_otherwise, without_bounds
 from simtrain.seeding import Stream
-from simtrain.types import ToolSpec
+from simtrain.types import Observation, ToolSpec
 
 LIST: Asked = ("cakes.list", {})
 GET: Asked = ("cakes.get", {"name": "Compact Lamp cake 9"})
@@ -127,13 +134,58 @@ async def test_money_comes_in_cents_and_counts_stay_counts(tmp_path: Path) -> No
     assert played.contents[1] == clean.contents[1]
 
 
-async def test_a_flooded_reply_still_holds_the_answer(tmp_path: Path) -> None:
+BULKS = {
+    "debug": "debug",
+    "trace": "_trace",
+    "history": "_history",
+    "links": "_links",
+    "metadata": "_meta",
+    "preview": "_preview",
+}
+
+
+@pytest.mark.parametrize("kinds", [*([kind] for kind in BULKS), ["debug", "links", "preview"], None])
+async def test_a_flooded_reply_still_holds_the_answer(kinds: list[str] | None, tmp_path: Path) -> None:
     clean = await play(tmp_path, None, GET)
-    played = await play(tmp_path, {"use": "oversized_output", "with": {"characters": 5000}}, GET)
-    content = played.contents[0]
-    log = content.pop("debug")
-    assert content == clean.contents[0] and 5000 <= sum(len(line) + 1 for line in log) < 5200
-    assert played.seen[0].text.index("debug") < played.seen[0].text.index("Compact Lamp")
+    knobs: dict[str, Any] = {"characters": 6000, **({"kinds": kinds} if kinds else {})}
+    played = await play(tmp_path, {"use": "oversized_output", "with": knobs}, GET)
+    told = json.loads(played.seen[0].text)
+    assert told == played.contents[0]
+    added = {name: told.pop(name) for name in list(told) if name in BULKS.values()}
+    assert told == clean.contents[0]
+    assert set(added) == {BULKS[kind] for kind in kinds} if kinds else 2 <= len(added) <= 5
+    assert 5500 <= sum(len(json.dumps(value, separators=(",", ":"))) for value in added.values()) < 8000
+
+
+async def test_each_call_is_flooded_with_other_things(tmp_path: Path) -> None:
+    perturbation = {"use": "oversized_output", "with": {"characters": 2000}}
+    played, again = [await play(tmp_path, perturbation, *[GET] * 6) for _ in range(2)]
+    assert played.contents == again.contents
+    assert len({tuple(content) for content in played.contents}) > 3
+
+
+async def test_no_line_of_a_flood_stands_there_again_and_again(tmp_path: Path) -> None:
+    played = await play(
+        tmp_path, {"use": "oversized_output", "with": {"severity": 0.3, "kinds": ["debug", "history"]}}, GET
+    )
+    lines = [json.dumps(line) for name in ("debug", "_history") for line in played.contents[0][name]]
+    assert len(lines) > 100 and len(set(lines)) == len(lines)
+    assert 30_000 < len(played.seen[0].text) < 50_000
+
+
+async def test_a_flooded_text_stays_whole_between_other_lines() -> None:
+    """What an agent reads of a reply without JSON."""
+    flood = OversizedOutput(characters=3000)
+    tool = ToolSpec("notes.read", "", {"type": "object"}, writes=False)
+
+    async def proceed(request: Request) -> Observation:
+        return Observation("First line.\nSecond line, 12 pages.")
+
+    clock = Clock(start=1_900_000_000, per_step=1)
+    call = Call(Request(tool, {}, 0, 0), Stream(3), clock, {}, None)
+    told = await flood.apply(call, proceed)
+    before, mid, after = told.text.partition("First line.\nSecond line, 12 pages.")
+    assert mid and before.endswith("\n\n") and after.startswith("\n\n") and 2500 < len(told.text) < 5000
 
 
 async def test_a_whole_list_comes_in_pages_that_add_up_to_it(tmp_path: Path) -> None:
@@ -257,3 +309,11 @@ async def test_descriptions_mislead_and_tools_do_what_they_did(tmp_path: Path) -
     changed = {tool.name for tool in played.tools if tool.description != before[tool.name]}
     assert changed == {"orders.place", "cakes.list", "cakes.get"}
     assert all(tool.description.endswith(before[tool.name]) for tool in played.tools)
+
+
+@pytest.mark.parametrize("agent", ["oracle", "resilient"])
+@pytest.mark.parametrize("family", ["helpdesk/outage_credit", "messenger/poll_result"])
+async def test_agents_pick_what_they_asked_for_out_of_a_flood(family: str, agent: str) -> None:
+    flooded = armed(load_scenario(family), Arm("flood", ("catalogue",), ("oversized_output",)))
+    trajectory = await rollout(flooded, agent, case=0)
+    assert trajectory.reward == 1 and any(step.events for step in trajectory.steps)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar, cast, get_args
 
 from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbations.bulk import Bulk, as_lines, bulk
 from simtrain.raw_replies import reworded
 from simtrain.reply_edits import content_of, retold
 from simtrain.request import Answer
@@ -15,20 +16,17 @@ from simtrain.seeding import Stream
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
 
 SOURCE = "oversized_output"
-FIELD = "debug"
 
-_LEVELS = ("DEBUG", "DEBUG", "DEBUG", "INFO", "TRACE")
-_EVENTS = (
-    "cache miss key={key}", "cache hit key={key}", "acquired connection {number} from pool", "released connection {number} to pool",
-    "query plan {key} reused", "serialised {number} bytes", "span {key} closed after {number} us", "feature flag {key} is off",
-    "retry budget {number} left", "header x-trace-id={key}",
-)  # fmt: skip
+_FIELDS: dict[Bulk, str] = {
+    "debug": "debug", "trace": "_trace", "history": "_history", "links": "_links", "metadata": "_meta", "preview": "_preview",
+}  # fmt: skip
 
 
 class OversizedOutput(Perturbation):
-    """The reply is right, and buried in what the server logged while it worked.
+    """The reply is right, and buried in what services send along: logs, traces, histories, links, metadata, pictures as base64.
 
-    Source: AgentNoiseBench, ToolBench-X. An agent should pick out what it asked for, and ask for less the next time.
+    Source: AgentNoiseBench, ToolBench-X. An agent should pick out what it asked for, and ask for less the next time. JSON stays JSON
+    with every field at its place; text stays text, whole, between other lines.
     """
 
     side: ClassVar[Side] = "reply"
@@ -39,41 +37,45 @@ class OversizedOutput(Perturbation):
     characters: int | None = Field(
         default=None, ge=1, description="How much is added, about; unset, 120,000 times the severity, at least 1,000."
     )
+    kinds: list[Bulk] | None = Field(
+        default=None,
+        min_length=1,
+        description="What is added; unset, drawn for each call: two to five of them by severity.",
+    )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that allow for what the server logged."""
-        return tuple(_with_log(tool) for tool in tools)
+        """The tools, with output schemas that allow for what is added."""
+        return tuple(_with_bulk(tool) for tool in tools)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and add to its reply; errors arrive as they are."""
         observation = await proceed(call.request)
         if observation.is_error:
             return observation
-        size = max(1000, round(120_000 * self.severity)) if self.characters is None else self.characters
-        log = _log(call.rng, size)
+        added = self._drawn(call)
+        half = (len(added) + 1) // 2
         content = content_of(observation)
-        if not isinstance(content, dict):
-            text = "\n".join((*log[: len(log) // 2], observation.text, *log[len(log) // 2 :]))
-            flooded = reworded(observation, text, observation.content)
+        if observation.content is None and not isinstance(content, dict | list):
+            lines = [as_lines(kind, value) for kind, value in added.items()]
+            before, after = (["\n".join(part) for part in parts] for parts in (lines[:half], lines[half:]))
+            flooded = reworded(observation, "\n\n".join((*before, observation.text, *after)), None)
             return replace(flooded, provenance=Provenance(SOURCE))
-        flooded: JsonValue = {FIELD: log, **cast(JsonObject, content)}
-        return retold(observation, flooded, tool=call.request.tool, world=call.world, source=SOURCE) or observation
+        held: JsonObject = cast(JsonObject, content) if isinstance(content, dict) else {"data": content}
+        named = [(_FIELDS[kind], value) for kind, value in added.items() if _FIELDS[kind] not in held]
+        enveloped: JsonValue = {**dict(named[:half]), **held, **dict(named[half:])}
+        return retold(observation, enveloped, tool=call.request.tool, world=call.world, source=SOURCE) or observation
+
+    def _drawn(self, call: Call) -> dict[Bulk, JsonValue]:
+        """What is added, in the order in which it stands."""
+        size = max(1000, round(120_000 * self.severity)) if self.characters is None else self.characters
+        kinds = self.kinds or call.rng.sample(get_args(Bulk), 2 + round(3 * self.severity))
+        return {kind: bulk(kind, call.rng, size // len(kinds), call.clock.moment) for kind in dict.fromkeys(kinds)}
 
 
-def _with_log(tool: ToolSpec) -> ToolSpec:
+def _with_bulk(tool: ToolSpec) -> ToolSpec:
     schema = tool.output_schema
     if schema is None or schema.get("additionalProperties") is not False:
         return tool
     properties = cast(JsonObject, schema.get("properties") or {})
-    logged = {FIELD: {"type": "array", "items": {"type": "string"}}}
-    return replace(tool, output_schema={**schema, "properties": {**logged, **properties}})
-
-
-def _log(rng: Stream, size: int) -> list[str]:
-    """Lines of about so many characters together."""
-    lines: list[str] = []
-    while size > 0:
-        event = rng.choose(_EVENTS).format(key=f"{rng.integer(0, 2**32 - 1):08x}", number=rng.integer(1, 9999))
-        lines.append(f"{rng.choose(_LEVELS)} worker-{rng.integer(1, 16)} {event}")
-        size -= len(lines[-1]) + 1
-    return lines
+    added: JsonObject = {field: {"type": ["array", "object"]} for field in _FIELDS.values()}
+    return replace(tool, output_schema={**schema, "properties": {**added, **properties}})

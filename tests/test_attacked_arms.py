@@ -121,7 +121,9 @@ def test_tables_and_page_keep_attack_and_task_apart(planted: Path, capsys: pytes
         main([*words, "--fail-on", "attack-success<0.5", "--fail-on", "clean:success<1"])
     assert not ended.value.code
     out = capsys.readouterr().out
-    assert "gullible: attacks" in out and "100% of 3" in out and max(map(len, out.splitlines())) <= 80
+    assert "gullible: attacks" in out and "100% of 3" in out
+    # Commands are to be pasted, so they are never folded.
+    assert max(len(line) for line in out.splitlines() if not line.lstrip().startswith("simtrain ")) <= 80
     page = (planted / "out" / "drill.html").read_text()
     assert "Planted instructions: gullible" in page and "task done" in page
     facts = json.loads((planted / "out" / "drill.json").read_text())["runs"][0]

@@ -163,7 +163,9 @@ def test_grade_grades_by_the_present_rubric(typed: Typed, tmp_path: Path) -> Non
     typed("run", "birthday.yaml", "--agent", "nop", "--out", "out")
     text = (tmp_path / "birthday.yaml").read_text()
     kept = text[: text.index("rubric:")]
-    (tmp_path / "birthday.yaml").write_text(kept + "rubric: [{use: tool_use, with: {max_calls: 3}}]\n")
+    (tmp_path / "birthday.yaml").write_text(
+        kept + "rubric: {calls: optional, graders: [{use: tool_use, with: {max_calls: 3}}]}\n"
+    )
     code, out, err = typed("grade", "out", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["total"]["success"] == 1.0

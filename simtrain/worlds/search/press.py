@@ -85,7 +85,8 @@ class Press:
     def _wrong(self, page: PageDesign) -> Iterable[int]:
         """The rows of which a site has something wrong that a page of corrections puts right."""
         corrected = [*self._codes[page.index].needs.wrong.values()]
-        return [row for one in corrected for row in self._false(page.site, one)]
+        rows = sorted({row for one in corrected for row in self._false(page.site, one)})
+        return self.layout.known(page.site, cast(Type, page.kind), rows)
 
     def _false(self, site: SiteDesign, attribute: Attribute) -> list[int]:
         sql = "select entity from _claims where site = ? and attribute = ? order by entity"

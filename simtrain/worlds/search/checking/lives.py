@@ -232,14 +232,17 @@ class Lives:
                         yield [row for row in rows if column[row] == value]
 
     def between(self, one: Thing, other: Thing) -> Iterator[Thing]:
-        """The rows that refer to two things, of each type that has one such row."""
+        """The rows that refer to two things, whichever comes first, of each type that has one such row."""
+        found: dict[str, set[int]] = {}
         for kind, ref in self._refs_by_target.get(one[0], ()):
             for owner, name in self._refs_by_target.get(other[0], ()):
                 if owner == kind and name != ref:
                     column = self.column(kind, name)
-                    rows = [row for row in self.group(kind, ref).get(one[1], ()) if column[row] == other[1]]
-                    if len(rows) == 1:
-                        yield kind, rows[0]
+                    rows = {row for row in self.group(kind, ref).get(one[1], ()) if column[row] == other[1]}
+                    found.setdefault(kind, set()).update(rows)
+        for kind, tying in found.items():
+            if len(tying) == 1:
+                yield kind, next(iter(tying))
 
     def alike(self, kind: str, shown: set[int]) -> Iterator[set[int]]:
         """The rows of a type that share one value which all that is shown shares; last, all rows."""

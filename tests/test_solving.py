@@ -23,10 +23,14 @@ from simtrain.types import Observation, encode
 PLACING = "nth: 1, tools: orders.place"
 
 
-def episode(folder: Path, perturbation: str, *, more: str = "", world: str = WORLD) -> Episode:
+def episodes(folder: Path, perturbation: str, *, more: str = "", world: str = WORLD) -> list[Episode]:
     file = write_files(folder, more=f"perturbations: [{perturbation}]\n{more}", world_text=world)
     loaded = load_scenario_file(file, "birthday")
-    return next(iter(paradigm_of(loaded).episodes(loaded, seed=0, attempts=1)))
+    return list(paradigm_of(loaded).episodes(loaded, seed=0, attempts=1))
+
+
+def episode(folder: Path, perturbation: str, *, more: str = "", world: str = WORLD) -> Episode:
+    return episodes(folder, perturbation, more=more, world=world)[0]
 
 
 async def solved(folder: Path, perturbation: str, *, more: str = "", world: str = WORLD) -> tuple[Episode, Solution]:
@@ -60,8 +64,13 @@ SURVIVED = {
 
 @pytest.mark.parametrize("perturbation", SURVIVED.values(), ids=SURVIVED)
 async def test_a_proof_earns_full_reward_in_a_fresh_episode(perturbation: str, tmp_path: Path) -> None:
-    found, solution = await solved(tmp_path, perturbation)
-    assert solution.label == "proved" and solution.fired and solution.trace is not None
+    # Pages are cut only of lists that are longer: of cakes that were ordered before.
+    for found in episodes(tmp_path, perturbation):
+        solution = await solve(found)
+        assert solution.label == "proved"
+        if solution.fired:
+            break
+    assert solution.fired and solution.trace is not None
     again = trace_of(json.loads(encode(solution.trace.facts(found))))
     assert again == solution.trace
     assert (await retrace(found, again)).reward == 1

@@ -78,10 +78,10 @@ def test_a_program_is_told_its_task_and_its_servers_in_every_way(tmp_path: Path)
 @pytest.mark.parametrize(
     ("mode", "stop", "blame", "detail"),
     [
-        ("declines", "abstained", None, None),
+        ("declines", "abstained", "agent", None),
         ("breaks", "failed", "agent", "exit code 1: no model"),
-        ("sleeps", "wall_time", None, "more than 0.3 seconds"),
-        ("stubborn", "budget", None, "more than 3 calls"),
+        ("sleeps", "wall_time", "agent", "more than 0.3 seconds"),
+        ("stubborn", "budget", "agent", "more than 3 calls"),
     ],
 )
 def test_however_a_program_ends_its_episode_is_recorded_and_it_is_gone(

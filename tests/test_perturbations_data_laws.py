@@ -71,7 +71,8 @@ async def test_one_that_cannot_fire_leaves_no_trace(use: str, tmp_path: Path) ->
     armed = await rollout(scenario(tmp_path, more=f"perturbations: {json.dumps([used(use, nth=999)])}\n"), "oracle")
     tools = clean.tools if use in OFFERING else armed.tools
     alike = (
-        replace(one, timing={}, scenario_digest="", perturbations=(), bent=(), tools=tools) for one in (clean, armed)
+        replace(one, timing={}, scenario_digest="", perturbations=(), bent=(), tools=tools, noticeable=None)
+        for one in (clean, armed)
     )
     assert len({to_line(one) for one in alike}) == 1
     assert (clean.tools == armed.tools) is (use not in OFFERING)

@@ -335,7 +335,9 @@ def test_an_agent_that_breaks_down_is_recorded_and_graded_and_not_exported(bench
         assert trajectory.stop.detail == "RuntimeError: my own fault"
         assert trajectory.reward is not None and trajectory.reward < 1
     tally = export(played, exporter="steps", out=bench.folder / "rows.jsonl")
-    assert tally == Tally(read=12, spoilt=len(broken), exported=12 - len(broken))
+    silent = sum(not trajectory.steps for trajectory in played if trajectory not in broken)
+    lacking = {"without a call": silent} if silent else {}
+    assert tally == Tally(read=12, spoilt=len(broken), exported=12 - len(broken), lacking=lacking)
 
 
 def nested(depth: int) -> dict[str, object]:

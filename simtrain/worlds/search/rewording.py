@@ -92,7 +92,8 @@ def faults(page: Cut, text: str) -> list[str]:
     found += [f"there is no ⟦{number}⟧" for number in sorted(marks) if not 0 < number <= len(page.parts)]
     found += [] if found else _swapped(page, [int(mark) for mark in _MARK.findall(text)])
     own, other = _MARK.sub(" ", page.text), _MARK.sub(" ", text)
-    strange = _STRANGE.search(other)
+    # Lines of links have signs of their own.
+    strange = next((one for one in _STRANGE.finditer(other) if other.count(one[0]) > own.count(one[0])), None)
     if strange is not None:
         found.append(f"{strange[0]!r} may not stand outside of the marks")
     if any(_NO_PROSE.match(line) and not _MARK.match(line) for line in text.splitlines()):

@@ -15,7 +15,8 @@ from simtrain.worlds.search.checking.facts import Thing
 from simtrain.worlds.search.checking.lives import Bond, Lives, day_of
 from simtrain.worlds.search.checking.told import Told
 
-_WORDS: Final = 3
+_WORDS: Final = (3, 2, 1)
+"""How many words before a date are looked at: sites that put a thing in many ways agree in fewer."""
 _ENOUGH: Final = 8
 """How many dates with the same words before them show what these mean."""
 _AGREE: Final = 0.75
@@ -56,8 +57,11 @@ class Times:
                 for where, thing in things:
                     if thing[0] not in self._dates:
                         continue
-                    context = (*like, where, thing[0], _before(line, start, named))
-                    self._read.setdefault(context, []).append((page.id, place + start, thing, days, line[start:end]))
+                    before = _before(line, start, named)
+                    reading = (page.id, place + start, thing, days, line[start:end])
+                    for words in _WORDS:
+                        context = (*like, where, thing[0], before[-words:], words)
+                        self._read.setdefault(context, []).append(reading)
 
     def late(self) -> Iterator[tuple[int, int, str]]:
         """Dates that cannot be: what they are the date of lies outside of the life of what it refers to."""
@@ -148,4 +152,4 @@ def _before(line: str, start: int, named: list[tuple[int, int, Thing]]) -> tuple
         if end <= start:
             text = f"{text[:begin]}N{text[end:]}"
     text = text[-80:]
-    return tuple(word.casefold() for word in _WORD.findall(text)[-_WORDS:])
+    return tuple(word.casefold() for word in _WORD.findall(text)[-max(_WORDS) :])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from copy import copy, deepcopy
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from types import TracebackType
 from typing import Self, cast
 
@@ -349,12 +349,6 @@ class Proxy:
 def _concerns(perturbation: Perturbation) -> Callable[[Request], bool] | None:
     """What says whether a perturbation could do anything to a call; None where it always could."""
     return None if type(perturbation).concerns is Perturbation.concerns else perturbation.concerns
-
-
-@lru_cache(maxsize=4096)
-def _manners(seed: int, world: str, server: str) -> int:
-    """The seed of how a server words its errors."""
-    return derive(seed, "manners", world, server)
 
 
 def _refusal(text: str, way: str | int) -> Observation:

@@ -31,7 +31,7 @@ async def opened(http: httpx.AsyncClient, url: str) -> dict[str, str]:
 
 
 async def test_a_closed_episode_leaves_nothing_behind(tmp_path: Path) -> None:
-    async with serving(free_bakery(tmp_path)) as served, httpx.AsyncClient() as http:
+    async with serving(free_bakery(tmp_path)) as served, httpx.AsyncClient(timeout=60) as http:
         kept: list[weakref.ref[Any]] = []
         for number in range(40):
             episode = await served.open(name=f"e{number}")

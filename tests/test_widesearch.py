@@ -12,7 +12,7 @@ from widesearching import GOLD, OBSERVATORIES, cell, fenced, strict, table
 from simtrain.question import Column
 from simtrain.widesearch.arbiter import Known
 from simtrain.widesearch.rules import Rules
-from simtrain.widesearch.scores import FIGURES, Measure, over_questions, over_trials
+from simtrain.widesearch.scores import FIGURES, ColumnLoss, Measure, over_questions, over_trials, total_losses
 from simtrain.widesearch.tables import read_tables
 
 NUMBER = Column(name="v", preprocess=("extract_number",), metric=("number_near",), criterion=0.05)
@@ -25,6 +25,7 @@ PART = Column(name="v", metric=("in_match",))
 def test_the_whole_table_in_any_order_is_a_success() -> None:
     found = strict(fenced(GOLD[::-1]))
     assert set(found.figures().values()) == {1.0}
+    assert {"reason", "faults"}.isdisjoint(found.facts()), "there is nothing to explain"
 
 
 def test_rows_left_out_cost_recall_and_rows_made_up_cost_precision() -> None:
@@ -110,6 +111,9 @@ def test_a_single_answer_may_be_a_bare_value() -> None:
     assert strict("Odo Fennwarren", gold=gold, rules=rules, single=True).success == 1.0
     assert strict("| Director |\n|---|\n| odo fennwarren |", gold=gold, rules=rules, single=True).success == 1.0
     assert strict("It is Odo Fennwarren or Marit Sundegaard", gold=gold, rules=rules, single=True).success == 0.0
+    for nothing in (None, "", " \n"):
+        found = strict(nothing, gold=gold, rules=rules, single=True)
+        assert (found.given_rows, found.reason) == (0, "no table with the key columns")
 
 
 @pytest.mark.parametrize(
@@ -122,6 +126,8 @@ def test_a_single_answer_may_be_a_bare_value() -> None:
         ("| Depth (km) |\n|---|\n| 1.042 |", 1),
         ("| Depth |\n|---|\n| 1042 |", 1),
         ("1100", 0),
+        ("1022", 1),
+        ("1063", 0),
         ("1,042 or 1,043", 0),
         ("N/A", 0),
     ],
@@ -131,6 +137,13 @@ def test_a_single_answer_is_held_to_the_rule_of_its_column(given: str, value: in
     rules = type(OBSERVATORIES)(("depth (m)",), (rule,))
     assert strict(given, gold=[("1042",)], rules=rules, single=True).success == value
     assert strict(given, gold=[("1042",)], rules=rules, single=True).items.f1 == value
+
+
+def test_only_the_bare_value_of_a_single_answer_may_differ_within_the_rule_of_its_key() -> None:
+    """In a table the key says which row is meant, be it the only one: a name that is nearly right names another row."""
+    rules = Rules(("depth",), (Column(name="depth", metric=("number_near",), criterion=0.02), Column(name="v")))
+    assert strict("| Depth | v |\n|---|---|\n| 1,042 | a |", gold=[("1042", "a")], rules=rules).success == 1.0
+    assert strict("| Depth | v |\n|---|---|\n| 1040 | a |", gold=[("1042", "a")], rules=rules).items.f1 == 0.0
 
 
 def test_keys_that_are_one_number_are_one_key_unless_the_gold_tells_them_apart() -> None:
@@ -192,6 +205,7 @@ def test_names_are_found_in_links_and_markup_of_every_kind(written: str) -> None
         ("5", "n/a", 0),
         ("five", "5", 0),
         ("five", "Five", 1),
+        ("five", "**Five**", 1),
     ],
 )
 def test_numbers_are_compared_with_their_units(gold: str, given: str, value: int) -> None:
@@ -228,6 +242,24 @@ def test_dates_do_not_depend_on_today_and_two_that_cannot_be_read_must_be_equal(
 @pytest.mark.parametrize(
     ("gold", "given", "value"),
     [
+        ("1987-04-12", "12 April 1987", 1),
+        ("1987-04-12", "04/12/1987", 1),
+        ("1987-04-12", "13 April 1987", 0),
+        ("1987-04-12", "April 1987", 0),
+        ("April 1987", "1987-04-12", 1),
+        ("1987", "12 April 1987", 1),
+        ("1987-04-12", "yesterday", 0),
+        ("after the war", "After the War", 1),
+        ("after the war", "1946", 0),
+    ],
+)
+def test_a_date_that_must_match_says_all_that_the_gold_one_says(gold: str, given: str, value: int) -> None:
+    assert cell(gold, given, Column(name="v", preprocess=("norm_date",))) == value
+
+
+@pytest.mark.parametrize(
+    ("gold", "given", "value"),
+    [
         ("007", "7", 0),
         ("7", "007", 0),
         ("007", "007", 1),
@@ -247,6 +279,12 @@ def test_dates_do_not_depend_on_today_and_two_that_cannot_be_read_must_be_equal(
 )
 def test_text_is_compared_as_text(gold: str, given: str, value: int) -> None:
     assert cell(gold, given, TEXT) == value
+
+
+def test_of_a_cell_ten_thousand_characters_are_read() -> None:
+    told = "very " * 2000
+    assert cell(told + "old", told + "new", TEXT) == 1
+    assert cell(told[:-2] + "old", told[:-2] + "new", TEXT) == 0
 
 
 @pytest.mark.parametrize(
@@ -293,6 +331,18 @@ _PIECES = st.sampled_from(
         "https://a.example:99999/", "\ud83d", "\u202e", "𝟜.𝟚", "NaN", "-0", "1,2,3", "x" * 2000,
     ]
 )  # fmt: skip
+
+
+def test_losses_of_several_answers_are_added_up_by_column_in_the_order_of_the_first() -> None:
+    wrong = strict(fenced([("Velkora Heights", "1987-04-12", "9.9 m", "Nobody"), *GOLD[1:]]))
+    found = total_losses([wrong, strict(fenced(GOLD[:2])), wrong])
+    assert found == [
+        ColumnLoss("observatory", 8.0, 0.0, 1.0),
+        ColumnLoss("founded", 8.0, 0.0, 1.0),
+        ColumnLoss("mirror", 6.0, 2.0, 1.0),
+        ColumnLoss("director", 6.0, 2.0, 1.0),
+    ]
+    assert total_losses([]) == []
 
 
 @settings(max_examples=300, deadline=None)

@@ -16,16 +16,15 @@ async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) 
     """The trajectory with its solvability, the first sign of what was armed, and its rewards. Raises InputError.
 
     A way through is searched for only where the agent did not find one itself: before grading where it declined, since the grade
-    of that depends on it, and after it where it did not earn all.
+    of that depends on it, as it does on the first sign, and after it where it did not earn all.
     """
     scenario = episode.scenario
     known = foretold(episode)
     if known is None and trajectory.stop.reason == "abstained":
         known = await solvability_of(episode)
-    graded = await grade(
-        replace(trajectory, solvability=known or "unproved"), scenario.grading, scenario.spec.rubric, world
-    )
-    graded = replace(graded, noticeable=await first_difference(episode, trajectory))
+    sign = await first_difference(episode, trajectory)
+    met = replace(trajectory, solvability=known or "unproved", noticeable=sign)
+    graded = await grade(met, scenario.grading, scenario.spec.rubric, world)
     if known is not None:
         return graded
     return blamed(replace(graded, solvability=await _shown(episode, graded)))

@@ -72,6 +72,14 @@ class Blind(Loop):
         return Message("ANSWER: <script>alert('done')</script>", answer="<script>alert('done')</script>")
 
 
+class Looking(Loop):
+    """Looks for the cake, and declines where nothing is there to order it with."""
+
+    async def run(self, briefing: Briefing, step: StepFunction) -> Message:
+        await step("cakes.get", {"name": str(briefing.stated["cake"])})
+        return Message("CANNOT: no tool places orders", abstain=True, answer="no tool places orders")
+
+
 def by_arm(run: Path) -> dict[str, list[Trajectory]]:
     """The trajectories of a run folder by arm, in the order of their episodes."""
     found: dict[str, list[Trajectory]] = defaultdict(list)

@@ -38,7 +38,7 @@ def reward_of(line: Line) -> float:
     """The reward as the documentation of graders has it: others averaged, times every gate; guesses and harm earn nothing."""
     # A line lives as long as the runs that it is one of; what is only tried has no place there.
     if id(line) not in _KNOWN.rewards:
-        reward = recomputed(line)
+        reward = recomputed(line, lambda: first_unlike(_KNOWN.runs, line) is not None)
         if not any(line is other for other in _KNOWN.runs.lines):
             return reward
         _KNOWN.rewards[id(line)] = reward

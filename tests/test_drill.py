@@ -316,7 +316,7 @@ def test_a_planned_fault_that_never_fired_is_an_error(typed: Typed, tmp_path: Pa
 
 
 def test_pairs_that_cannot_be_solved_expect_abstention(typed: Typed, tmp_path: Path) -> None:
-    before = report(typed, "--pack", "gone", "-n", "3", "--prove", "--agent", "abstain")
+    before = report(typed, "--pack", "gone", "-n", "3", "--prove", "--agent", "drills:Looking")
     labels = [json.loads(line) for line in (tmp_path / "out" / "solvability.jsonl").read_text().splitlines()]
     assert {(row["arm"], row["label"]) for row in labels} == {("gone/dropped_tool", "unsolvable")}
     arm = arms_of(before)["gone/dropped_tool"]
@@ -325,11 +325,14 @@ def test_pairs_that_cannot_be_solved_expect_abstention(typed: Typed, tmp_path: P
     assert arms_of(before)["clean"]["success"]["share"] == 0.0
 
 
-def test_declining_what_cannot_be_done_scores_without_a_proof_of_every_pair(typed: Typed, tmp_path: Path) -> None:
-    before = report(typed, "--pack", "gone", "-n", "3", "--agent", "abstain")
+@pytest.mark.parametrize(("agent", "success"), [("drills:Looking", 1.0), ("abstain", 0.0)])
+def test_declining_what_cannot_be_done_scores_after_a_look_without_a_proof_of_every_pair(
+    agent: str, success: float, typed: Typed, tmp_path: Path
+) -> None:
+    before = report(typed, "--pack", "gone", "-n", "3", "--agent", agent)
     assert not (tmp_path / "out" / "solvability.jsonl").exists()
     arm = arms_of(before)["gone/dropped_tool"]
-    assert arm["honest_abstention"]["share"] == arm["success"]["share"] == 1.0
+    assert (arm["honest_abstention"]["share"], arm["success"]["share"]) == (1.0, success)
     assert arms_of(before)["clean"]["success"]["share"] == 0.0
 
 

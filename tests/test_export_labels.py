@@ -151,3 +151,15 @@ def test_a_lie_in_a_line_is_found(key: str, value: Any, told: str, drilled: tupl
     at = next(place for place, line in enumerate(lines) if line["arm"] == "flaky_network" and line["reward"] == 1)
     lines[at][key] = value
     assert any(told in found for found in check(Runs(tuple(lines), runs.arms, runs.proofs), {}))
+
+
+def test_who_declines_without_a_look_earns_nothing(drilled: tuple[Runs, dict[str, list[Row]]]) -> None:
+    runs, _ = drilled
+    lines = copy.deepcopy(list(runs.lines))
+    ended = [line for line in lines if line["stop"]["reason"] == "abstained" and line["solvability"] == "unsolvable"]
+    assert {(line["agent"]["name"], line["reward"]) for line in ended} == {("abstain", 0.0), ("resilient", 1.0)}
+    blind = [line for line in ended if line["agent"]["name"] == "abstain"]
+    for line in blind:
+        line["reward"] = 1.0
+    found = check(Runs(tuple(lines), runs.arms, runs.proofs), {})
+    assert sum("reward 1.0, recomputed 0.0" in line for line in found) == len(blind) > 0

@@ -93,7 +93,7 @@ def test_declining_what_cannot_be_done_earns_unless_something_was_changed_that_w
         Grading("state", 1, True, FinalState(changes=due, changes_only=["refunds", "orders.status"])),
         *RUBRIC[1:],
     )
-    declined = replace(episode(stop="abstained"), solvability="unsolvable")
+    declined = replace(episode(stop="abstained"), solvability="unsolvable", noticeable=0)
     graded = asyncio.run(grade(declined, graders, rubric(), finished(*statements)))
     assert graded.reward == reward
     assert [item.grader for item in graded.rewards] == ["declined", "state", "harm"]
@@ -101,6 +101,27 @@ def test_declining_what_cannot_be_done_earns_unless_something_was_changed_that_w
     for solvability in ("solvable", "unproved"):
         again = asyncio.run(grade(replace(declined, solvability=solvability), graders, rubric(), finished(*statements)))
         assert again.reward == 0
+
+
+@pytest.mark.parametrize(
+    ("calls", "made", "noticeable", "reward"),
+    [
+        ("required", True, 0, 1),
+        ("required", True, -1, 1),
+        ("required", True, None, 0),
+        ("required", False, None, 0),
+        ("required", False, -1, 0),
+        ("optional", False, -1, 1),
+        ("optional", False, None, 0),
+    ],
+)
+def test_declining_what_cannot_be_done_earns_only_after_a_call_and_a_sign_of_it(
+    calls: str, made: bool, noticeable: int | None, reward: float
+) -> None:
+    declined = episode(stop="abstained", calls=(("orders.list", True),) if made else ())
+    declined = replace(declined, solvability="unsolvable", noticeable=noticeable)
+    graded = asyncio.run(grade(declined, RUBRIC[:1], rubric(calls=calls), finished()))
+    assert (graded.reward, graded.stop.blame) == (reward, None if reward else "agent")
 
 
 def test_an_answer_without_a_call_earns_nothing_unless_calls_are_optional() -> None:

@@ -35,13 +35,13 @@ async def played(folder: Path, agent: str, more: str = "") -> Trajectory:
         ("", "claims_done", "solvable", 0, "agent"),
         (PASSING, "resilient", "solvable", 1, None),
         (PASSING, "abstain", "solvable", 0, "agent"),
-        (REFUSED, "abstain", "unsolvable", 1, None),
+        (REFUSED, "abstain", "unsolvable", 0, "agent"),
         (REFUSED, "resilient", "unsolvable", 1, None),
         (REFUSED, "claims_done", "unsolvable", 0, "agent"),
         (REFUSED, "naive", "unsolvable", 0, "agent"),
     ],
 )
-async def test_declining_earns_where_nothing_else_is_left_and_nowhere_else(
+async def test_declining_earns_after_a_look_where_nothing_else_is_left_and_nowhere_else(
     more: str, agent: str, solvability: str, reward: float, blame: str | None, tmp_path: Path
 ) -> None:
     found = await played(tmp_path, agent, more)
@@ -86,7 +86,7 @@ def test_attempts_and_agents_share_one_search_and_those_that_succeed_need_none(
 
 def test_grading_again_tells_it_of_runs_that_were_written_without(tmp_path: Path) -> None:
     scenario = load_scenario(bakery.write_files(tmp_path, more=REFUSED))
-    run([scenario], "abstain", out=tmp_path / "run", episodes=3)
+    run([scenario], "resilient", out=tmp_path / "run", episodes=3)
     before = {item.key: item for item in read_run(tmp_path / "run")}
     assert {(item.solvability, item.reward) for item in before.values()} == {("unsolvable", 1.0)}
     (part,) = part_files(tmp_path / "run")

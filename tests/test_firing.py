@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from bakery import scenario
 from perturbing import Played, play
 
-from simtrain import registry
+from simtrain import registry, rollout
 from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Side, Snapshots
 from simtrain.request import Answer
-from simtrain.types import Observation, Provenance
+from simtrain.seeding import Stream
+from simtrain.types import Observation, Provenance, ToolSpec
 
 LIST = ("cakes.list", {})
 PLACE = ("orders.place", {"cake_id": "K001", "amount": 1})
@@ -67,9 +69,24 @@ class Lasting(Told):
     follows: ClassVar[Follows] = "fired"
 
 
+class Beforehand(Perturbation):
+    """Bends the tools, the task, or both, as `what` says."""
+
+    side: ClassVar[Side] = "request"
+    layer: ClassVar[Layer] = "M"
+
+    what: str = ""
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        return tools[1:] if "tools" in self.what else tools
+
+    def ask(self, prompt: str, rng: Stream) -> str:
+        return f"{prompt} Please." if "task" in self.what else prompt
+
+
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    found = {"told": Told, "lasting": Lasting}
+    found = {"told": Told, "lasting": Lasting, "beforehand": Beforehand}
     resolve = registry.resolve
 
     def also(kind: str, name: str) -> Any:
@@ -125,6 +142,18 @@ async def test_a_perturbation_that_does_not_last_forgets_calls_on_which_it_chang
     Told.seen.clear()
     await told(tmp_path, way, LIST, ORDERS, LIST, use=use)
     assert Told.seen == expected
+
+
+@pytest.mark.parametrize(
+    ("what", "bent"), [("nothing", ()), ("tools", ("it",)), ("task", ("it",)), ("tools and task", ("it",))]
+)
+async def test_what_bends_tools_or_task_is_named_once_in_the_record(
+    what: str, bent: tuple[str, ...], tmp_path: Path
+) -> None:
+    more = f"perturbations: [{{use: beforehand, as: it, with: {{what: {what}}}}}]\n"
+    played = await rollout(scenario(tmp_path, more=more), "nop")
+    assert played.bent == bent
+    assert (played.prompt.endswith(" Please."), len(played.tools)) == ("task" in what, 3 if "tools" in what else 4)
 
 
 async def test_an_earlier_copy_of_the_world_comes_back_where_a_later_one_is_given_up(tmp_path: Path) -> None:

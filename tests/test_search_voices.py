@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -17,12 +20,12 @@ from simtrain.documents import parse_document
 from simtrain.errors import InputError
 from simtrain.worlds.search.alternatives import nested, pieces_of, polished
 from simtrain.worlds.search.checking.pages import check_pages
-from simtrain.worlds.search.digest import digest
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
 from simtrain.worlds.search.tree import Text, Words
 from tests.small_universe import UNIVERSE
 
+WORLDS = Path(__file__).parent.parent / "worlds"
 SETTINGS = """\
     voices:
       dry: {share: 3, says: {so: ["by the book,", "on paper,", ""], end: [", as entered", ""]}}
@@ -177,13 +180,18 @@ def test_a_sentence_that_no_voice_says_is_found(tmp_path: Path) -> None:
     assert any("'by keeper' are not the author's" in str(problem) for problem in checked.problems)
 
 
-def test_two_builds_give_one_digest(tmp_path: Path) -> None:
-    files = [source(world()).build_file(path=tmp_path / f"{number}.sqlite") for number in range(2)]
+@pytest.mark.parametrize("name", ["kestrel_reach", "ysmere_federation"])
+def test_processes_of_other_hash_seeds_build_one_world_with_all_settings_of_sites(name: str, tmp_path: Path) -> None:
+    written = (WORLDS / f"{name}.yaml").read_text()
+    settings = ("voices", "navigation", "comments", "footer", "near_duplicates", "corrections", "disputes")
+    assert [key for key in settings if not re.search(rf"^ *{key}:", written, re.MULTILINE)] == []
     digests: set[str] = set()
-    for file in files:
-        with closing(open_file(file)) as connection:
-            digests.add(digest(connection))
-    assert len(digests) == 1
+    for seed in ("0", "77"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "SIMTRAIN_CACHE": str(tmp_path / seed)}
+        command = [sys.executable, "-m", "simtrain", "world", "digest", name, "--pages", "300"]
+        told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
+        digests.add(told.stdout.strip())
+    assert len(digests) == 1 and digests != {""}
 
 
 def test_what_is_to_be_copied_stands_before_the_copying_site() -> None:

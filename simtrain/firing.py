@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
-from simtrain.clock import Clock
 from simtrain.perturbation import Call, Perturbation
 from simtrain.request import Answer, Request
 from simtrain.trajectory import Changed
@@ -21,6 +20,11 @@ Preview: TypeAlias = Callable[[Request, float], Found | None]
 
 NOTHING: tuple[Changed, ...] = ()
 
+_ONLY: dict[tuple[bool, bool], tuple[Changed, ...]] = {
+    (False, False): NOTHING, (True, False): ("clock",), (False, True): ("rows",), (True, True): ("clock", "rows"),
+}  # fmt: skip
+"""What was changed beside the reply: the clock, and rows."""
+
 
 class Passage:
     """One perturbation around one call: `proceed` is its way on, `close` says what it changed.
@@ -30,49 +34,43 @@ class Passage:
     beforehand, where rows may be changed that it would be asked with.
     """
 
-    __slots__ = (
-        "_begun", "_call", "_clean", "_clock", "_fires", "_foreseen", "_forestalled", "_forgets", "_inner", "_memory", "_moment", "_other",
-        "_perturbation", "_preview", "_state", "without",
-    )  # fmt: skip
+    without: Observation | None
+    """The reply without the perturbation, once it is closed; None where there is none to be had."""
+
+    # What most passages never set.
+    _clean: Found | None = None
+    _other: Found | None = None
+    _foreseen: Found | None = None
+    _forestalled = False
+    _memory: JsonObject | None = None
 
     def __init__(self, perturbation: Perturbation, call: Call, inner: Answer, *, fires: bool, preview: Preview) -> None:
-        self._perturbation = perturbation
         self._call = call
         self._inner = inner
-        self._fires = fires
         self._preview = preview
-        self._clock: Clock = call.clock
         self._moment = call.clock.moment
         self._state: WorldState | None = call.world
         self._begun: Held | None = None if call.world is None else call.world.held()
-        self._clean: Found | None = None
-        self._other: Found | None = None
-        self._foreseen: Found | None = None
-        self._forestalled = False
         self._forgets = fires and perturbation.follows == "never"
         if self._forgets:
             call.snapshots.hold()
-            self._memory: JsonObject | None = deepcopy(call.memory) if call.memory else None
+            if call.memory:
+                self._memory = deepcopy(call.memory)
         if fires and perturbation.effect == "before" and (perturbation.side == "state" or call.request.tool.writes):
             self._foreseen = preview(call.request, self._moment)
-
-    async def meet(self) -> tuple[Observation, tuple[Changed, ...]]:
-        """The reply with the perturbation, and what it changed."""
-        bend = self._perturbation.apply if self._fires else self._perturbation.follow
-        observation = await bend(self._call, self.proceed)
-        return observation, self.close(observation)
 
     async def proceed(self, onward: Request) -> Observation:
         """Pass a request on."""
         if self._clean is not None:
             return await self._inner(onward)
+        call, state = self._call, self._state
         wrote = self._differs(self._begun)
-        very = not wrote and is_same(onward, self._call.request)
+        very = not wrote and is_same(onward, call.request)
         if very:
             # Let go: what the call itself writes need not be compared with what was there before.
             self._begun = None
         reply = await self._inner(onward)
-        found = (reply, self._clock.moment, None if self._state is None else self._state.held())
+        found = (reply, call.clock.moment, None if state is None else state.held())
         if very:
             self._clean = found
         elif self._other is None:
@@ -90,33 +88,35 @@ class Passage:
         self.without = None if found is None else found[0]
         changed = self._changed(observation, found)
         if self._forgets:
-            self._call.snapshots.settle(keep=bool(changed))
+            self._call.snapshots.settle(keep=changed != NOTHING)
             if not changed:
                 self._call.memory.clear()
                 self._call.memory.update(self._memory or {})
         return changed
 
     def _changed(self, observation: Observation, found: Found | None) -> tuple[Changed, ...]:
-        if found is not None and found[0] is observation and found is self._clean:
-            held = found[2]
-            if (held is None or held.version == cast(WorldState, self._state).version) and found[
-                1
-            ] == self._clock.moment:
-                return NOTHING
-        changed: list[Changed] = []
         reply, moment, held = found or (None, self._moment, self._begun)
-        if self._clock.moment != moment:
+        forestalled = self._forestalled and found is self._other
+        rows = forestalled or self._differs(held)
+        late = self._call.clock.moment != moment
+        if reply is observation:
+            return _ONLY[late, rows]
+        changed: list[Changed] = []
+        if late:
             changed.append("clock")
-        if reply is not observation and (reply is None or not same_reply(reply, observation)):
+        if reply is None or not same_reply(reply, observation):
             changed.append("reply")
-        if self._differs(held) or (self._forestalled and found is self._other):
+        if rows:
             changed.append("rows")
-        if reply is not None and reply is not observation and reply.wire != observation.wire:
+        if reply is not None and reply.wire != observation.wire:
             changed.append("wire")
         return tuple(changed)
 
     def _differs(self, held: Held | None) -> bool:
-        return held is not None and self._state is not None and self._state.differs(held)
+        state = self._state
+        if held is None or state is None or held.version == state.version:
+            return False
+        return state.differs(held)
 
 
 def same_reply(one: Observation, other: Observation) -> bool:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Self, cast
+from typing import NamedTuple, Self, cast
 
+from simtrain.active import Active
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.firing import NOTHING, Found, Passage
-from simtrain.perturbation import Call, Perturbation, Snapshots
+from simtrain.perturbation import Call, Perturbation
 from simtrain.request import Answer, NotAnswered, Request, no_tool
-from simtrain.scenario import Answering, Armed, Episode
-from simtrain.seeding import Root, derive, written
+from simtrain.scenario import Answering, Episode
+from simtrain.seeding import Root, Stream, derive, written
 from simtrain.toolbox import Toolbox
 from simtrain.trajectory import Event, Step
-from simtrain.triggers import Trigger, chance_of
+from simtrain.triggers import chance_of
 from simtrain.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode
 from simtrain.user import ASKING
 from simtrain.world import FinishedWorld, World, WorldState
@@ -32,13 +33,20 @@ TIMEOUT = "The request timed out after {seconds:g} seconds."
 """What a client says of a reply that it no longer waits for; whatever the call did stays done."""
 
 
+class _Setting(NamedTuple):
+    """What calls of a tool have in common: its name as it goes into draws, and what `Call` says of `in_world` and `manners`."""
+
+    name: bytes
+    in_world: bool
+    manners: int
+
+
 class Proxy:
     """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
 
     __slots__ = (
-        "_acting", "_answering", "_answers", "_armed", "_domain", "_episode", "_given", "_memories", "_owners",
-        "_patience", "_roots", "_routes", "_settings", "_snapshots", "_stack", "_succeeded", "_toolbox", "_triggers", "_turn", "_user",
-        "bent", "state", "steps", "world",
+        "_acting", "_active", "_answering", "_answers", "_domain", "_domain_name", "_episode", "_owners", "_patience", "_routes",
+        "_settings", "_stack", "_succeeded", "_toolbox", "_turn", "_user", "bent", "state", "steps", "world",
     )  # fmt: skip
 
     def __init__(
@@ -50,10 +58,6 @@ class Proxy:
         self.steps: list[Step] = []
         self._episode = episode
         self._answering: tuple[Answering, ...] = episode.scenario.answering
-        # What has no chance to fire is not there at all: it bends neither the task nor the tools.
-        self._armed: tuple[Armed, ...] = tuple(
-            armed for armed in episode.scenario.perturbations if chance_of(armed.when, episode.progress) != 0
-        )
         self._toolbox = toolbox
         self._routes = routes
         self._domain = domain
@@ -61,52 +65,46 @@ class Proxy:
         self._answers: list[Answer] = []
         self._stack: AsyncExitStack | None = None
         self._succeeded: set[str] = set()
-        root = Root(episode.seed, episode.scenario.name, episode.id) if self._armed else None
-        self._roots = [root.under(armed.label) for armed in self._armed] if root else []
-        self._triggers = [
-            Trigger(armed.when, root=own, progress=episode.progress)
-            for armed, own in zip(self._armed, self._roots, strict=True)
+        # What has no chance to fire is not there at all: it bends neither the task nor the tools.
+        self._active = [
+            Active(armed, root=root.under(armed.label), progress=episode.progress)
+            for root in [Root(episode.seed, episode.scenario.name, episode.id)]
+            for armed in episode.scenario.perturbations
+            if chance_of(armed.when, episode.progress) != 0
         ]
-        # Those that only bend the task or the tools have nothing to do with calls.
-        self._acting = [
-            (place, trigger, _concerns(armed.perturbation))
-            for place, (armed, trigger) in enumerate(zip(self._armed, self._triggers, strict=True))
-            if armed.perturbation.follows != "never" or type(armed.perturbation).apply is not Perturbation.apply
-        ]
-        self._settings: dict[str, tuple[bool, int]] = {}
-        self._memories: list[dict[str, object]] = [{} for _ in self._armed]
-        self._snapshots = [Snapshots() for _ in self._armed]
+        self._acting = [active for active in self._active if active.acts]
+        self._domain_name = episode.scenario.spec.domain
+        self._settings: dict[str, _Setting] = {}
         self._patience = episode.scenario.spec.limits.call
         self._user = episode.scenario.user_of(episode.case)
-        self._owners: dict[str, int] = {}
-        self._given: list[tuple[ToolSpec, ...]] = [() for _ in self._armed]
+        self._owners: dict[str, Active] = {}
         self.bent: tuple[str, ...] = ()
-        if self._armed:
+        if self._active:
             self._offer(toolbox)
 
     def _offer(self, toolbox: Toolbox) -> None:
         """Let every perturbation bend the tools; those that are new belong to the one that added them."""
         users = (ASKING,) if self._user else ()
         whole = offered = tuple(tool for tool in toolbox.tools if tool not in users)
-        for place, armed in enumerate(self._armed):
-            self._given[place] = offered
-            if type(armed.perturbation).offer is Perturbation.offer:
+        for active in self._active:
+            active.given = offered
+            if type(active.perturbation).offer is Perturbation.offer:
                 continue
             known = {tool.name for tool in offered}
-            shown = armed.perturbation.offer(offered, self._roots[place].stream("offer"))
-            self._owners.update({tool.name: place for tool in shown if tool.name not in known})
+            shown = active.perturbation.offer(offered, active.root.stream("offer"))
+            self._owners.update({tool.name: active for tool in shown if tool.name not in known})
             if shown != offered:
-                self.bent = (*self.bent, armed.label)
+                self.bent = (*self.bent, active.label)
             offered = shown
         if offered != whole:
             self._toolbox = Toolbox((*offered, *users), style=toolbox.style)
 
     def asks(self, prompt: str) -> str:
         """The task as the agent reads it."""
-        for place, armed in enumerate(self._armed):
-            reworded = armed.perturbation.ask(prompt, self._roots[place].stream("ask"))
-            if reworded != prompt and armed.label not in self.bent:
-                self.bent = (*self.bent, armed.label)
+        for active in self._active:
+            reworded = active.perturbation.ask(prompt, active.root.stream("ask"))
+            if reworded != prompt and active.label not in self.bent:
+                self.bent = (*self.bent, active.label)
             prompt = reworded
         return prompt
 
@@ -133,8 +131,8 @@ class Proxy:
     ) -> None:
         if self._stack is not None:
             await self._stack.aclose()
-        for snapshots in self._snapshots:
-            snapshots.close()
+        for active in self._active:
+            active.close()
         self.state.close()
 
     async def fork(self) -> Proxy:
@@ -150,10 +148,10 @@ class Proxy:
         other.steps = list(self.steps)
         other._answers = []
         other._succeeded = set(self._succeeded)
-        other._triggers = [trigger.fork() for trigger in self._triggers]
-        other._acting = [(place, other._triggers[place], concerns) for place, _, concerns in self._acting]
-        other._memories = deepcopy(self._memories)
-        other._snapshots = [snapshots.fork() for snapshots in self._snapshots]
+        other._active = [active.fork() for active in self._active]
+        other._acting = [active for active in other._active if active.acts]
+        copies = dict(zip(self._active, other._active, strict=True))
+        other._owners = {name: copies[active] for name, active in self._owners.items()}
         return await other.__aenter__()
 
     def begin_turn(self) -> None:
@@ -192,7 +190,7 @@ class Proxy:
             observation = request
         else:
             answer = answer or self._answer
-            observation = await (self._carried_out(request, events, answer) if self._armed else answer(request))
+            observation = await (self._carried_out(request, events, answer) if self._active else answer(request))
             late = clock.moment - moment
             if self._patience is not None and late > self._patience:
                 late = self._patience
@@ -229,10 +227,8 @@ class Proxy:
         elif owner is None:
             observation = await self._met(request, events, answer)
         else:
-            serve = self._armed[owner].perturbation.serve
-            observation = await serve(
-                self._call(owner, request, 0), partial(self._carried_out, events=events, answer=answer)
-            )
+            onward = partial(self._carried_out, events=events, answer=answer)
+            observation = await owner.perturbation.serve(self._call(owner, request, 0), onward)
         if not observation.is_error:
             self._succeeded.add(request.tool.name)
         return observation
@@ -250,93 +246,74 @@ class Proxy:
         reasons = f" ({'; '.join(passed)})" if passed else ""
         raise SimulatorFault(f"no world model answers {request.tool.name}{reasons}")
 
-    def _fired(self, request: Request) -> list[tuple[int, int]]:
-        """The perturbations that meet this call: (place in the list, index of the matching call), outermost first.
-
-        The index is 0 for one that does not fire and follows.
-        """
+    async def _met(self, request: Request, events: list[Event], answer: Answer) -> Observation:
+        """The answer through all perturbations that meet the call, each around the next, the first in the list outermost."""
+        state, succeeded = self.state, self._succeeded
         try:
-            found = [
-                (place, trigger.fires(request, succeeded=self._succeeded, world=self.state))
-                for place, trigger, concerns in self._acting
-                if concerns is None or concerns(request)
-            ]
+            found = [(active, active.meets(request, succeeded=succeeded, world=state)) for active in self._acting]
         except InputError as error:
             raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
-        return [(place, matching or 0) for place, matching in found if matching is not None or self._follows(place)]
-
-    def _follows(self, place: int) -> bool:
-        follows, trigger = self._armed[place].perturbation.follows, self._triggers[place]
-        if follows == "never" or (follows == "fired" and not trigger.tried):
-            return False
-        return not trigger.over(self._succeeded)
-
-    async def _met(self, request: Request, events: list[Event], answer: Answer) -> Observation:
-        """The answer through all perturbations that meet the call, each around the next."""
-        fired = self._fired(request)
-        for place, matching in reversed(fired):
-            answer = partial(self._bent, place, matching, answer, events)
+        met = [(active, matching) for active, matching in found if matching is not None]
+        if not met:
+            return await answer(request)
+        # Held here, the rows need not be held anew for each; where the call writes they would have to be read for that.
+        held = None if request.tool.writes else state.held()
+        for active, matching in reversed(met):
+            answer = partial(self._bent, active, matching, answer, events)
         observation = await answer(request)
+        del held
         # Those within one that refused never saw the call.
-        for place, matching in fired:
-            self._triggers[place].give_back(matching)
+        for active, matching in met:
+            active.trigger.give_back(matching)
         return observation
 
     async def _bent(
-        self, place: int, matching: int, inner: Answer, events: list[Event], request: Request
+        self, active: Active, matching: int, inner: Answer, events: list[Event], request: Request
     ) -> Observation:
         """The answer through one perturbation; an event says what it changed."""
-        armed, trigger = self._armed[place], self._triggers[place]
-        perturbation = armed.perturbation
-        call = self._call(place, request, matching)
+        perturbation, call = active.perturbation, self._call(active, request, matching)
         passage = Passage(perturbation, call, inner, fires=matching > 0, preview=self._preview)
-        bend = perturbation.apply if matching else perturbation.follow
-        observation = await bend(call, passage.proceed)
+        observation = await (perturbation.apply if matching else perturbation.follow)(call, passage.proceed)
         changed = passage.close(observation)
-        if matching:
-            trigger.settle(matching, changed=changed != NOTHING)
-        elif changed:
-            trigger.came_to_light()
+        active.settle(matching, changed=changed != NOTHING)
         if changed:
+            armed = active.armed
             events.append(
                 Event(armed.label, armed.use, perturbation.layer, matching, passage.without, observation, changed)
             )
         return observation
 
-    def _call(self, place: int, request: Request, matching: int) -> Call:
-        """A call as the perturbation at a place in the list meets it."""
-        tool = request.tool
-        in_world, manners = self._settings.get(tool.name) or self._setting(tool)
+    def _call(self, active: Active, request: Request, matching: int) -> Call:
+        """A call as a perturbation meets it."""
+        name, in_world, manners = self._settings.get(request.tool.name) or self._setting(request.tool)
         state = self.state
         return Call(
             request,
-            self._roots[place].stream(written(tool.name), matching),
+            Stream((active.root, (name, matching))),
             state.clock,
-            self._memories[place],
+            active.memory,
             state,
-            self._snapshots[place],
-            self._episode.scenario.spec.domain,
+            active.snapshots,
+            self._domain_name,
             in_world,
             self._toolbox.tools,
-            self._given[place],
+            active.given,
             manners,
-            self._roots[place],
+            active.root,
         )
 
-    def _setting(self, tool: ToolSpec) -> tuple[bool, int]:
-        """Whether the world itself is who answers the tool first, and the seed of how its server words its errors."""
+    def _setting(self, tool: ToolSpec) -> _Setting:
+        """What calls of a tool have in common."""
         routed = self._routes.get(tool.name, ())
         answered = bool(routed) and self._answering[routed[0]].world_model.stateless
         in_world = answered and any(other.name == tool.name for other in self.world.tools)
-        found = self._settings[tool.name] = (
-            in_world,
-            derive(self._episode.seed, "manners", self.world.name, tool.server),
-        )
+        manners = derive(self._episode.seed, "manners", self.world.name, tool.server)
+        found = self._settings[tool.name] = _Setting(written(tool.name), in_world, manners)
         return found
 
     def _preview(self, request: Request, moment: float) -> Found | None:
         """What the world itself would have answered at an instant, leaving no trace; None for a tool that it does not answer."""
-        if not (self._settings.get(request.tool.name) or self._setting(request.tool))[0]:
+        if not (self._settings.get(request.tool.name) or self._setting(request.tool)).in_world:
             return None
         clock = self.state.clock
         present, clock.moment = clock.moment, moment
@@ -344,11 +321,6 @@ class Proxy:
             found = (self.state.answer(request), clock.moment, self.state.held())
         clock.moment = present
         return found
-
-
-def _concerns(perturbation: Perturbation) -> Callable[[Request], bool] | None:
-    """What says whether a perturbation could do anything to a call; None where it always could."""
-    return None if type(perturbation).concerns is Perturbation.concerns else perturbation.concerns
 
 
 def _refusal(text: str, way: str | int) -> Observation:

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_SCALE = 2.0**-64
+SCALE = 2.0**-64
+_HALF = 2**32 - 1
 
 
 def derive(seed: int, *names: str | int) -> int:
@@ -41,13 +42,20 @@ class Root:
 
     def derive(self, *names: str | int | bytes) -> int:
         """The seed of what further names stand for."""
+        # What `_name` does, once more: every call of an episode passes here several times.
         digest = self._digest.copy()
-        _name(digest, names)
-        return int.from_bytes(digest.digest(), "big")
+        for name in names:
+            if isinstance(name, bytes):
+                digest.update(name)
+            elif type(name) is int and 0 <= name < _MANY:
+                digest.update(_INDICES[name])
+            else:
+                digest.update(_spelt(name))
+        return _number(digest.digest(), "big")
 
     def draw(self, *names: str | int | bytes) -> float:
         """One number in [0, 1) for what further names stand for."""
-        return self.derive(*names) * _SCALE
+        return self.derive(*names) * SCALE
 
     def stream(self, *names: str | int | bytes) -> Stream:
         """The stream of what further names stand for; nothing is derived before the first draw."""
@@ -56,10 +64,10 @@ class Root:
 
 def _name(digest: blake2b, names: tuple[str | int | bytes, ...]) -> None:
     for name in names:
-        if type(name) is int and 0 <= name < len(_INDICES):
-            digest.update(_INDICES[name])
-        elif isinstance(name, bytes):
+        if isinstance(name, bytes):
             digest.update(name)
+        elif type(name) is int and 0 <= name < _MANY:
+            digest.update(_INDICES[name])
         else:
             digest.update(_spelt(name))
 
@@ -75,13 +83,15 @@ def written(name: str) -> bytes:
     return _spelt(name)
 
 
-_INDICES = tuple(b"i%d:%d" % (len(str(number)), number) for number in range(1000))
+_number = int.from_bytes
+_MANY = 1000
+_INDICES = tuple(b"i%d:%d" % (len(str(number)), number) for number in range(_MANY))
 """What the first numbers are written as: most names that are numbers count calls."""
 
 
 def draw(seed: int, *names: str | int) -> float:
     """One number in [0, 1) for the thing that `names` name, without making a stream."""
-    return derive(seed, *names) * _SCALE
+    return derive(seed, *names) * SCALE
 
 
 class Stream:
@@ -99,16 +109,17 @@ class Stream:
         self._random: Callable[[], float] = self._first
 
     def _first(self) -> float:
-        self._random = Random(self._begun()).random
+        seed = self._seed
+        self._random = Random(seed if isinstance(seed, int) else seed[0].derive(*seed[1])).random
         return self._random()
 
-    def _begun(self) -> int:
-        seed = self._seed
-        return seed if isinstance(seed, int) else seed[0].derive(*seed[1])
-
     def once(self) -> float:
-        """A number in [0, 1) for who needs only one: always the same, and without the cost of a generator."""
-        return self._begun() * _SCALE
+        """A number in [0, 1) for who needs only one: always the same, and without the cost of a generator.
+
+        It is made of the seed's lower half, so that it says nothing of what `Root.draw` gives for the same names.
+        """
+        seed = self._seed
+        return ((seed if isinstance(seed, int) else seed[0].derive(*seed[1])) & _HALF) * 2.0**-32
 
     def random(self) -> float:
         """A number in [0, 1)."""

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from simtrain.perturbation import Ramp, When
 from simtrain.request import Request
-from simtrain.seeding import Root, written
+from simtrain.seeding import SCALE, Root, written
 from simtrain.tool_globs import matches
 from simtrain.world import WorldState, one_value
 
@@ -28,8 +28,8 @@ class Trigger:
     """
 
     __slots__ = (
-        "_burst_left", "_chance", "_due", "_fired", "_globs", "_hidden", "_marks", "_matching", "_open", "_per_tool", "_root",
-        "tried", "when",
+        "_any_call", "_burst_left", "_chance", "_chance_alone", "_due", "_fired", "_globs", "_hidden", "_marks", "_matching", "_open",
+        "_per_tool", "_root", "tried", "when",
     )  # fmt: skip
 
     def __init__(
@@ -48,7 +48,10 @@ class Trigger:
         self._chance = chance_of(when, progress)
         self._globs = when.tools if isinstance(when.tools, str) else tuple(when.tools)
         self._root = root or Root(seed, *identity)
+        self._any_call = self._globs == "*" and when.writes is None and not when.args
         self._marks = when.nth is not None or when.every is not None
+        limits = (when.burst, when.turns, when.after, when.until, when.state, when.max_times)
+        self._chance_alone = not self._marks and all(limit is None for limit in limits)
         self._matching = 0
         self._fired = 0
         self._due = 0
@@ -70,15 +73,19 @@ class Trigger:
 
     def fires(self, request: Request, *, succeeded: set[str], world: WorldState | None) -> int | None:
         """The index (from 1) of this matching call when the perturbation is to fire on it, else None. Call once for each request."""
-        if not self._matches(request):
+        if not self._any_call and not self._matches(request):
             return None
-        self._matching += 1
+        matching = self._matching = self._matching + 1
         name = request.tool.name
         index = self._per_tool[name] = self._per_tool.get(name, 0) + 1
-        if not self._chosen(request, index, succeeded, world):
+        if self._chance_alone:
+            if self._chance is not None and self._root.derive(written(name), index) * SCALE >= self._chance:
+                return None
+            self._open[matching] = True
+        elif not self._chosen(request, index, succeeded, world):
             return None
         self._fired += 1
-        return self._matching
+        return matching
 
     def settle(self, matching: int, *, changed: bool) -> None:
         """Say whether the firing on a matching call changed anything: if not, it does not count."""

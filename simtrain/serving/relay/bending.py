@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from simtrain.active import Active
 from simtrain.assembly import arm_pack
 from simtrain.catalog import find
 from simtrain.clock import DEFAULT_START, Clock, instant
 from simtrain.documents import read_document
 from simtrain.errors import InputError
 from simtrain.firing import Passage, same_reply
-from simtrain.perturbation import Call, Perturbation, Snapshots
+from simtrain.perturbation import Call, Perturbation
 from simtrain.request import Answer, Request, no_tool
 from simtrain.scenario import Armed
 from simtrain.seeding import Root, derive
@@ -23,7 +24,6 @@ from simtrain.serving.relay.shown import Audience, Shown, client_of
 from simtrain.serving.relay.tool_list import descriptors_of, rewritten, tool_of
 from simtrain.serving.relay.way import Server, Way, nobody
 from simtrain.tape import CALL
-from simtrain.triggers import Trigger
 from simtrain.types import JsonObject, JsonValue, Observation
 
 UNKNOWN_TOOL = -32602
@@ -80,10 +80,6 @@ def _no_place_here(armed: Armed) -> str | None:
     return "is triggered by turns, which a relay cannot see" if armed.when.turns is not None else None
 
 
-def _acts(perturbation: Perturbation) -> bool:
-    return perturbation.follows != "never" or type(perturbation).apply is not Perturbation.apply
-
-
 @dataclass
 class _Asked:
     method: str
@@ -96,32 +92,27 @@ class Bending:
     """The perturbations of one relay; all its clients together play one episode, each with the tools that it was shown."""
 
     def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: Rules | None = None) -> None:
-        self._armed = tuple(armed)
         self._seed = seed
         self._rules = rules or Rules()
-        self._triggers = [Trigger(item.when, seed=seed, identity=("relay", item.label)) for item in self._armed]
-        # Those that only bend the list of tools have nothing to do with calls.
-        self._acting = [place for place, item in enumerate(self._armed) if _acts(item.perturbation)]
-        self._memories: list[JsonObject] = [{} for _ in self._armed]
-        self._snapshots = [Snapshots() for _ in self._armed]
+        self._active = [Active(item, root=Root(seed, "relay", item.label)) for item in armed]
         self._asked: dict[_Key, _Asked] = {}
         self._paused: dict[tuple[str, str], Crossing] = {}
-        self._audience = Audience(self._armed, seed=seed)
+        self._audience = Audience(armed, seed=seed)
         self._repeatable: set[str] = set()
         self._succeeded: set[str] = set()
         self._calls = 0
-        self.fired: dict[str, int] = {item.label: 0 for item in self._armed}
+        self.fired: dict[str, int] = {item.label: 0 for item in armed}
 
     async def ready(self) -> None:
         """Check that all that the perturbations need can be reached. Raises InputError."""
-        for item in self._armed:
-            await item.perturbation.ready()
+        for active in self._active:
+            await active.perturbation.ready()
 
     def client_sends(
         self, frame: JsonObject, scope: Scope, repeat: Repeat, *, session: str | None = None
     ) -> Crossing | None:
         """A frame from a client: None for one that goes on as it is. `session` is its MCP session, where it has one."""
-        if not self._armed or "id" not in frame or "method" not in frame:
+        if not self._active or "id" not in frame or "method" not in frame:
             if frame.get("method") == "notifications/cancelled":
                 self._forget(scope, _object(frame.get("params")).get("requestId"))
             return None
@@ -183,19 +174,13 @@ class Bending:
         return crossing
 
     def _met(self, request: Request) -> list[tuple[int, int]]:
-        """The perturbations that meet a call, and the index of the matching call; 0 for one that does not fire and follows."""
+        """The perturbations that meet a call (places in the list), each with what `Active.meets` says."""
         found = [
-            (place, self._triggers[place].fires(request, succeeded=self._succeeded, world=None))
-            for place in self._acting
-            if self._armed[place].perturbation.concerns(request)
+            (place, active.meets(request, succeeded=self._succeeded, world=None))
+            for place, active in enumerate(self._active)
+            if active.acts
         ]
-        return [(place, matching or 0) for place, matching in found if matching is not None or self._follows(place)]
-
-    def _follows(self, place: int) -> bool:
-        follows, trigger = self._armed[place].perturbation.follows, self._triggers[place]
-        if follows == "never" or (follows == "fired" and not trigger.tried):
-            return False
-        return not trigger.over(self._succeeded)
+        return [(place, matching) for place, matching in found if matching is not None]
 
     async def _bend(
         self, crossing: Crossing, request: Request, met: Sequence[tuple[int, int]], shown: Shown
@@ -216,7 +201,7 @@ class Bending:
             return Outcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
         finally:
             for place, matching in met:
-                self._triggers[place].give_back(matching)
+                self._active[place].trigger.give_back(matching)
         late = round(clock.moment - begun, 6)
         if late:
             notes["seconds" if self._rules.real_time else "virtual_seconds"] = late
@@ -248,7 +233,8 @@ class Bending:
 
     def _served(self, owner: int, shown: Shown, clock: Clock, inner: Answer) -> Answer:
         async def served(request: Request) -> Observation:
-            return await self._armed[owner].perturbation.serve(self._call(owner, 0, request, shown, clock), inner)
+            call = self._call(owner, 0, request, shown, clock)
+            return await self._active[owner].perturbation.serve(call, inner)
 
         return served
 
@@ -262,40 +248,36 @@ class Bending:
         fired: list[JsonObject],
         inner: Answer,
     ) -> Answer:
-        armed, trigger = self._armed[place], self._triggers[place]
-        noted: JsonObject = {"label": armed.label, "use": armed.use, "matching": matching}
+        active = self._active[place]
+        perturbation = active.perturbation
+        noted: JsonObject = {"label": active.label, "use": active.armed.use, "matching": matching}
 
         async def bent(request: Request) -> Observation:
             way = Way(request, inner, server, noted)
             call = self._call(place, matching, request, shown, clock)
-            observation, changed = await Passage(
-                armed.perturbation, call, way.proceed, fires=matching > 0, preview=nobody
-            ).meet()
-            changed = tuple(sorted({*changed, *(("wire",) if way.bent else ())}))
-            if matching:
-                trigger.settle(matching, changed=bool(changed))
-                self.fired[armed.label] += bool(changed)
-            elif changed:
-                self.fired[armed.label] += trigger.came_to_light()
+            passage = Passage(perturbation, call, way.proceed, fires=matching > 0, preview=nobody)
+            observation = await (perturbation.apply if matching else perturbation.follow)(call, passage.proceed)
+            changed = sorted({*passage.close(observation), *(("wire",) if way.bent else ())})
+            self.fired[active.label] += active.settle(matching, changed=bool(changed))
             if changed:
-                fired.append({**noted, "changed": list(changed)})
+                fired.append({**noted, "changed": changed})
             return observation
 
         return bent
 
     def _call(self, place: int, matching: int, request: Request, shown: Shown, clock: Clock) -> Call:
-        root = Root(self._seed, "relay", self._armed[place].label)
+        active = self._active[place]
         return Call(
             request,
-            root.stream(request.tool.name, matching),
+            active.root.stream(request.tool.name, matching),
             clock,
-            self._memories[place],
+            active.memory,
             None,
-            self._snapshots[place],
+            active.snapshots,
             tools=tuple(shown.tools.values()),
             given=shown.given.get(place, ()),
             manners=derive(self._seed, "manners", "relay"),
-            root=root,
+            root=active.root,
         )
 
     def _listed(self, frame: JsonObject, result: JsonObject, client: str | None) -> Outcome | None:
@@ -316,7 +298,7 @@ class Bending:
 
     def _by_offer(self, shown: Shown) -> list[JsonObject]:
         """Those that are there to change the list of tools, and did; others only made room in it for what they do to replies."""
-        changing = [self._armed[place] for place in sorted(shown.changing)]
+        changing = [self._active[place].armed for place in sorted(shown.changing)]
         return [
             {"label": item.label, "use": item.use, "changed": ["tools"]}
             for item in changing

@@ -111,6 +111,8 @@ def test_a_single_answer_may_be_a_bare_value() -> None:
     assert strict("Odo Fennwarren", gold=gold, rules=rules, single=True).success == 1.0
     assert strict("| Director |\n|---|\n| odo fennwarren |", gold=gold, rules=rules, single=True).success == 1.0
     assert strict("It is Odo Fennwarren or Marit Sundegaard", gold=gold, rules=rules, single=True).success == 0.0
+    known = Known(aliases={"O. F.": "Odo Fennwarren"})
+    assert strict("O. F.", gold=gold, rules=rules, single=True, arbiter=known).success == 1.0
     for nothing in (None, "", " \n"):
         found = strict(nothing, gold=gold, rules=rules, single=True)
         assert (found.given_rows, found.reason) == (0, "no table with the key columns")
@@ -158,6 +160,9 @@ def test_keys_that_are_one_number_are_one_key_unless_the_gold_tells_them_apart()
 def test_rules_between_rows_quotations_and_empty_rows_are_ornaments() -> None:
     ruled = table([row for gold in GOLD for row in (gold, ("---",) * 4)])
     assert strict(ruled).success == 1.0
+    unnamed = [("", *row) for row in GOLD]
+    heading = ("", "Observatory", "Founded", "Mirror", "Director")
+    assert strict(table([row for gold in unnamed for row in (gold, ("---",) * 5)], heading=heading)).success == 1.0
     assert strict("\ufeff" + table(GOLD)).success == 1.0
     assert strict("> " + table(GOLD).replace("\n", "\n> ")).success == 1.0
     assert strict(table([*GOLD, ("", "", "", "")])).success == 1.0

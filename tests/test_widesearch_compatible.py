@@ -86,6 +86,16 @@ def test_two_keys_aligned_to_one_push_recall_above_one() -> None:
 
 
 @needs_extra
+def test_the_column_that_lost_a_cell_is_named() -> None:
+    found = compatible(fenced([("Velkora Heights", "1987-04-12", "9.9 m", "Ysolde Trammick"), *GOLD[1:]]))
+    assert {loss.name: loss.wrong for loss in found.columns} == {
+        "observatory": 0,
+        "founded": 0,
+        "mirror": 1,
+        "director": 0,
+    }
+
+
 def test_two_metrics_on_a_column_count_twice_among_the_items() -> None:
     rules = Rules(("k",), (Column(name="k"), Column(name="v", metric=("exact_match", "in_match"))))
     found = compatible("| k | v |\n|--|--|\n| a | b |", gold=[("a", "b")], rules=rules)

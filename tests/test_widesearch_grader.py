@@ -96,6 +96,21 @@ def test_the_gold_is_what_the_sql_of_the_case_gives(world: FinishedWorld) -> Non
     assert graded(world, played(None)).value == 0.0
 
 
+def test_a_bare_value_answers_a_question_of_one_value_and_no_other(world: FinishedWorld) -> None:
+    asked = {
+        "query": "Who is the harbourmaster of Pell Harbour?",
+        "sql": "select harbourmaster as Master from port where name = :port",
+        "parameters": {"port": "Pell Harbour"},
+        "key": ("Master",),
+        "columns": (Column(name="Master"),),
+        "evidence": None,
+    }
+    for kind, value in (("single", 1.0), ("table", 0.0)):
+        case = QUESTION.model_copy(update={**asked, "answer": kind}).model_dump(mode="json")
+        assert graded(world, played("Mirel Andvast", case=case)).value == value
+        assert graded(world, played("| Master |\n|---|\n| Mirel Andvast |", case=case)).value == 1.0
+
+
 def test_the_detail_tells_figures_and_what_each_column_lost(world: FinishedWorld) -> None:
     detail = graded(world, played(RIGHT.replace("| 7 |", "| 8 |")), reward="row_f1").detail
     assert (detail["score"], detail["f1_by_row"]) == (0.0, pytest.approx(2 / 3))

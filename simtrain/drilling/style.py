@@ -6,8 +6,9 @@ STYLE = """
 :root { --paper: #fbfbf9; --card: #fff; --ink: #1d2126; --soft: #5f6873; --faint: #e4e5e1; --rule: #cdd0cc;
   --s0: #2762c4; --s1: #c9611a; --bad: #b3261e; --good: #1f7a4d;
   --r0: #2762c4; --r1: #7fb0ee; --r2: #2d9d78; --r3: #8c63c7; --r4: #8b939c; --r5: #d9a514; --r6: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --paper: #15181b; --card: #1d2125; --ink: #e8e9e6; --soft: #9aa3ac;
-  --faint: #2c3136; --rule: #444b52; --s0: #6ea2f5; --s1: #f0964f; --bad: #f2827a; --good: #63c495;
+@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark;
+  --paper: #15181b; --card: #1d2125; --ink: #e8e9e6; --soft: #9aa3ac; --faint: #2c3136; --rule: #444b52;
+  --s0: #6ea2f5; --s1: #f0964f; --bad: #f2827a; --good: #63c495;
   --r0: #5b92ea; --r1: #a5caf7; --r2: #4fbf98; --r3: #b08fe3; --r4: #7d868f; --r5: #e3ba45; --r6: #e8726a; } }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--paper); color: var(--ink); 
@@ -52,6 +53,8 @@ svg circle.s0, svg rect.s0, svg .band.s0 { fill: var(--s0) } svg circle.s1, svg 
 svg line.s0, svg .curve.s0 { stroke: var(--s0) } svg line.s1, svg .curve.s1 { stroke: var(--s1) }
 svg .r0 { fill: var(--r0) } svg .r1 { fill: var(--r1) } svg .r2 { fill: var(--r2) } svg .r3 { fill: var(--r3) }
 svg .r4 { fill: var(--r4) } svg .r5 { fill: var(--r5) } svg .r6 { fill: var(--r6) }
+@media screen and (prefers-color-scheme: dark) {
+  svg rect.s0:not(.band), svg rect.s1:not(.band), .key i.k-bar { opacity: .45 } svg .whisker { stroke-opacity: 1 } }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; width: 100% }
 th, td { text-align: right; padding: 5px 7px; border-bottom: 1px solid var(--faint); white-space: nowrap }
 th { color: var(--soft); font-weight: 500; vertical-align: bottom; white-space: normal; line-height: 1.25 }

@@ -27,12 +27,16 @@ _FEW = 10
 """So many rows may all miss their bounds by chance."""
 
 
+_ORDINALS: dict[str, int] = {}
+_ISO: dict[int, str] = {}
+
+
 def ordinal(text: str) -> int:
     """The day number of an ISO date."""
-    return date.fromisoformat(text).toordinal()
-
-
-_ISO: dict[int, str] = {}
+    found = _ORDINALS.get(text)
+    if found is None:
+        found = _ORDINALS[text] = date.fromisoformat(text).toordinal()
+    return found
 
 
 def iso(day: int) -> str:

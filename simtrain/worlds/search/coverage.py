@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -27,31 +27,39 @@ class Coverage:
         self._layout = layout
         self._pages = [page for page in site.pages if not page.spec.corrections]
         self._days: dict[int, list[tuple[int, int]]] = {}
+        self._first: dict[tuple[int, ...], dict[int, int]] = {}
+        self._last: dict[tuple[str, tuple[int, ...]], list[int]] = {}
 
-    def surely(self, attribute: Attribute) -> dict[int, int]:
+    def surely(self, attribute: Attribute) -> Mapping[int, int]:
         """Row -> a day that the last page that states its value in full is no older than, whichever wordings are drawn."""
-        found: dict[int, int] = {}
-        for page in self._pages:
-            # What is copied from another site is no second witness.
-            if page.copied or page.kind is None or page.kind.name != attribute.type:
-                continue
-            if attribute.id not in self._sure[page.index]:
-                continue
-            for row, day, _ in self._dated(page):
-                found[row] = max(day, found.get(row, NEVER))
-        return found
+        # What is copied from another site is no second witness.
+        pages = [page for page in self._telling(attribute, self._sure) if not page.copied]
+        key = tuple(page.index for page in pages)
+        if key not in self._first:
+            found = self._first[key] = {}
+            for page in pages:
+                for row, day, _ in self._dated(page):
+                    found[row] = max(day, found.get(row, NEVER))
+        return self._first[key]
 
-    def latest(self, attribute: Attribute) -> list[int]:
+    def latest(self, attribute: Attribute) -> Sequence[int]:
         """By row id the last day on which a page of the site may tell the value; NEVER where none does."""
         size = self._layout.columns.size(attribute.type) + 1
         if attribute.id in self._elsewhere:
             return [self._layout.today - self._site.lag] * size
-        found = [NEVER] * size
-        for page in self._pages:
-            if page.kind is not None and page.kind.name == attribute.type and attribute.id in self._told[page.index]:
+        pages = self._telling(attribute, self._told)
+        key = attribute.type, tuple(page.index for page in pages)
+        if key not in self._last:
+            found = self._last[key] = [NEVER] * size
+            for page in pages:
                 for row, _, day in self._dated(page):
                     found[row] = max(day, found[row])
-        return found
+        return self._last[key]
+
+    def _telling(self, attribute: Attribute, told: Mapping[int, frozenset[int]]) -> list[PageDesign]:
+        """The kinds of pages of an attribute's type that tell it."""
+        pages = (page for page in self._pages if page.kind is not None and page.kind.name == attribute.type)
+        return [page for page in pages if attribute.id in told[page.index]]
 
     def _dated(self, page: PageDesign) -> Iterator[tuple[int, int, int]]:
         """The rows that pages tell of, each with the first and the last day on which its page may be dated."""

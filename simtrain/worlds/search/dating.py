@@ -53,6 +53,11 @@ def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
     return found
 
 
+def tells_dates(page: PageDesign) -> bool:
+    """True if a kind of page can tell a date at all."""
+    return any(True for _ in _told(page, cast(Type, page.kind)))
+
+
 def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
     """From the dates of looped rows to the latest ones of those that they are looped over from."""
     rows, kind = climb

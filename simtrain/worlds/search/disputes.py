@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from simtrain.worlds.search.coverage import NEVER, Coverage
@@ -12,9 +13,6 @@ from simtrain.worlds.search.knowledge import Claim
 from simtrain.worlds.search.layout import Layout
 from simtrain.worlds.search.schema import Attribute
 from simtrain.worlds.search.tree import Corrected, tests
-
-Row = tuple[int, int]
-"""An attribute and a row of its type."""
 
 
 class Ruling(NamedTuple):
@@ -32,8 +30,7 @@ class Disputes:
         self._layout = layout
         self._attributes = {one.id: one for one in design.schema.all_attributes()}
         self._coverage = {site.id: Coverage(site, layout) for site in design.sites}
-        self._sure: dict[tuple[int, int], dict[int, int]] = {}
-        self._latest: dict[tuple[int, int], list[int]] = {}
+        self._latest: dict[tuple[int, int], Sequence[int]] = {}
 
     def age(self, site: SiteDesign, attribute: Attribute) -> Sequence[int] | None:
         """How many days old the word of a site on a fact is: that of its pages where the latest page is right, else that of the site."""
@@ -46,45 +43,39 @@ class Disputes:
         """The claims that stay, in the order given: every one of a fact that pages decide, by the rule of that fact, for the truth."""
         if self._design.schema.spec.disputes is None:
             return list(drawn)
-        about: dict[Row, list[int]] = {}
+        about: dict[int, dict[int, dict[int, int]]] = {}
         kept: set[int] = set()
-        for place, (_, attribute, row, value, _, _, _, _) in enumerate(drawn):
+        for place, (_, attribute, row, value, _, site, _, _) in enumerate(drawn):
             if value is None:
                 # What has not happened yet for a site is left out there: no page disputes it.
                 kept.add(place)
             elif attribute in self._rules:
-                about.setdefault((attribute, row), []).append(place)
-        for fact, places in about.items():
-            kept.update(self._decided(self._rules[fact[0]], fact, {drawn[place][5]: place for place in places}))
+                about.setdefault(attribute, {}).setdefault(row, {})[site] = place
+        for attribute, facts in about.items():
+            kept.update(self._decided(attribute, facts))
         return [claim for place, claim in enumerate(drawn) if place in kept]
 
-    def _decided(self, rule: Ruling, fact: Row, claims: dict[int, int]) -> Iterable[int]:
-        """The claims on one fact that stay; `claims` are their places by site."""
-        attribute, row = fact
-        told = {site: place for site, place in claims.items() if self._latest_day(site, attribute)[row] != NEVER}
-        right = {
-            site.id: self._surely(site.id, attribute)[row]
-            for site in self._design.sites
-            if site.id not in told and row in self._surely(site.id, attribute)
-        }
-        match rule.name:
-            case "primary":
-                return [place for site, place in told.items() if site != rule.site and rule.site in right]
-            case "recency":
-                last = max(right.values(), default=NEVER)
-                return [place for site, place in told.items() if self._latest_day(site, attribute)[row] < last]
-            case "majority":
-                return list(told.values())[: max(0, len(right) - 1)]
-            case _:
-                return [place for site, place in told.items() if attribute in self._corrected[site]]
+    def _decided(self, attribute: int, facts: Mapping[int, Mapping[int, int]]) -> Iterator[int]:
+        """The claims on one attribute that stay; `facts` are their places by row and site."""
+        rule, site_of_rule = self._rules[attribute]
+        latest = {site: self._latest_day(site, attribute) for site in {*chain.from_iterable(facts.values())}}
+        surely = [(site, one.surely(self._attributes[attribute])) for site, one in self._coverage.items()]
+        for row, claims in facts.items():
+            told = {site: place for site, place in claims.items() if latest[site][row] != NEVER}
+            right = {site: days[row] for site, days in surely if row in days and site not in told}
+            match rule:
+                case "primary":
+                    if site_of_rule in right:
+                        yield from (place for site, place in told.items() if site != site_of_rule)
+                case "recency":
+                    last = max(right.values(), default=NEVER)
+                    yield from (place for site, place in told.items() if latest[site][row] < last)
+                case "majority":
+                    yield from list(told.values())[: max(0, len(right) - 1)]
+                case _:
+                    yield from (place for site, place in told.items() if attribute in self._corrected[site])
 
-    def _surely(self, site: int, attribute: int) -> dict[int, int]:
-        key = site, attribute
-        if key not in self._sure:
-            self._sure[key] = self._coverage[site].surely(self._attributes[attribute])
-        return self._sure[key]
-
-    def _latest_day(self, site: int, attribute: int) -> list[int]:
+    def _latest_day(self, site: int, attribute: int) -> Sequence[int]:
         key = site, attribute
         if key not in self._latest:
             self._latest[key] = self._coverage[site].latest(self._attributes[attribute])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from math import gcd, inf
-from typing import Final, TypeAlias, cast
+from typing import Final, cast
 
 from simtrain.worlds.search.attributes import Draw, Value, iso, ordinal
 from simtrain.worlds.search.bounds import split_bound
 from simtrain.worlds.search.layout import Columns
-from simtrain.worlds.search.limits import Limits
+from simtrain.worlds.search.limits import Limits, tighten
 from simtrain.worlds.search.rules import Rule
 from simtrain.worlds.search.schema import Attribute, Type
 
@@ -18,7 +18,6 @@ NUMERIC: Final = frozenset({"number", "quantity", "money"})
 _SAMPLE: Final = 1000
 _TRIES: Final = 12
 _SLIP_DAYS: Final = 30
-_Range: TypeAlias = tuple[float, float]
 
 
 class Falsehoods:
@@ -39,22 +38,21 @@ class Falsehoods:
 
     def former(self, row: int, draw: Draw) -> Value:
         """A value that may have held before the true one."""
-        kind, truth = self._attribute.kind, self._column[row]
+        kind = self._attribute.kind
         if kind == "flag":
-            return 0 if truth else 1
+            return 0 if self._column[row] else 1
         if kind == "date":
             return self._near(row, [-7 - int(draw() * 120)])
         if kind not in NUMERIC or self._chosen:
             return self.of_another(row, draw)
-        return self._near(row, [self._whole(truth) * (0.17 * draw() - 0.2), -self._step, self._step])
+        return self._near(row, [self._true(row) * (0.17 * draw() - 0.2), -self._step, self._step])
 
     def slip(self, row: int, draw: Draw) -> Value:
         """The truth with a slip of the pen: two digits swapped, or the next number; for dates, some other day near it."""
-        truth = self._column[row]
         if self._attribute.kind == "date":
             shift = (1 if draw() < 0.5 else -1) * (1 + int(draw() * _SLIP_DAYS))
             return self._near(row, [shift, -shift])
-        swapped = [] if self._chosen else list(self._swaps(row, self._whole(truth)))
+        swapped = [] if self._chosen else list(self._swaps(row, self._true(row)))
         if swapped:
             return self._value(swapped[int(draw() * len(swapped))])
         return self.of_another(row, draw) if self._chosen else self._near(row, [self._step, -self._step])
@@ -62,15 +60,17 @@ class Falsehoods:
     def of_another(self, row: int, draw: Draw) -> Value:
         """The value of some other row."""
         column = self._column
+        truth, others = column[row], len(column) - 1
         for _ in range(_TRIES):
-            found = column[1 + int(draw() * (len(column) - 1))]
-            if found is None or found == column[row]:
+            other = 1 + int(draw() * others)
+            found = column[other]
+            if found is None or found == truth:
                 continue
             if self._attribute.kind == "ref":
-                free = found != 0 and all(other[row] != found for other in self._siblings)
+                free = found != 0 and all(sibling[row] != found for sibling in self._siblings)
                 if free and self._limits.leads(row, cast(int, found)):
                     return found
-            elif not self._ordered or self._fits(row, self._whole(found)):
+            elif not self._ordered or self._fits(row, self._true(other)):
                 return found
         return None
 
@@ -88,11 +88,11 @@ class Falsehoods:
     def _column(self) -> list[Value]:
         return self._columns.column(self._attribute)
 
-    @property
+    @cached_property
     def _ordered(self) -> bool:
         return self._attribute.kind == "date" or self._attribute.kind in NUMERIC
 
-    @property
+    @cached_property
     def _chosen(self) -> bool:
         """Whether the values are chosen from a few, so that what lies between them is none."""
         spec = self._attribute.spec
@@ -108,26 +108,27 @@ class Falsehoods:
         return round(whole / self._scale, self._attribute.digits) if self._attribute.digits else whole
 
     @cached_property
-    def _known(self) -> list[Value]:
-        return [value for value in self._column if value is not None]
+    def _wholes(self) -> list[int | None]:
+        return [None if value is None else self._whole(value) for value in self._column]
+
+    def _true(self, row: int) -> int:
+        return cast(int, self._wholes[row])
+
+    @cached_property
+    def _known(self) -> list[int]:
+        return [whole for whole in self._wholes if whole is not None]
 
     @cached_property
     def _step(self) -> int:
         """What all values are multiples of."""
         if self._attribute.kind == "date":
             return 1
-        step = gcd(*map(self._whole, self._known[:_SAMPLE]))
-        return step if step == 1 else gcd(step, *map(self._whole, self._known[_SAMPLE:])) or 1
-
-    @cached_property
-    def _range(self) -> _Range:
-        """The least and the greatest value that any row has."""
-        known = cast(list[float], self._known)
-        return self._whole(min(known)), self._whole(max(known))
+        step = gcd(*self._known[:_SAMPLE])
+        return step if step == 1 else gcd(step, *self._known[_SAMPLE:]) or 1
 
     def _near(self, row: int, shifts: list[float] | list[int]) -> Value:
         """The truth, shifted by the first of these that gives another value that fits."""
-        truth, step = self._whole(self._column[row]), self._step
+        truth, step = self._true(row), self._step
         for shift in shifts:
             found = truth + step * round(shift / step)
             if found != truth and self._fits(row, found):
@@ -146,41 +147,35 @@ class Falsehoods:
                 yield found
 
     def _fits(self, row: int, whole: int) -> bool:
-        ranges = [self._range, *self._bounds(row), *self._followers(row)]
-        scale = 1 if self._attribute.kind == "date" else self._scale
-        return all(low <= whole <= high for low, high in ranges) and all(
-            low * scale <= whole <= high * scale for low, high in self._limits.ranges(row)
-        )
+        low, high = self._ranges
+        return low[row] <= whole <= high[row]
 
-    def _bounds(self, row: int) -> Iterator[_Range]:
-        """What the attribute is bound by in this row."""
+    @cached_property
+    def _ranges(self) -> tuple[list[float], list[float]]:
+        """By row id the least and the greatest value that may stand for the truth: what any row has, as far as bounds and rules let it."""
+        low: list[float] = [min(self._known)] * len(self._column)
+        high: list[float] = [max(self._known)] * len(self._column)
+        self._bind(low, high)
+        # What other facts of a row leave that are bound by this one.
+        for name, shift in self._bound(0):
+            tighten(self._ends(name, inf, -shift), high, raising=False)
+        for name, shift in self._bound(1):
+            tighten(self._ends(name, -inf, -shift), low, raising=True)
+        self._limits.narrow(low, high, 1 if self._attribute.kind == "date" else self._scale)
+        return low, high
+
+    def _bind(self, low: list[float], high: list[float]) -> None:
+        """Narrow ranges to what the attribute itself is bound by."""
         spec = self._attribute.spec
         if spec is None:
             return
         if spec.date is not None:
-            low, high = (self._day(row, bound) for bound in spec.date)
-            yield low, high
+            tighten(self._days(spec.date[0]), low, raising=True)
+            tighten(self._days(spec.date[1]), high, raising=False)
         if isinstance(spec.min, str):
-            yield self._at(row, spec.min, -inf), inf
+            tighten(self._ends(spec.min, -inf), low, raising=True)
         if isinstance(spec.max, str):
-            yield -inf, self._at(row, spec.max, inf)
-
-    def _followers(self, row: int) -> Iterator[_Range]:
-        """What other facts of this row leave, which are bound by this one."""
-        for name, shift in self._above:
-            yield -inf, self._at(row, name, inf) - shift
-        for name, shift in self._below:
-            yield self._at(row, name, -inf) - shift, inf
-
-    @cached_property
-    def _above(self) -> list[tuple[str, int]]:
-        """The facts of a row that are at least this one, and by how much more."""
-        return self._bound(0)
-
-    @cached_property
-    def _below(self) -> list[tuple[str, int]]:
-        """The facts of a row that are at most this one, and by how much more."""
-        return self._bound(1)
+            tighten(self._ends(spec.max, inf), high, raising=False)
 
     def _bound(self, end: int) -> list[tuple[str, int]]:
         """The facts that have this one for their lower bound (0) or their upper one (1), and what is added to it."""
@@ -191,20 +186,15 @@ class Falsehoods:
                 found.append((other.name, base[1]))
         return found
 
-    def _day(self, row: int, bound: str) -> float:
+    def _days(self, bound: str) -> Iterable[tuple[int, float]]:
         base, shift = split_bound(bound)
-        if base[:1].isdigit():
-            return ordinal(base)
+        if base == "now" or base[:1].isdigit():
+            day = self._today + shift if base == "now" else ordinal(base)
+            return enumerate([day] * len(self._column))
         # A date that is missing bounds like today.
-        return self._today + shift if base == "now" else self._at(row, base, self._today - shift) + shift
+        return self._ends(base, self._today - shift, shift)
 
-    def _at(self, row: int, path: str, missing: float) -> float:
-        """The number or day at the end of a path from a row, in wholes of this attribute."""
-        kind = self._kind
-        *refs, last = path.split(".")
-        for ref in refs:
-            attribute = kind.attribute(ref)
-            row = cast(int, self._columns.column(attribute)[row])
-            kind = self._columns.types[cast(str, attribute.target)]
-        value = self._columns.column(kind.attribute(last))[row]
-        return missing if value is None else self._whole(value)
+    def _ends(self, path: str, missing: float, shift: int = 0) -> Iterator[tuple[int, float]]:
+        """Each row with the number or day at the end of a path from it, in wholes of this attribute."""
+        for row, value in enumerate(self._columns.path(self._kind, path)):
+            yield row, (missing if value is None else self._whole(value)) + shift

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from math import floor, log10
 from typing import Final, TypeAlias, cast
 
@@ -21,6 +22,7 @@ MONTHS: Final = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 _NUMERIC = frozenset({"number", "quantity", "money"})
+_MOST_REMEMBERED = 1 << 14
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 
 _DATES: dict[str, Callable[[str], str]] = {
@@ -68,7 +70,7 @@ def writer(attribute: Attribute, filters: Sequence[Filter], units: Mapping[str, 
         if name not in known:
             raise InputError(f"a {attribute.kind} has no filter {name!r}", remedy=nearest(name, known))
     if kind == "date":
-        return _remembered(_DATES[filters[-1][0] if filters else "long"])
+        return _day_writer(filters[-1][0] if filters else "long")
     if kind == "number":
         return _number(attribute, dict(filters), units)
     if kind == "flag":
@@ -87,19 +89,23 @@ def is_plain_text(attribute: Attribute, filters: Sequence[Filter]) -> bool:
     return attribute.kind in ("name", "text", "category", "ref") and not filters
 
 
-def _remembered(write: Callable[[str], str]) -> Write:
-    # There are far fewer days than mentions of one.
-    return _Remembered(write).__getitem__
-
-
 class _Remembered(dict[Value, str]):
-    def __init__(self, write: Callable[[str], str]) -> None:
+    """What values are written as: there are far fewer different ones than mentions of one."""
+
+    def __init__(self, write: Write) -> None:
         super().__init__()
         self._write = write
 
     def __missing__(self, value: Value) -> str:
-        self[value] = self._write(cast(str, value))
-        return self[value]
+        written = self._write(value)
+        if len(self) < _MOST_REMEMBERED:
+            self[value] = written
+        return written
+
+
+@cache
+def _day_writer(form: str) -> Write:
+    return _Remembered(cast(Write, _DATES[form])).__getitem__
 
 
 def _two_texts(given: Sequence[JsonValue]) -> tuple[str, str]:
@@ -127,12 +133,15 @@ def _number(
     if "about" in filters:
         figures = _small(filters["about"]) or 1
         return lambda value: f"{before}{_about(cast(float, value) * scale, figures)}{after}"
-    comma = "" if "plain" in filters else ","
+    return _number_writer(before, after, "" if "plain" in filters else ",", digits, scale)
+
+
+@cache
+def _number_writer(before: str, after: str, comma: str, digits: int, scale: float) -> Write:
     if digits == 0 and scale == 1.0:
-        return lambda value: f"{before}{round(cast(float, value)):{comma}}{after}"
-    # Numbers are most of what is written: a method of a text is called faster than a function of ours.
+        return _Remembered(lambda value: f"{before}{round(cast(float, value)):{comma}}{after}").__getitem__
     write = f"{_plain(before)}{{:{comma}.{digits}f}}{_plain(after)}".format
-    return write if scale == 1.0 else lambda value: write(cast(float, value) * scale)
+    return _Remembered(lambda value: write(cast(float, value) * scale)).__getitem__
 
 
 def _decimals(digits: int, scale: float) -> int:

@@ -31,6 +31,7 @@ class Beliefs:
         self.claims: dict[int, dict[int, int]] = {}
         """The claim on each row, by attribute."""
         self._values: dict[int, list[tuple[int, Value]]] = {}
+        self._found: dict[int, list[Value]] = {}
         for claim, attribute, row, value, *_ in claims:
             self.claims.setdefault(attribute, {})[row] = claim
             self._values.setdefault(attribute, []).append((row, value))
@@ -45,12 +46,13 @@ class Beliefs:
 
     def column(self, attribute: Attribute) -> list[Value]:
         """The values of an attribute by row id, as the site has them."""
-        values = self._columns.column(attribute)
-        if attribute.id in self._values:
-            values = [*values]
+        if attribute.id not in self._values:
+            return self._columns.column(attribute)
+        if attribute.id not in self._found:
+            values = self._found[attribute.id] = [*self._columns.column(attribute)]
             for row, value in self._values[attribute.id]:
                 values[row] = value
-        return values
+        return self._found[attribute.id]
 
 
 class Chronicler:
@@ -99,10 +101,10 @@ class Chronicler:
         column, falsehoods = self._columns.column(attribute), self._falsehoods(attribute)
         draw = Random(derive(self._seed, "claims", site.name, attribute.type, attribute.name)).random
         found: list[Claim] = []
-        missing = 0 if attribute.kind == "ref" else None
+        missing, changes = 0 if attribute.kind == "ref" else None, attribute.changes
         for row in range(1, len(column)):
             mark, age = draw(), ages[row] if ages else 0
-            stale = min(1.0, age / attribute.changes) if age and attribute.changes else 0.0
+            stale = min(1.0, age / changes) if age and changes else 0.0
             if mark >= stale + wrong or column[row] == missing:
                 continue
             if mark < stale:

@@ -17,7 +17,7 @@ from simtrain.clock import instant, stamp
 from simtrain.seeding import derive
 from simtrain.worlds.search.attributes import Value, iso, ordinal
 from simtrain.worlds.search.dating import Columns as Known
-from simtrain.worlds.search.dating import newest
+from simtrain.worlds.search.dating import newest, tells_dates
 from simtrain.worlds.search.design import Design, PageDesign, SiteDesign
 from simtrain.worlds.search.needs import Job
 from simtrain.worlds.search.rules import life
@@ -107,13 +107,13 @@ class Columns:
 
 def along(columns: Known, types: Mapping[str, Type], kind: Type, path: str) -> list[Value]:
     """The values at the end of a path of refs, by row id."""
-    column: list[Value] = list(range(columns.size(kind.name) + 1))
+    column: list[Value] | None = None
     for step in path.split("."):
         attribute = kind.attribute(step)
         values = columns.column(attribute)
-        column = [values[cast(int, row)] for row in column]
+        column = values if column is None else [values[cast(int, row)] for row in column]
         kind = types.get(attribute.target or "", kind)
-    return column
+    return column or []
 
 
 def slug_of(text: str) -> str:
@@ -342,7 +342,7 @@ class Layout:
             return [(known, known)] * plan.count
         if page.dated is not None:
             return [(0, self.today)] * plan.count
-        tells = bool(newest(page, self.columns, until=self.known_until(page.site)))
+        tells = tells_dates(page)
         drawn = (day for start in range(0, plan.count, CHUNK) for day in self._drawn(plan, start, start + CHUNK))
         return [(day, known if tells else day) for day in drawn]
 

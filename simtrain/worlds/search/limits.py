@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from math import inf
-from typing import Protocol, TypeAlias, cast
+from collections.abc import Iterable
+from typing import Protocol, cast
 
 from simtrain.worlds.search.attributes import Value, ordinal
 from simtrain.worlds.search.rules import Rule
 from simtrain.worlds.search.schema import Attribute, Type
-
-_Range: TypeAlias = tuple[float, float]
 
 
 class Columns(Protocol):
@@ -48,16 +45,12 @@ class Limits:
                 target = columns.path(types[cast(str, attribute.target)], rest)
                 self._refs.append((rule.at_least, self._followers(rule, place), _numbers(target, 0)))
 
-    def ranges(self, row: int) -> Iterator[_Range]:
-        """Between which values the attribute may lie in a row; dates are days."""
+    def narrow(self, low: list[float], high: list[float], scale: int) -> None:
+        """Bring together, row by row, the values between which the attribute may lie, times `scale`; dates are days."""
         for at_least, values in self._own:
-            value = values[row]
-            if value is not None:
-                yield (value, inf) if at_least else (-inf, value)
+            tighten(enumerate(values), low if at_least else high, scale, raising=at_least)
         for at_least, values in self._others:
-            value = values.get(row)
-            if value is not None:
-                yield (-inf, value) if at_least else (value, inf)
+            tighten(values.items(), high if at_least else low, scale, raising=not at_least)
 
     def leads(self, row: int, other: int) -> bool:
         """Whether the ref of a row may lead to that row."""
@@ -82,6 +75,17 @@ class Limits:
                 known = nearest.get(cast(int, owner), value)
                 nearest[cast(int, owner)] = min(known, value) if rule.at_least else max(known, value)
         return nearest
+
+
+def tighten(
+    limits: Iterable[tuple[int, float | None]], side: list[float], scale: int = 1, *, raising: bool
+) -> None:
+    """Raise the lower ends of ranges, or lower their upper ends, to the limits of their rows."""
+    for row, limit in limits:
+        if limit is not None:
+            limit *= scale
+            if limit > side[row] if raising else limit < side[row]:
+                side[row] = limit
 
 
 def _numbers(values: Iterable[Value], shift: int) -> list[float | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from math import prod
 from random import Random
 
@@ -58,6 +59,7 @@ class Words:
         return self._pools[flavour]
 
 
+@lru_cache(maxsize=1 << 14)
 def is_real(text: str) -> bool:
     """Whether real words stand in a text, or it is too short to be none."""
     keys, real = keys_of(text), RealWords.shipped()

@@ -60,6 +60,8 @@ class Press:
         self._connection = connection
         self._codes = codes
         self._seed = seed
+        self._referring: dict[int, Sequence[Sequence[int]]] = {}
+        """Of the site that is being written: the rows that refer to each row, by the ref."""
         self.layout = Layout(design, connection, seed=seed)
         self.layout.correct(self._wrong)
 
@@ -104,10 +106,12 @@ class Press:
             plans = [plan for plan in map(self.layout.plan, site.pages) if plan.first + plan.count > first]
             plans = [plan for plan in plans if not plan.design.spec.corrections]
             beliefs = Beliefs(self.layout.columns, self._claims(site)) if plans else None
+            self._referring.clear()
             for plan in plans:
                 yield from self._print(plan, cast(Beliefs, beliefs), max(0, first - plan.first))
         for plan in self.layout.plans:
             if plan.design.spec.corrections and plan.first + plan.count > first:
+                self._referring.clear()
                 yield from self._print(plan, Beliefs(self.layout.columns, ()), max(0, first - plan.first))
 
     def _claims(self, site: SiteDesign) -> list[Claim]:
@@ -136,7 +140,9 @@ class Press:
         environment |= {name: beliefs.claims.get(one.id, {}) for name, one in needs.claims.items()}
         environment |= {name: {*self._false(plan.design.site, one)} for name, one in needs.wrong.items()}
         for name, (kind, via) in needs.reverse.items():
-            environment[name] = self._reverse(plan.design.site, kind, via)
+            if via.id not in self._referring:
+                self._referring[via.id] = self._reverse(plan.design.site, kind, via)
+            environment[name] = self._referring[via.id]
         for name, page in needs.pages.items():
             environment[name] = layout.targets(page)
         for name, page in needs.urls.items():

@@ -77,9 +77,7 @@ class Limits:
         return nearest
 
 
-def tighten(
-    limits: Iterable[tuple[int, float | None]], side: list[float], scale: int = 1, *, raising: bool
-) -> None:
+def tighten(limits: Iterable[tuple[int, float | None]], side: list[float], scale: int = 1, *, raising: bool) -> None:
     """Raise the lower ends of ranges, or lower their upper ends, to the limits of their rows."""
     for row, limit in limits:
         if limit is not None:

@@ -41,7 +41,7 @@ def blocks_of(body: str) -> Blocks:
     before: list[str] = []
     place = 0
     for raw in body.split("\n"):
-        line = LINK.sub(r"\1", raw).strip()
+        line = (LINK.sub(r"\1", raw) if "](" in raw else raw).strip()
         at, place = place, place + len(raw) + 1
         kind = "item" if line.startswith("- ") else "row" if line.startswith("|") else ""
         if kind:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator
 from datetime import date
+from functools import lru_cache
 
 from simtrain.worlds.search.checking.facts import Facts, Thing
 from simtrain.worlds.search.checking.reading import MONTHS, read_date
@@ -13,11 +13,18 @@ from simtrain.worlds.search.checking.reading import MONTHS, read_date
 Days = tuple[int, int]
 """The first and the last day that a written date may mean."""
 
+Called = tuple[int, int, Thing]
+"""Where a text names something, and what."""
+
+_REMEMBERED = 1 << 12
 _WORD = re.compile(r"[^\W_]+")
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_YEAR = re.compile(r"\d{4}")
+"""What every date has: text without it is not looked through for more."""
+_BEGIN = "".join(sorted({month[0] for month in MONTHS}))
 _DATE = re.compile(
-    rf"\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}\.\d{{1,2}}\.\d{{4}}\b|\b\d{{1,2}} (?:{_MONTH})\.? \d{{4}}\b"
-    rf"|\b(?:{_MONTH})\.? \d{{1,2}},? \d{{4}}\b|\b(?:{_MONTH})\.? \d{{4}}\b|(?<![\d.,-])\d{{4}}(?!\d|[.,-]\d)",
+    rf"(?=[\d{_BEGIN}])(?:\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}\.\d{{1,2}}\.\d{{4}}\b|\b\d{{1,2}} (?:{_MONTH})\.? \d{{4}}\b"
+    rf"|\b(?:{_MONTH})\.? \d{{1,2}},? \d{{4}}\b|\b(?:{_MONTH})\.? \d{{4}}\b|(?<![\d.,-])\d{{4}}(?!\d|[.,-]\d))",
     re.IGNORECASE,
 )
 
@@ -28,6 +35,8 @@ class Names:
     def __init__(self, facts: Facts) -> None:
         self._things: dict[str, Thing] = {}
         self._sizes: dict[str, list[int]] = {}
+        # The same line is read as an item of a list and as a line of its page.
+        self.found = lru_cache(_REMEMBERED)(self._found)
         for kind in facts.entities:
             for entity, names in facts.all_names(kind).items():
                 for name in names:
@@ -41,27 +50,32 @@ class Names:
             sizes.append(len(words))
             sizes.sort(reverse=True)
 
-    def found(self, text: str) -> Iterator[tuple[int, int, Thing]]:
+    def _found(self, text: str) -> list[Called]:
         """Where a text names what, in order; the longest name counts."""
+        found: list[Called] = []
         words = list(_WORD.finditer(text))
-        at = 0
-        while at < len(words):
-            taken = 1
-            for size in self._sizes.get(words[at][0], ()):
+        free = 0
+        for at, word in enumerate(words):
+            sizes = self._sizes.get(word[0])
+            if sizes is None or at < free:
+                continue
+            for size in sizes:
                 if at + size > len(words):
                     continue
-                start, end = words[at].start(), words[at + size - 1].end()
+                start, end = word.start(), words[at + size - 1].end()
                 thing = self._things.get(text[start:end])
                 if thing is not None:
-                    yield start, end, thing
-                    taken = size
+                    found.append((start, end, thing))
+                    free = at + size
                     break
-            at += taken
+        return found
 
 
 def dates_in(text: str) -> list[tuple[int, int, Days]]:
     """Where a text tells which days: of a month or a year, all of its days."""
     found: list[tuple[int, int, Days]] = []
+    if _YEAR.search(text) is None:
+        return found
     for match in _DATE.finditer(text):
         read = read_date(match[0])
         if read is None:

@@ -10,6 +10,7 @@ from typing import Final
 from simtrain.worlds.search.checking.blocks import Blocks
 
 _COUNT = re.compile(r"(?<![\d.,:/–-])(?<!\d )(0|1|[2-9]|[1-9]\d{1,2}(?:,\d{3})*) ([a-z]+)(?: ([a-z]+))?(?: ([a-z]+))?")
+_DIGIT = re.compile(r"\d")
 _LABEL = re.compile(r"(?:- )?\*\*[^*]+:\*\*")
 _ARE = re.compile(r"\b(are|were|have) 1 (?!(?:in|of|to|and|or)\b)(?:[a-z]+)")
 _TOGETHER = re.compile(r"\S- (?=\*\*|\[|[A-Z]|\d)|(?<=[a-z]{2})[.!?](?=[A-Z][a-z])")
@@ -36,7 +37,7 @@ class Counts:
     def read(self, page: int, blocks: Blocks) -> Iterator[tuple[int, str]]:
         """The problems that a page shows by itself."""
         for place, line in blocks.lines:
-            if _LABEL.match(line):
+            if _DIGIT.search(line) is None or _LABEL.match(line):
                 continue
             for match in _COUNT.finditer(line):
                 words = [word for word in match.groups()[1:] if word]

@@ -176,29 +176,30 @@ class Listings:
         claims = _claims(listing, paged=paged)
         if _RECENT.search(claims) or _LATEST.search(claims) or (page.about is None and _CHOSEN.search(claims)):
             return
-        wholes = self._wholes(page, listing, things)
-        if not wholes or any(whole <= set(things) for whole in wholes):
-            return
-        best = min(wholes, key=len)
-        yield f"the list shows {len(set(things))} of {len(best)} and reads as if these were all"
+        shown = set(things)
+        least: int | None = None
+        for whole in self._wholes(page, listing, things):
+            if whole <= shown:
+                return
+            least = len(whole) if least is None else min(least, len(whole))
+        if least is not None:
+            yield f"the list shows {len(shown)} of {least} and reads as if these were all"
 
-    def _wholes(self, page: Told, listing: Listing, things: Sequence[Thing]) -> list[set[Thing]]:
+    def _wholes(self, page: Told, listing: Listing, things: Sequence[Thing]) -> Iterator[set[Thing]]:
         """All that a list may be the whole of: what is tied to what the page is about, what shares a value, all there are."""
         kind, shown = things[0][0], {entity for _, entity in things}
         if page.about is not None:
             days = (page.day, page.known)
-            found = list(self._lives.tied(page.about, kind, days, listing.lead.casefold()))
+            found = self._lives.tied(page.about, kind, days, listing.lead.casefold())
         else:
-            found = list(self._lives.alike(kind, shown))
-        return [
-            {
-                (kind, entity)
-                for entity in whole
-                if entity in shown or (day := self._lives.begin((kind, entity))) is None or day <= page.day
-            }
-            for whole in found
-            if shown <= whole
-        ]
+            found = self._lives.alike(kind, shown)
+        for whole in found:
+            if shown <= whole:
+                yield {
+                    (kind, entity)
+                    for entity in whole
+                    if entity in shown or (day := self._lives.begin((kind, entity))) is None or day <= page.day
+                }
 
 
 def _claims(listing: Listing, *, paged: bool) -> str:

@@ -46,7 +46,7 @@ class Times:
             dates = dates_in(line)
             if not dates:
                 continue
-            named = list(self._names.found(line))
+            named = self._names.found(line)
             things: list[tuple[str, Thing]] = [] if page.about is None else [("page", page.about)]
             if named:
                 things.append(("line", named[0][2]))

@@ -99,8 +99,11 @@ class Falsehoods:
         given = spec and (spec.number or spec.quantity or spec.money)
         return getattr(given, "choose", None) is not None
 
-    def _whole(self, value: Value) -> int:
-        return ordinal(value) if isinstance(value, str) else round(cast(float, value) * self._scale)
+    def _whole(self, values: Iterable[Value]) -> list[int | None]:
+        if self._attribute.kind == "date":
+            return [None if value is None else ordinal(cast(str, value)) for value in values]
+        scale = self._scale
+        return [None if value is None else round(cast(float, value) * scale) for value in values]
 
     def _value(self, whole: int) -> Value:
         if self._attribute.kind == "date":
@@ -109,7 +112,7 @@ class Falsehoods:
 
     @cached_property
     def _wholes(self) -> list[int | None]:
-        return [None if value is None else self._whole(value) for value in self._column]
+        return self._whole(self._column)
 
     def _true(self, row: int) -> int:
         return cast(int, self._wholes[row])
@@ -196,5 +199,5 @@ class Falsehoods:
 
     def _ends(self, path: str, missing: float, shift: int = 0) -> Iterator[tuple[int, float]]:
         """Each row with the number or day at the end of a path from it, in wholes of this attribute."""
-        for row, value in enumerate(self._columns.path(self._kind, path)):
-            yield row, (missing if value is None else self._whole(value)) + shift
+        for row, value in enumerate(self._whole(self._columns.path(self._kind, path))):
+            yield row, (missing if value is None else value) + shift

@@ -348,8 +348,8 @@ class Layout:
 
     def _drawn(self, plan: PagePlan, start: int, stop: int) -> list[int]:
         page, latest = plan.design, self.today - plan.design.site.lag
-        draw = Random(derive(self._seed, "dates", page.index, start)).random
-        return [latest - int(draw() * page.site.renewed) for _ in plan.rows[start:stop]]
+        draw, renewed = Random(derive(self._seed, "dates", page.index, start)).random, page.site.renewed
+        return [latest - int(draw() * renewed) for _ in plan.rows[start:stop]]
 
     def _days(self, plan: PagePlan, start: int, stop: int, believed: Known) -> list[str]:
         page, rows = plan.design, plan.rows[start:stop]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -34,6 +35,7 @@ _SPAN_DAYS = {"d": 1.0, "w": 7.0, "m": 30.4375, "y": 365.25}
 MAX_SPAN = 365_250
 
 
+@cache
 def days(text: str) -> int:
     """The days of a span such as 90d, 6w, 18m or 5y. Raises InputError."""
     found = _SPAN.fullmatch(text)

@@ -69,6 +69,17 @@ def test_the_same_seed_gives_the_same_questions_and_another_seed_others(world: S
     assert len(other & {item.question.query for item in made}) < 4
 
 
+def test_a_skeleton_keeps_what_the_sql_does_and_no_name(made: list[Made]) -> None:
+    seen: set[str] = set()
+    for item in made:
+        sql = re.sub(r'"[^"]*"|:\w+', "", str(item.question.sql))
+        for word in ("limit", "avg", "count", "group", "left", "exists", "order"):
+            there = re.search(rf"(?<![\w.]){word}(?![\w.])", sql) is not None
+            assert (word in item.question.skeleton.split()) is there, (word, item.question.skeleton, sql)
+            seen |= {word} if there else set()
+    assert {"limit", "count", "exists", "order"} <= seen
+
+
 def test_no_sql_skeleton_has_more_than_its_share(made: list[Made]) -> None:
     counts = Counter(item.question.skeleton for item in made)
     assert len(counts) >= 25

@@ -88,6 +88,11 @@ def test_headings_are_found_without_the_unit_or_with_another() -> None:
     assert found.items.recall == pytest.approx(1 / 3)  # nobody can tell which of the two is meant
 
 
+def test_a_table_without_rows_is_right_where_there_are_none() -> None:
+    assert set(strict(fenced([]), gold=[]).figures().values()) == {1.0}
+    assert strict(fenced(GOLD[:1]), gold=[]).success == 0.0
+
+
 def test_no_table_no_rows_and_no_key_in_common_are_zeros_with_a_reason() -> None:
     for response in (None, "", "I could not find them.", "| a | b |\n|---|---|\n| 1 | 2 |"):
         found = strict(response)
@@ -278,6 +283,7 @@ def test_a_date_that_must_match_says_all_that_the_gold_one_says(gold: str, given
         ("", "n/a", 1),
         ("N/A", "", 1),
         ("None", "n/a", 1),
+        ("N/A", "?", 1),
         ("Odo", "n/a", 0),
         ("n/a", "Odo", 0),
     ],

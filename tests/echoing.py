@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 Row = Sequence[str]
 
-_MARKS = ("columns", "headings", "left to right", "each of the following", "列", "表头")
+_MARKS = ("columns", "headings", "each of the following", "列", "表头")
 _CAPITALS = re.compile(r"\b[A-Z][\w'-]+(?: (?:of |the )*[A-Z][\w'-]+)*")
 _QUOTED = re.compile(r"[\u4e00-\u9fff]+")
 

@@ -46,7 +46,7 @@ TABLES = [
     "Give the result as one Markdown table with these columns, in this order: {columns}.",
     "Answer with a single Markdown table. Its columns, in order: {columns}.",
     "The answer is one Markdown table; columns: {columns}.",
-    "Put everything into one Markdown table whose columns are, from left to right: {columns}.",
+    "Put everything into one Markdown table whose columns are, in this order: {columns}.",
     "I expect a Markdown table, just one, under the headings {columns}.",
     "Report what you find as a Markdown table. Use exactly these headings, in this order: {columns}.",
     "Write one Markdown table with one column for each of the following: {columns}.",

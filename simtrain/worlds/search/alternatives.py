@@ -59,55 +59,60 @@ def polished(nodes: Sequence[Node], *, begins: bool) -> tuple[Node, ...]:
 
     `begins`: the nodes begin a sentence.
     """
+    return _polished(nodes, frozenset(["\n\n" if begins else _MIDST]))
+
+
+def _polished(nodes: Sequence[Node], before: frozenset[str]) -> tuple[Node, ...]:
+    """`polished`; `before` is what may stand before the nodes."""
     found: list[Node] = []
     waiting = list(nodes)
     while waiting:
         node = waiting.pop(0)
+        tails = _tails(found, before)
         if isinstance(node, Words):
             if any("" in phrases for phrases in node.lists):
-                node = _spaced(node, found, waiting)
-            if _ended(found, begins=begins):
+                node = _spaced(node, found, waiting, tails)
+            if _ended(_tails(found, before)):
                 node = _capitalised(node, waiting)
         elif isinstance(node, Text):
-            if _ended(found, begins=begins):
+            if _ended(tails):
                 node = Text(_capital(node.text))
         elif isinstance(node, Branch | Loop):
             # A tag on a line of its own begins one, as behind a heading.
-            here = _ended(found, begins=begins) or (bool(found) and _ends_line(found[-1]))
-            node = replace(node, body=polished(node.body, begins=here), otherwise=polished(node.otherwise, begins=here))
+            here = frozenset(["\n\n"]) if found and _ends_line(found[-1]) else tails
+            node = replace(node, body=_polished(node.body, here), otherwise=_polished(node.otherwise, here))
         elif isinstance(node, Choice):
-            here = _ended(found, begins=begins)
-            node = Choice(tuple(polished(option, begins=here) for option in node.options))
+            node = Choice(tuple(_polished(option, tails) for option in node.options))
         if not (isinstance(node, Text) and not node.text):
             found.append(node)
     return tuple(found)
 
 
-def _ended(nodes: Sequence[Node], *, begins: bool) -> bool:
-    """Whether a sentence begins behind some nodes, which themselves begin one or not."""
-    return all(_ENDED.search(tail) is not None for tail in _tails(nodes, "\n\n" if begins else _MIDST))
+def _ended(tails: frozenset[str]) -> bool:
+    """Whether a sentence begins behind what ends in one of these ways."""
+    return all(_ENDED.search(tail) is not None for tail in tails)
 
 
 def _ends_line(node: Node) -> bool:
     return isinstance(node, Text) and node.text.endswith("\n")
 
 
-def _tails(nodes: Sequence[Node], before: str) -> set[str]:
-    """The last characters that may stand behind some nodes, with `before` in front of them."""
+def _tails(nodes: Sequence[Node], before: frozenset[str]) -> frozenset[str]:
+    """The last characters that may stand behind some nodes, with one of `before` in front of them."""
     if not nodes:
-        return {before}
+        return before
     last = nodes[-1]
     if isinstance(last, Text):
-        found = {before} if len(last.text) >= _TAIL else _tails(nodes[:-1], before)
-        return {(one + last.text)[-_TAIL:] for one in found}
+        found = before if len(last.text) >= _TAIL else _tails(nodes[:-1], before)
+        return frozenset((one + last.text)[-_TAIL:] for one in found)
     if isinstance(last, Words):
         phrases = {one[-_TAIL:] for phrases in last.lists for one in phrases}
-        found = {before} if all(len(one) == _TAIL for one in phrases) else _tails(nodes[:-1], before)
-        return {(one + phrase)[-_TAIL:] for one in found for phrase in phrases}
+        found = before if all(len(one) == _TAIL for one in phrases) else _tails(nodes[:-1], before)
+        return frozenset((one + phrase)[-_TAIL:] for one in found for phrase in phrases)
     if isinstance(last, Branch | Choice):
         found = _tails(nodes[:-1], before)
-        return {tail for part in parts_of(last) for one in found for tail in _tails(part, one)}
-    return {_MIDST}
+        return frozenset(tail for part in parts_of(last) for tail in _tails(part, found))
+    return frozenset([_MIDST])
 
 
 def _nested(waiting: list[Node | Sign], *, inside: bool) -> list[list[Node]]:
@@ -181,11 +186,13 @@ def _joined(nodes: Sequence[Node]) -> list[Node]:
     return found
 
 
-def _spaced(node: Words, before: list[Node], after: list[Node]) -> Words:
+def _spaced(node: Words, before: list[Node], after: list[Node], tails: frozenset[str]) -> Words:
     last, following = before[-1] if before else None, after[0] if after else None
-    ends = last is None or (isinstance(last, Text) and last.text[-1:].isspace())
+    ends = last is None or all(tail[-1:].isspace() for tail in tails)
     if isinstance(following, Text) and following.text.startswith(" ") and ends:
         after[0] = Text(following.text[1:])
+        if not after[0].text:
+            after.pop(0)
         return replace(node, lists=tuple(tuple(one and f"{one} " for one in phrases) for phrases in node.lists))
     clings = following is None or (isinstance(following, Text) and following.text.startswith(_CLINGING))
     if isinstance(last, Text) and last.text.endswith(" ") and clings:
@@ -201,11 +208,9 @@ def _spaced(node: Words, before: list[Node], after: list[Node]) -> Words:
 def _capitalised(node: Words, after: list[Node]) -> Words:
     """The phrases with capitals; where one is left out, what follows is drawn along with it and has the capital."""
     lists, each = node.lists, node.each
-    while any(not one.strip() for phrases in lists for one in phrases) and after:
+    while _may_be_empty(lists) and after:
         following = after[0]
-        if isinstance(following, Words) and len(lists[0]) * len(following.lists[0]) <= MOST_PHRASES:
-            if following.name or len({len(phrases) for phrases in following.lists}) > 1:
-                break
+        if isinstance(following, Words) and _merge(lists, following):
             lists, each = multiplied(lists, following.lists), each * len(following.lists[0])
             after.pop(0)
             continue
@@ -213,8 +218,21 @@ def _capitalised(node: Words, after: list[Node]) -> Words:
         if word is not None and isinstance(following, Text):
             lists = multiplied(lists, ((word[0],),))
             after[0] = Text(following.text[word.end() :])
+        elif isinstance(following, Words | Branch | Choice) and each == 1:
+            # What follows cannot have the capital, so that something is said before it.
+            lists = tuple(tuple(filter(str.strip, phrases)) or phrases for phrases in lists)
         break
     return replace(node, lists=tuple(tuple(map(_capital, phrases)) for phrases in lists), each=each)
+
+
+def _may_be_empty(lists: Lists) -> bool:
+    return any(not one.strip() for phrases in lists for one in phrases)
+
+
+def _merge(lists: Lists, following: Words) -> bool:
+    """True if phrases can be drawn along with those that follow: they are not too many, and all voices have as many of them."""
+    few = len(lists[0]) * len(following.lists[0]) <= MOST_PHRASES
+    return few and not following.name and len({len(phrases) for phrases in following.lists}) == 1
 
 
 def _capital(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -19,6 +20,7 @@ from simtrain.ladder.rungs import load_ladder
 from simtrain.question import Question
 from simtrain.scenario import Episode, ScenarioSpec
 from simtrain.trajectory import Trajectory
+from tests.test_shipped_search_worlds import WORLDS
 
 LOOKUPS = """\
 name: lookups
@@ -54,25 +56,45 @@ def read(episodes: Iterable[Episode]) -> float:
     return fmean(map(float, found))
 
 
+def asked(folder: Path, world: str) -> list[Episode]:
+    """Questions of look-ups in the test's own world or in a shipped one, in both languages."""
+    (folder / "lookups.yaml").write_text(LOOKUPS.replace("world: reach", f"world: {world}"))
+    document = read_document(folder / "lookups.yaml")
+    source = question_source(folder) if world == "reach" else None
+    family = assemble(document, document.parse(ScenarioSpec), "lookups", source=source)
+    return list(paradigm_of(family).episodes(family, seed=0, attempts=1))
+
+
 @pytest.fixture(scope="module")
 def lookups(tmp_path_factory: pytest.TempPathFactory) -> list[Episode]:
-    folder = tmp_path_factory.mktemp("echo")
-    (folder / "lookups.yaml").write_text(LOOKUPS)
-    document = read_document(folder / "lookups.yaml")
-    family = assemble(document, document.parse(ScenarioSpec), "lookups", source=question_source(folder))
-    return list(paradigm_of(family).episodes(family, seed=0, attempts=1))
+    return asked(tmp_path_factory.mktemp("echo"), "reach")
+
+
+def earns_nothing(episodes: list[Episode], variant: str) -> None:
+    assert read(episodes) > 0.95
+    found = played(episodes, variant)
+    assert fmean(one.reward or 0.0 for one in found) <= MOST
+    assert not any(one.steps for one in found)
+    if variant in ("in_order", "left_empty", "repeated"):
+        assert fmean(map(public, found)) > 0.05
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_an_echo_earns_nothing_though_the_public_figures_give_it_something(
     lookups: list[Episode], variant: str
 ) -> None:
-    assert read(lookups) > 0.95
-    found = played(lookups, variant)
-    assert fmean(one.reward or 0.0 for one in found) <= MOST
-    assert not any(one.steps for one in found)
-    if variant in ("in_order", "left_empty", "repeated"):
-        assert fmean(map(public, found)) > 0.05
+    earns_nothing(lookups, variant)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("world", WORLDS)
+def test_an_echo_earns_nothing_in_any_shipped_world_in_either_language(world: str, tmp_path: Path) -> None:
+    episodes = asked(tmp_path, world)
+    for language in ("en", "zh"):
+        own = [one for one in episodes if one.case["language"] == language]
+        assert len(own) >= 20
+        for variant in VARIANTS:
+            earns_nothing(own, variant)
 
 
 @pytest.fixture(scope="module")

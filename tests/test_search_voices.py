@@ -22,7 +22,7 @@ from simtrain.worlds.search.alternatives import nested, pieces_of, polished
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
-from simtrain.worlds.search.tree import Text, Words
+from simtrain.worlds.search.tree import Branch, Node, Speaks, Text, Words
 from tests.small_universe import UNIVERSE
 
 WORLDS = Path(__file__).parent.parent / "worlds"
@@ -77,11 +77,17 @@ def bodies(connection: sqlite3.Connection, where: str) -> list[str]:
 def ways(text: str) -> Sequence[str]:
     pieces, depth = pieces_of(text, 0)
     assert depth == 0
-    found = polished(nested(pieces), begins=True)
+    return said(polished(nested(pieces), begins=True))
+
+
+def said(nodes: Sequence[Node]) -> list[str]:
     texts = [""]
-    for node in found:
-        assert isinstance(node, Text | Words)
-        options = (node.text,) if isinstance(node, Text) else node.lists[0]
+    for node in nodes:
+        if isinstance(node, Branch):
+            options = [*said(node.body), *said(node.otherwise)]
+        else:
+            assert isinstance(node, Text | Words)
+            options = [node.text] if isinstance(node, Text) else [*node.lists[0]]
         texts = [one + option for one in texts for option in options]
     return texts
 
@@ -94,10 +100,24 @@ def ways(text: str) -> Sequence[str]:
         ("It is. [so|thus|] they say.", ["It is. So they say.", "It is. Thus they say.", "It is. They say."]),
         ("Go[, [now|soon]|].", ["Go, now.", "Go, soon.", "Go."]),
         ("a | b", ["A | b"]),
+        ("So. [so|] [far|near] it is.", ["So. So far it is.", "So. So near it is.", "So. Far it is.", "So. Near it is."]),
     ],
 )  # fmt: skip
 def test_alternatives_read_like_sentences(text: str, expected: list[str]) -> None:
     assert ways(text) == expected
+
+
+def test_a_sentence_behind_a_condition_or_within_one_begins_with_a_capital() -> None:
+    so = Words((("so,", ""),))
+    behind = [Branch(Speaks(0), (Text("yes. "),), (Text("no. "),)), so, Text(" they say.")]
+    assert said(polished(behind, begins=True)) == [
+        "Yes. So, they say.", "Yes. They say.", "No. So, they say.", "No. They say.",
+    ]  # fmt: skip
+    within = [Text("It is."), Branch(Speaks(0), (Text(" "), so, Text(" they say.")), (Text(""),))]
+    assert said(polished(within, begins=True)) == ["It is. So, they say.", "It is. They say.", "It is."]
+    # What differs by condition cannot be drawn along: something is said before it.
+    before = [so, Text(" "), Branch(Speaks(0), (Text("they say."),), (Text("we say."),))]
+    assert said(polished(before, begins=True)) == ["So, they say.", "So, we say."]
 
 
 @pytest.mark.parametrize(

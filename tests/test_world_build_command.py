@@ -74,6 +74,18 @@ def test_stats_count_what_there_is(folder: Path) -> None:
     assert "on average" in shown
 
 
+def test_stats_tell_on_demand_how_often_sentences_come_again(folder: Path) -> None:
+    found = json.loads(simtrain(folder, "stats", "small_universe.yaml", "--sentences", "--json").stdout)["sentences"]
+    assert found["many"] == 10
+    assert 0 < found["share"] <= 1
+    assert sum(one["sentences"] for one in found["kinds"].values()) == found["sentences"] > 20
+    shown = simtrain(folder, "stats", "small_universe.yaml", "--sentences").stdout
+    assert f"{found['sentences']:,} sentences, {found['share']:.1%} with a skeleton" in " ".join(shown.split())
+    assert "office/" in shown
+    plain = json.loads(simtrain(folder, "stats", "small_universe.yaml", "--json").stdout)
+    assert "sentences" not in plain
+
+
 def test_a_long_build_says_how_far_it_is_in_plain_lines(folder: Path) -> None:
     built = simtrain(folder, "build", "small_universe.yaml", "--pages", "1500", "--out", "long.sqlite")
     lines = built.stderr.splitlines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simtrain.errors import InputError
-from simtrain.worlds.search.attributes import Value
+from simtrain.worlds.search.attributes import Value, iso
 from simtrain.worlds.search.formats import Filter, article, writer
 from simtrain.worlds.search.schema import Attribute
 from simtrain.worlds.search.spec import UnitSpec
@@ -55,6 +55,16 @@ def attribute(kind: str, unit: str | None = None, digits: int = 0) -> Attribute:
 )
 def test_a_value_is_written_so(one: Attribute, filters: list[Filter], value: Value, words: str) -> None:
     assert writer(one, filters, UNITS)(value) == words
+
+
+def test_numbers_and_days_are_written_alike_however_many_were_written_before() -> None:
+    amount, day = writer(attribute("quantity", "km", 1), [], UNITS), writer(attribute("date"), [("dotted", [])], UNITS)
+    days = [iso(number) for number in range(700_000, 720_000)]
+    for _ in range(2):
+        assert [amount(value / 10) for value in range(20_000)] == [f"{value / 10:,.1f} km" for value in range(20_000)]
+        assert [day(one) for one in days] == [f"{one[8:]}.{one[5:7]}.{one[:4]}" for one in days]
+    assert writer(attribute("quantity", "km", 2), [], UNITS)(0.1) == "0.10 km"
+    assert writer(attribute("quantity", "t", 1), [], UNITS)(0.1) == "0.1 t"
 
 
 @pytest.mark.parametrize(

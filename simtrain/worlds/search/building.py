@@ -30,7 +30,7 @@ GENERATION: Final = 13
 _SETTINGS: Final = {"automerge": 0, "crisismerge": 1000, "hashsize": 32_000_000}
 """Of the full-text index: everything is merged once, at the end."""
 _MERGE_STEP: Final = 500
-_SMALL: Final = 32_000_000
+_SMALL: Final = 40_000_000
 _DISK: Final = ("database or disk is full", "disk I/O error", "unable to open", "attempt to write")
 """How SQLite begins to say that a disk is full or cannot be written."""
 _INDEX = "insert into _index (rowid, title, body) select id, title, body from _pages where id between ? and ?"

@@ -25,7 +25,7 @@ from simtrain.worlds.search.rewording import reword_file
 
 COMMIT_EVERY: Final = 10_000
 """After so many pages what is done is kept for good, should the build be killed."""
-GENERATION: Final = 13
+GENERATION: Final = 14
 """Raised whenever the same file comes to give another world, so that no world of before is taken for one of now."""
 _SETTINGS: Final = {"automerge": 0, "crisismerge": 1000, "hashsize": 32_000_000}
 """Of the full-text index: everything is merged once, at the end."""

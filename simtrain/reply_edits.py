@@ -59,6 +59,20 @@ def main_list(value: JsonValue) -> Path | None:
     return max(found, key=lambda place: len(at(value, place))) if found else None
 
 
+def lists_within(value: JsonValue, path: Path = ()) -> Iterator[Path]:
+    """The places of the innermost lists, those that hold no others, in the order in which they stand."""
+    if isinstance(value, dict):
+        for name, item in cast(JsonObject, value).items():
+            yield from lists_within(item, (*path, name))
+    elif isinstance(value, list):
+        within = [
+            place
+            for index, item in enumerate(cast("list[JsonValue]", value))
+            for place in lists_within(item, (*path, index))
+        ]
+        yield from within or [path]
+
+
 def _lists(value: JsonValue, path: Path) -> Iterator[Path]:
     if isinstance(value, list):
         yield path

@@ -16,6 +16,8 @@ _BOUNDS = (
     "enum", "const", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
 )  # fmt: skip
 
+_CONFUSED = (({"number", "integer", "boolean", "null"}, "string"), ({"boolean", "string"}, "integer"))
+
 
 def widened(tools: tuple[ToolSpec, ...], change: Callable[[JsonObject], JsonObject]) -> tuple[ToolSpec, ...]:
     """The tools, with every schema inside their output schemas changed; those without one, or without a change, as they are."""
@@ -55,6 +57,16 @@ def or_otherwise(schema: JsonObject) -> JsonObject:
     """A schema in which numbers and truth values may also be written as text, and bounds and forms do not count."""
     kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
     return or_type(kept, "string") if {"number", "integer", "boolean"} & set(types_of(kept)) else kept
+
+
+def or_confused(schema: JsonObject) -> JsonObject:
+    """A schema in which values may also be of the type that services take them for: text, digits, seconds, one item for a list."""
+    kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
+    types = set(types_of(kept))
+    for held, further in _CONFUSED:
+        if types & held:
+            kept = or_type(kept, further)
+    return {"anyOf": [kept, kept["items"]]} if "array" in types and "items" in kept else kept
 
 
 def without_bounds(schema: JsonObject) -> JsonObject:

@@ -13,6 +13,7 @@ from perturbing import Asked, play
 from simtrain.clock import Clock
 from simtrain.errors import SimulatorFault
 from simtrain.perturbation import Call
+from simtrain.perturbations.opening import hidden_in
 from simtrain.perturbations.partial_results import PartialResults
 from simtrain.perturbations.premature_finish_trap import PrematureFinishTrap
 from simtrain.perturbations.value_corruption import ValueCorruption
@@ -398,6 +399,37 @@ async def test_a_search_that_hides_the_answer_names_what_can_be_opened(tmp_path:
     assert played.bent == [True, False, False, False]
     kept = await play(tmp_path, {"use": "hidden_answer", "with": {"keep": ["pr*"]}}, LIST)
     assert kept.contents[0]["cakes"][0].keys() == {"id", "name", "price"}
+
+
+def opening_tool(name: str, given: list[str], told: Any) -> ToolSpec:
+    properties = {argument: {"type": "string"} for argument in given}
+    return ToolSpec(name, name, {"type": "object", "properties": properties, "required": given}, told)
+
+
+def object_of(*fields: str, **more: Any) -> Any:
+    return {"type": "object", "properties": {**{field: {} for field in fields}, **more}}
+
+
+def test_lists_leave_out_what_a_tool_tells_that_goes_on_telling_it_and_nothing_else() -> None:
+    people = {"type": "array", "items": object_of("login", "team", "phone", "status")}
+    ships = {"type": "array", "items": object_of("login", "phone", "tons", "status")}
+    tools = (
+        opening_tool("people.of_team", ["team"], object_of(people=people)),
+        opening_tool("people.show", ["login"], object_of("login", "phone", "age", "status")),
+        opening_tool("crew.ships", ["login"], object_of(ships=ships)),
+        opening_tool("crew.wages", ["day"], object_of("login", "team", "tons")),
+    )
+    # The tons stay, since wages are asked for by the day; a status is another thing of a ship.
+    assert hidden_in(tools) == {
+        "people.of_team": {"people": frozenset({"phone", "status"})},
+        "crew.ships": {"ships": frozenset({"phone"})},
+    }
+
+
+def test_of_two_lists_that_tell_the_same_one_stays_whole() -> None:
+    people = {"type": "array", "items": object_of("login", "phone")}
+    tools = tuple(opening_tool(name, ["login"], object_of(people=people)) for name in ("people.near", "people.alike"))
+    assert hidden_in(tools) == {"people.near": {"people": frozenset({"phone"})}}
 
 
 async def test_a_withheld_result_is_told_by_another_tool(tmp_path: Path) -> None:

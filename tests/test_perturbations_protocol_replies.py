@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from simtrain.perturbation import Call
 from simtrain.perturbations.oversized_output import OversizedOutput
 from simtrain.perturbations.renamed_tools import RenamedTools
 from simtrain.perturbations.surface_stress import separated
+from simtrain.perturbations.type_coercion import TypeCoercion
+from simtrain.perturbations.unit_drift import UnitDrift
 from simtrain.reply_edits import leaves
 from simtrain.request import Request
 from simtrain.schema_edits import each_schema, or_less, or_otherwise, without_bounds
@@ -132,6 +135,56 @@ async def test_money_comes_in_cents_and_counts_stay_counts(tmp_path: Path) -> No
     played = await play(tmp_path, {"use": "unit_drift"}, GET, ORDERS)
     assert played.contents[0] == {**clean.contents[0], "price": round(clean.contents[0]["price"] * 100)}
     assert played.contents[1] == clean.contents[1]
+
+
+@pytest.mark.parametrize(
+    ("field", "factor"), [("Hours", 60), ("run_seconds", 1000), ("daysLeft", 24), ("fee_cents", 0.01)]
+)
+def test_fields_named_by_their_unit_come_in_the_next_one(field: str, factor: float) -> None:
+    told = UnitDrift()._converted({"rows": [{field: 3, "estimate": 4}], "count": 2})
+    assert told == {"rows": [{field: 3 * factor, "estimate": 4}], "count": 2}
+
+
+@pytest.mark.parametrize(
+    ("record", "other"),
+    [
+        ({"price": 135, "seats": 2}, {"price": 13500, "seats": 2}),
+        ({"total": 4, "amount": 3}, {"total": 4, "amount": 3}),
+        ({"total": 19.5}, {"total": 1950}),
+        ({"amount": 20, "currency": "EUR"}, {"amount": 2000, "currency": "EUR"}),
+        ({"invoices": [{"amount": 20}]}, {"invoices": [{"amount": 2000}]}),
+        ({"tax_rate": 0.15, "growth_percent": 15}, {"tax_rate": 15, "growth_percent": 0.15}),
+        ({"temperature": 20, "page": 3}, {"temperature": 68, "page": 3}),
+        ({"weight": "12.5 kg", "note": "12.5 kg"}, {"weight": "12500 g", "note": "12.5 kg"}),
+        ({"value": 3, "unit": "km"}, {"value": 3000, "unit": "m"}),
+        ({"created_at": 1_935_482_400, "year": 2031}, {"created_at": 1_935_482_400_000, "year": 2031}),
+        ({"created_at": "2031-05-01T10:00:00Z", "hours": [1, 2]}, {"created_at": "2031-05-01T10:00:00Z", "hours": [60, 120]}),
+    ],
+)  # fmt: skip
+def test_quantities_come_in_another_unit_and_counts_stay(record: dict[str, Any], other: dict[str, Any]) -> None:
+    assert UnitDrift()._converted(record) == other
+
+
+KINDS: dict[str, tuple[Any, list[Any]]] = {
+    "numbers": (12.5, ["12.5"]),
+    "truth": (True, ["true", 1, "yes"]),
+    "null": (None, ["null", ""]),
+    "single": (["a"], ["a"]),
+    "instants": ("2031-05-01T10:00:00Z", [int(datetime(2031, 5, 1, 10, tzinfo=UTC).timestamp())]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_value_comes_as_another_type_and_the_others_stay(kind: str) -> None:
+    whole = {name: value for name, (value, _) in KINDS.items()}
+    seen: list[Any] = []
+    for seed in range(30):
+        told = TypeCoercion.model_validate({"kinds": [kind]}).rewritten(whole, Stream(seed))
+        assert {**told, kind: whole[kind]} == whole  # type: ignore[dict-item]
+        seen.append(told[kind])
+    forms = KINDS[kind][1]
+    assert all(any(type(form) is type(one) and form == one for form in forms) for one in seen)
+    assert len({repr(one) for one in seen}) == len(forms)
 
 
 BULKS = {

@@ -7,23 +7,22 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.entities import IDS
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbations.opening import ALL, hidden_in, is_name
 from simtrain.reply_edits import at, content_of, main_list, put, retold
 from simtrain.request import Answer
 from simtrain.schema_edits import or_less, widened
+from simtrain.schemas import may_hold
 from simtrain.seeding import Stream
-from simtrain.tool_words import tool_words
 from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
-
-_NAMES = frozenset({*IDS, "title", "subject", "label", "handle"})
 
 
 class HiddenAnswer(Perturbation):
-    """Lists and search results name what was found and say nothing more of it: ids and names stay, everything else is left out.
+    """Lists and search results name what was found and leave out what another tool tells of it: ids and names stay.
 
-    Source: ZeroSearch, BENCH2ROBUST. An agent should open the records that may hold the answer. Only tools for which there is
-    another one that gets a single record are hit. Output schemas allow for what is left out.
+    Source: ZeroSearch, BENCH2ROBUST. An agent should open the records that may hold the answer. Only those fields are left out that
+    another read tool promises and can be asked for by what stays; a tool without an output schema leaves out all but names, if
+    there is one that gets a single record. Output schemas allow for what is left out.
     """
 
     side: ClassVar[Side] = "reply"
@@ -34,21 +33,29 @@ class HiddenAnswer(Perturbation):
 
     keep: list[str] = Field(default_factory=list, description="Globs over further fields that stay.")
 
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Tools that read and may tell lists."""
+        return not tool.writes and may_hold(tool.output_schema, "array")
+
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """The tools; those that list and search promise less."""
-        return tuple(widened((tool,), or_less)[0] if _opens(tool, tools) else tool for tool in tools)
+        hidden = hidden_in(tools)
+        return tuple(widened((tool,), or_less)[0] if tool.name in hidden else tool for tool in tools)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and strip the items of its reply."""
         observation = await proceed(call.request)
-        if observation.is_error or not _opens(call.request.tool, call.tools):
+        hidden = hidden_in(call.given).get(call.request.tool.name)
+        if observation.is_error or hidden is None:
             return observation
         content = content_of(observation)
         place = main_list(content)
         if place is None:
             return observation
         items = cast("list[JsonValue]", at(content, place))
-        bare = [self._named(cast(JsonObject, item)) if isinstance(item, dict) else item for item in items]
+        key = next((part for part in reversed(place) if isinstance(part, str)), "")
+        gone = hidden.get(key) or hidden.get("*") or frozenset()
+        bare = [self._without(cast(JsonObject, item), gone) if isinstance(item, dict) else item for item in items]
         if bare == items:
             return observation
         return (
@@ -58,20 +65,12 @@ class HiddenAnswer(Perturbation):
             or observation
         )
 
-    def _named(self, item: JsonObject) -> JsonObject:
-        """What an item is called; an item without any name stays as it is."""
-        stays = {name: value for name, value in item.items() if self._stays(name)}
+    def _without(self, item: JsonObject, gone: frozenset[str]) -> JsonObject:
+        """An item less what can be looked up; one without any name stays as it is."""
+        stays = {name: value for name, value in item.items() if self._stays(name, gone)}
         return stays or item
 
-    def _stays(self, name: str) -> bool:
-        plain = name.lower()
-        return plain in _NAMES or plain.endswith("_id") or any(fnmatchcase(name, glob) for glob in self.keep)
-
-
-def _opens(tool: ToolSpec, tools: tuple[ToolSpec, ...]) -> bool:
-    """Whether a tool lists or searches what another one shows one by one."""
-    words = tool_words(tool.name)
-    if words.intent not in ("list", "search") or tool.writes:
-        return False
-    others = (tool_words(other.name) for other in tools if not other.writes)
-    return any(other.intent == "get" and other.noun == words.noun for other in others)
+    def _stays(self, name: str, gone: frozenset[str]) -> bool:
+        if is_name(name) or any(fnmatchcase(name, glob) for glob in self.keep):
+            return True
+        return name not in gone and gone is not ALL

@@ -9,10 +9,11 @@ from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
 from simtrain.raw_replies import reworded
-from simtrain.reply_edits import at, content_of, main_list, put, retold
+from simtrain.reply_edits import Path, at, content_of, lists_within, main_list, put, retold
 from simtrain.request import Answer
+from simtrain.schemas import may_hold
 from simtrain.tool_words import tool_words
-from simtrain.types import JsonValue, Observation, Provenance, canonical
+from simtrain.types import JsonValue, Observation, Provenance, ToolSpec, canonical
 
 T = TypeVar("T")
 
@@ -24,7 +25,8 @@ class PartialResults(Perturbation):
     """A list lacks some of its items, as if a part of the storage did not answer: other ones each time that it is asked for.
 
     Source: ToolBench-X, AgentDisruptBench. An agent should compare what it got with counts, ask again and join the replies, or ask
-    for single items. Counts and cursors beside the list stay as they are; lists of one item pass.
+    for single items. It is the list that the reply is about or, where that has not two items, the lists inside of records. Counts and
+    cursors beside the list stay as they are; lists of one item pass.
     """
 
     side: ClassVar[Side] = "reply"
@@ -37,6 +39,10 @@ class PartialResults(Perturbation):
         default=None, ge=0.5, lt=1, description="Share of the items that arrive; unset, 1 less half the severity."
     )
 
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Tools that may tell a list, and those that do not say what they tell."""
+        return may_hold(tool.output_schema, "array")
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and leave out every so many items of its reply."""
         observation = await proceed(call.request)
@@ -47,11 +53,13 @@ class PartialResults(Perturbation):
         content = content_of(observation)
         if content is None:
             return self._fewer_lines(call, observation, parts)
-        place = main_list(content)
-        items = [] if place is None else cast("list[JsonValue]", at(content, place))
-        if place is None or len(items) < 2:
+        places = _thinnable(content)
+        if not places:
             return observation
-        fewer = put(content, place, self._fewer(call, items, parts))
+        absent = self._absent(call, parts, max(len(_items(content, place)) for place in places))
+        fewer = content
+        for place in places:
+            fewer = put(fewer, place, _fewer(_items(content, place), parts, absent))
         return (
             retold(observation, fewer, tool=call.request.tool, world=call.world, source="partial_results")
             or observation
@@ -61,12 +69,29 @@ class PartialResults(Perturbation):
         lines = observation.text.splitlines()
         if len(lines) < LISTING or tool_words(call.request.tool.name).intent not in ("list", "search"):
             return observation
-        text = "\n".join(self._fewer(call, lines, parts))
+        text = "\n".join(_fewer(lines, parts, self._absent(call, parts, len(lines))))
         return replace(reworded(observation, text, None), provenance=Provenance("partial_results"))
 
-    def _fewer(self, call: Call, items: list[T], parts: int) -> list[T]:
-        """All items but those of one part; the next time that the same is asked for it is the next part."""
+    def _absent(self, call: Call, parts: int, most: int) -> int:
+        """The part that is left out; the next time that the same is asked for it is the next part."""
         key = canonical([call.request.tool.name, call.request.arguments]).decode()
-        absent = call.memory.get(key, call.rng.integer(0, min(parts, len(items)) - 1))
+        absent = call.memory.get(key, call.rng.integer(0, min(parts, most) - 1))
         call.memory[key] = (absent + 1) % parts
-        return [item for index, item in enumerate(items) if index % parts != absent]
+        return absent
+
+
+def _thinnable(content: JsonValue) -> list[Path]:
+    """The places of the lists that can lack items: the one that the reply is about, else those inside of records."""
+    place = main_list(content)
+    if place is not None and len(_items(content, place)) > 1:
+        return [place]
+    return [place for place in lists_within(content) if len(_items(content, place)) > 1]
+
+
+def _items(content: JsonValue, place: Path) -> list[JsonValue]:
+    return cast("list[JsonValue]", at(content, place))
+
+
+def _fewer(items: list[T], parts: int, absent: int) -> list[T]:
+    """All items but those of one part."""
+    return [item for index, item in enumerate(items) if index % parts != absent]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import ClassVar, cast
 
@@ -11,7 +12,12 @@ from simtrain.perturbations.sites import figures_stated, site_of, stated_elsewhe
 from simtrain.perturbations.wrong_figure import WrongFigure
 from simtrain.reply_edits import Path, at, content_of, put, respoken_within, retold
 from simtrain.request import Answer
-from simtrain.types import JsonObject, JsonValue, Observation
+from simtrain.schemas import may_hold
+from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_LETTERS = re.compile(r"[^a-z0-9]+")
+_ENDING = re.compile(r"_(?:at|on|date|time)$")
 
 
 class SourceConflict(WrongFigure):
@@ -30,6 +36,10 @@ class SourceConflict(WrongFigure):
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "ask")
     follows: ClassVar[Follows] = "always"
 
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Tools that may tell a number or a date, and those that do not say what they tell."""
+        return may_hold(tool.output_schema, "number", "integer", "string")
+
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """From now on this tool tells something else, if no other tool does so already."""
         observation = await proceed(call.request)
@@ -38,7 +48,8 @@ class SourceConflict(WrongFigure):
         if "tool" not in call.memory and not observation.is_error:
             content = content_of(observation)
             told = {_name(path) for path in figures_in(content, fields=tuple(self.fields), dates=True)}
-            shared = sorted(told & self._told_elsewhere(call))
+            elsewhere = {_plainly(name) for name in self._told_elsewhere(call)}
+            shared = sorted(name for name in told if _plainly(name) in elsewhere)
             if shared:
                 share = self.share(call.rng)
                 call.memory.update(tool=call.request.tool.name, field=call.rng.choose(shared), share=share)
@@ -110,6 +121,11 @@ class SourceConflict(WrongFigure):
 
 def _name(path: Path) -> str:
     return next((part for part in reversed(path) if isinstance(part, str)), "")
+
+
+def _plainly(name: str) -> str:
+    """A field's name in one form, since tools spell it in several: `createdAt`, `created_at` and `created` alike."""
+    return _ENDING.sub("", _LETTERS.sub("_", _CAMEL.sub("_", name).lower()).strip("_"))
 
 
 def _declared(schema: JsonValue) -> Iterator[str]:

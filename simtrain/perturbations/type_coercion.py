@@ -1,22 +1,32 @@
-"""Numbers arrive as text."""
+"""Values arrive as another type: numbers as text, truth values as digits, an instant as seconds, the only item in the place of a list."""
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+import re
+from datetime import datetime
+from typing import ClassVar, Literal, TypeAlias, cast
 
 from pydantic import Field
 
 from simtrain.perturbations.rewritten_values import RewrittenValues
-from simtrain.reply_edits import leaves
+from simtrain.schema_edits import or_confused, widened
+from simtrain.schemas import may_hold
 from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, encode
+from simtrain.types import JsonObject, JsonValue, ToolSpec, encode
+
+Kind: TypeAlias = Literal["numbers", "truth", "null", "single", "instants"]
+
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?Z")
+_TRUTH: tuple[tuple[JsonValue, JsonValue], ...] = (("false", "true"), (0, 1), ("no", "yes"))
+_NULL = ("null", "")
 
 
 class TypeCoercion(RewrittenValues):
-    """Numbers and truth values of the reply are written as text: "12.5" for 12.5, "true" for true.
+    """Fields come as another type, with nothing lost: "12.5" for 12.5, "true", 1 or "yes" for true, "null" or "" for null, seconds since
+    1970 for an instant of UTC, the item itself for a list of one.
 
-    Source: ToolMaze, AgentNoiseBench, RobustBench-TC. Nothing is lost: an agent should read them as what they are, above all before
-    it compares or adds them.
+    Source: ToolMaze, AgentNoiseBench, RobustBench-TC. An agent should read them as what they are, above all before it compares or
+    adds them.
     """
 
     name: ClassVar[str] = "type_coercion"
@@ -24,24 +34,88 @@ class TypeCoercion(RewrittenValues):
     fields: list[str] | None = Field(
         default=None, min_length=1, description="Which; unset, drawn: a share of them as large as the severity."
     )
+    kinds: list[Kind] = Field(
+        default=["numbers", "truth", "null", "single", "instants"],
+        min_length=1,
+        description="Which values may be taken for another type.",
+    )
+
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Tools that may tell such a value, and those that do not say what they tell."""
+        return may_hold(tool.output_schema, "number", "integer", "boolean", "null", "array", "string")
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools, with output schemas that allow for the other types."""
+        return widened(tools, or_confused)
 
     def rewritten(self, content: JsonValue, rng: Stream) -> JsonValue:
-        """Numbers as text."""
-        fields = self._drawn(content, rng) if self.fields is None else self.fields
-        return _coerced(content, frozenset(fields))
+        """The fields as another type."""
+        found = sorted(self._confusable(content))
+        fields = rng.sample(found, max(1, round(len(found) * self.severity))) if self.fields is None else self.fields
+        truth = {name: rng.choose(_TRUTH) for name in sorted(fields)}
+        null = {name: rng.choose(_NULL) for name in sorted(fields)}
+        return self._coerced(content, truth, null)
 
-    def _drawn(self, content: JsonValue, rng: Stream) -> list[str]:
-        found = {path[-1] for path, value in leaves(content) if path and isinstance(value, bool | int | float)}
-        names = sorted(name for name in found if isinstance(name, str))
-        return rng.sample(names, max(1, round(len(names) * self.severity)))
+    def _confusable(self, value: JsonValue) -> set[str]:
+        """The names of fields with a value that may be taken for another type, cursors aside."""
+        if isinstance(value, list):
+            return {name for item in cast("list[JsonValue]", value) for name in self._confusable(item)}
+        if not isinstance(value, dict):
+            return set()
+        members = cast(JsonObject, value).items()
+        own = {name for name, item in members if "cursor" not in name and self._kind(item) is not None}
+        return own.union(*(self._confusable(item) for _, item in members))
+
+    def _kind(self, value: JsonValue) -> Kind | None:
+        kind = _kind_of(value)
+        return kind if kind in self.kinds else None
+
+    def _coerced(
+        self, value: JsonValue, truth: dict[str, tuple[JsonValue, JsonValue]], null: dict[str, str]
+    ) -> JsonValue:
+        if isinstance(value, list):
+            return [self._coerced(item, truth, null) for item in cast("list[JsonValue]", value)]
+        if not isinstance(value, dict):
+            return value
+        coerced: JsonObject = {}
+        for name, item in cast(JsonObject, value).items():
+            kind = self._kind(item) if name in truth else None
+            inner = self._coerced(item, truth, null)
+            if kind == "truth":
+                coerced[name] = truth[name][bool(item)]
+            elif kind == "null":
+                coerced[name] = null[name]
+            elif kind == "single":
+                coerced[name] = cast("list[JsonValue]", inner)[0]
+            else:
+                coerced[name] = _told(kind, inner)
+        return coerced
 
 
-def _coerced(value: JsonValue, fields: frozenset[str]) -> JsonValue:
-    if isinstance(value, list):
-        return [_coerced(item, fields) for item in cast("list[JsonValue]", value)]
-    if not isinstance(value, dict):
-        return value
-    return {
-        name: encode(item) if name in fields and isinstance(item, bool | int | float) else _coerced(item, fields)
-        for name, item in cast(JsonObject, value).items()
-    }
+def _kind_of(value: JsonValue) -> Kind | None:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, int | float):
+        return "numbers"
+    if isinstance(value, str):
+        return "instants" if _INSTANT.fullmatch(value) and _seconds(value) is not None else None
+    # A list of one list would be taken for a longer one.
+    items = cast("list[JsonValue]", value) if isinstance(value, list) else []
+    return "single" if len(items) == 1 and not isinstance(items[0], list | None) else None
+
+
+def _told(kind: Kind | None, value: JsonValue) -> JsonValue:
+    if kind == "numbers":
+        return encode(value)
+    return _seconds(cast(str, value)) if kind == "instants" else value
+
+
+def _seconds(text: str) -> int | None:
+    """The seconds since 1970 of an instant that they tell wholly; None for other texts."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int(moment.timestamp())

@@ -8,20 +8,23 @@ from typing import ClassVar, cast
 from pydantic import Field
 
 from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.perturbations.units import drifted, may_drift, other_unit, respelt, speaks_of_money, times
 from simtrain.reply_edits import content_of, retold
 from simtrain.request import Answer
 from simtrain.schema_edits import or_list, widened, without_bounds
+from simtrain.schemas import declared_names
 from simtrain.seeding import Stream
 from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
 
-MONEY = ("*price*", "*amount*", "*total*", "*cost*", "*fee*", "*balance*", "*salary*", "*fare*", "*budget*", "*refund*")
+_UNIT, _VALUE = ("unit", "units", "uom"), ("value", "amount", "quantity", "size", "figure", "measurement")
 
 
 class UnitDrift(Perturbation):
-    """The server has moved on: quantities come in another unit (cents for units of money) under the names that they had.
+    """The server has moved on: quantities come in another unit (cents, seconds, metres) under the names that they had.
 
-    Source: ToolMaze, ToolMisuseBench. Nothing says so: an agent should notice that the figures do not go with what it knows, and
-    check them by another tool. With `as_lists` single records come as lists of one as well.
+    Source: ToolMaze, ToolMisuseBench. Nothing says so, but where a unit stands beside its figure it changes too: an agent should notice
+    that the figures do not go with what it knows, and check them by another tool. With `as_lists` single records come as lists of
+    one as well.
     """
 
     side: ClassVar[Side] = "reply"
@@ -34,10 +37,24 @@ class UnitDrift(Perturbation):
     fields: list[str] | None = Field(
         default=None,
         min_length=1,
-        description="Globs over the names of the fields; unset, fractional figures under names of sums of money.",
+        description="Globs over the names of the fields; unset, those that are named like a quantity: money, durations, distances, ...",
     )
-    factor: float = Field(default=100, gt=0, description="What the figures are multiplied by.")
+    factor: float | None = Field(
+        default=None,
+        gt=0,
+        description="What the figures are multiplied by; unset, what leads to the next unit (100 for money).",
+    )
     as_lists: bool = Field(default=False, description="Write the records inside a reply as lists of one.")
+
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Tools that promise a field with such a name, and those that do not say what they tell."""
+        figures = declared_names(tool.output_schema, "number", "integer", "array")
+        texts = declared_names(tool.output_schema, "string")
+        if figures is None or texts is None or self.as_lists:
+            return True
+        if self.fields is not None:
+            return any(self._is_named(name) for name in figures | texts)
+        return any(may_drift(name) for name in figures) or any(_is_measured(name) for name in texts)
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """The tools, with output schemas that set no bounds and, with `as_lists`, allow for lists of records."""
@@ -50,31 +67,71 @@ class UnitDrift(Perturbation):
         content = content_of(observation)
         if observation.is_error or content is None:
             return observation
-        drifted = self._converted(content)
-        if drifted == content:
+        converted = self._converted(content, money=speaks_of_money(call.request.tool.name))
+        if converted == content:
             return observation
         return (
-            retold(observation, drifted, tool=call.request.tool, world=call.world, source="unit_drift") or observation
+            retold(observation, converted, tool=call.request.tool, world=call.world, source="unit_drift") or observation
         )
 
-    def _converted(self, value: JsonValue) -> JsonValue:
+    def _converted(self, value: JsonValue, *, money: bool = False) -> JsonValue:
         if isinstance(value, list):
-            return [self._converted(item) for item in cast("list[JsonValue]", value)]
+            return [self._converted(item, money=money) for item in cast("list[JsonValue]", value)]
         if not isinstance(value, dict):
             return value
-        return {name: self._member(name, item) for name, item in cast(JsonObject, value).items()}
+        record = cast(JsonObject, value)
+        if self.fields is None and (measure := _measure(record)) is not None:
+            return {**record, **measure}
+        currency = any(name.lower() == "currency" for name in record)
+        return {name: self._member(name, item, money=money, currency=currency) for name, item in record.items()}
 
-    def _member(self, name: str, value: JsonValue) -> JsonValue:
+    def _member(self, name: str, value: JsonValue, *, money: bool, currency: bool) -> JsonValue:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return self._quantity(value) if self._drifts(name, value) else value
-        converted = self._converted(value)
+            return self._figure(name, value, money=money, currency=currency)
+        if (
+            isinstance(value, list)
+            and value
+            and all(type(item) in (int, float) for item in cast("list[object]", value))
+        ):
+            figures = cast("list[float]", value)
+            return [self._figure(name, figure, money=money, currency=currency) for figure in figures]
+        if isinstance(value, str):
+            return self._text(name, value)
+        converted = self._converted(value, money=money or speaks_of_money(name))
         return [converted] if self.as_lists and isinstance(converted, dict) else converted
 
-    def _drifts(self, name: str, value: float) -> bool:
-        if self.fields is None and not isinstance(value, float):
-            return False
-        return any(fnmatchcase(name, glob) for glob in (MONEY if self.fields is None else self.fields))
+    def _figure(self, name: str, value: float, *, money: bool, currency: bool) -> float:
+        if self.fields is None:
+            other = drifted(name, value, money=money, currency=currency)
+            return value if other is None else other if self.factor is None else times(value, self.factor)
+        if not self._is_named(name):
+            return value
+        if self.factor is not None:
+            return times(value, self.factor)
+        other = drifted(name, value, money=money, currency=currency)
+        return times(value, 100) if other is None else other
 
-    def _quantity(self, value: float) -> float:
-        converted = round(value * self.factor, 6)
-        return int(converted) if converted == int(converted) else converted
+    def _text(self, name: str, value: str) -> str:
+        """A quantity that is written with its unit, where the name says that it is one."""
+        if self._is_named(name) if self.fields is not None else _is_measured(name):
+            return respelt(value) or value
+        return value
+
+    def _is_named(self, name: str) -> bool:
+        return self.fields is not None and any(fnmatchcase(name, glob) for glob in self.fields)
+
+
+def _is_measured(name: str) -> bool:
+    """Whether a text of that name may be a quantity with its unit, or the unit of one beside it."""
+    return name.lower() in (*_UNIT, *_VALUE) or may_drift(name, moments=False)
+
+
+def _measure(record: JsonObject) -> JsonObject | None:
+    """What changes in a record that is a figure with its unit beside it; None for other records."""
+    unit = next((name for name in record if name.lower() in _UNIT), None)
+    named: JsonValue = None if unit is None else record[unit]
+    other = other_unit(named) if isinstance(named, str) else None
+    figures = {name: value for name, value in record.items() if name.lower() in _VALUE and type(value) in (int, float)}
+    if unit is None or other is None or not figures:
+        return None
+    return {**{name: times(cast(float, value), other[0]) for name, value in figures.items()}, unit: other[1]}

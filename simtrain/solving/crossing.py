@@ -19,8 +19,10 @@ from simtrain.solving.moves import (
     MOST_PAGES,
     completed,
     filled,
+    names_one,
     next_page,
     reads,
+    records_of,
     stand_ins,
     translated,
 )
@@ -33,6 +35,7 @@ REMEDIES = 3
 FIXES = 4
 TOLD_AGAIN = 2
 READS = 8
+RECORDS, WITNESSES = 40, 2
 PAGES = 6
 
 REFUSED, UNSEEN, WITHHELD, SPOILT = "refused", "unseen", "withheld", "spoilt"
@@ -301,6 +304,14 @@ class _Attempt:
             await self._read_on(read)
             if self.settled:
                 return
+        for record in records_of(self.told.content)[:RECORDS]:
+            known = {**self.line.evidence.known(), **record}
+            own = frozenset(value for value in record.values() if isinstance(value, str))
+            asking = [read for read in reads(self.planned, self.offered, known, wanted) if names_one(read, own)]
+            for read in asking[:WITNESSES]:
+                await self._read_on(read)
+                if self.settled:
+                    return
 
     async def _read_on(self, read: Planned) -> None:
         """Make a read, and turn its pages until one tells more of the reply."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from typing import cast
 
@@ -27,6 +29,8 @@ _NUMBERS = (
     re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,2})?(?!\d)"),
     re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
 )
+
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[tT ]\d\d:\d\d(?::\d\d)?[zZ]")
 
 Scalar = str | float | bool | None
 
@@ -52,6 +56,10 @@ class Heard:
         content = self.observation.content
         parsed = content if content is not None else _parsed(self.observation.text)
         return frozenset(_leaves("", parsed))
+
+    def tells(self, key: str, value: Scalar) -> bool:
+        """Whether a value stands under a key, be it as another type: a truth value or nothing as text, an instant in seconds."""
+        return any((key, form) in self.leaves for form in (value, *_other_forms(value)))
 
     @cached_property
     def values(self) -> frozenset[Scalar]:
@@ -201,10 +209,10 @@ class _Judging:
     def _witnessed(self, key: str, value: Scalar, names: frozenset[Scalar]) -> bool:
         others = (names - {value}) or (self.given - {value})
         return (
-            any((key, value) in item.leaves or (item.says(value) and item.speaks_of(others)) for item in self.own)
+            any(item.tells(key, value) or (item.says(value) and item.speaks_of(others)) for item in self.own)
             or value in self.given
             or any(
-                ((key, value) in item.leaves or (_is_telling(value) and item.says(value))) and item.speaks_of(others)
+                (item.tells(key, value) or (_is_telling(value) and item.says(value))) and item.speaks_of(others)
                 for item in self.evidence.heard
                 if not item.observation.is_error
             )
@@ -212,6 +220,18 @@ class _Judging:
 
 
 _NOTHING = object()
+
+
+def _other_forms(value: Scalar) -> tuple[Scalar, ...]:
+    """What a value may be written as that is still read as it."""
+    if isinstance(value, bool):
+        return ("true", "yes") if value else ("false", "no")
+    if value is None:
+        return ("null", "")
+    if isinstance(value, str) and _INSTANT.fullmatch(value):
+        with suppress(ValueError):
+            return (datetime.fromisoformat(value.upper()).timestamp(),)
+    return ()
 
 
 def _telling(value: JsonValue) -> Iterator[Scalar]:

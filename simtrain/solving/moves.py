@@ -7,6 +7,7 @@ from typing import cast
 
 from simtrain.agent.plan import NEXT_CURSOR, Planned
 from simtrain.agent.recovery import mend
+from simtrain.entities import kind_under
 from simtrain.scenario import Episode
 from simtrain.schemas import property_names
 from simtrain.types import JsonObject, JsonValue, ToolSpec
@@ -93,6 +94,23 @@ def reads(planned: Planned, offered: tuple[ToolSpec, ...], known: JsonObject, wa
         found.append((-(2 * shared + (tool.server == server)), Planned(tool.name, arguments)))
     found.sort(key=lambda item: (item[0], item[1].tool))
     return [read for _, read in found]
+
+
+def records_of(content: JsonValue) -> list[JsonObject]:
+    """The records in the lists of a reply, each as what is known of it: its fields, and its id as that of its kind."""
+    found: list[JsonObject] = []
+    for key, value in (cast(JsonObject, content) if isinstance(content, dict) else {}).items():
+        for item in cast("list[JsonValue]", value) if isinstance(value, list) else []:
+            if isinstance(item, dict):
+                record, kind = cast(JsonObject, item), kind_under(key)
+                own: JsonValue = record.get("id")
+                found.append(record if own is None else {**record, kind: own, f"{kind}_id": own})
+    return found
+
+
+def names_one(read: Planned, own: frozenset[str]) -> bool:
+    """Whether a read is asked with what one record says of itself."""
+    return any(isinstance(value, str) and value in own for value in read.arguments.values())
 
 
 def filled(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue]) -> JsonObject | None:

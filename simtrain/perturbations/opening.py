@@ -1,0 +1,146 @@
+"""Which fields of the records in a list another read tool tells too, so that they may be left out of the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias, cast
+
+from simtrain.entities import IDS, kind_under
+from simtrain.tool_words import tool_words
+from simtrain.types import JsonObject, JsonValue, ToolSpec
+
+Hidden: TypeAlias = Mapping[str, frozenset[str]]
+"""By the name of a list, the fields of its records that are told elsewhere; `*` for all but names, where no schema tells fields."""
+
+ALL = frozenset({"*"})
+NAMES = frozenset({*IDS, "title", "subject", "label", "handle", "login", "locator", "sku", "code", "ts", "email"})
+_WORDS = frozenset({"query", "q", "text", "name", "search", "term", "title"})
+_OWN = frozenset({
+    "status", "state", "kind", "type", "role", "position", "active", "archived", "created_at", "updated_at", "created_on", "note",
+    "quantity",
+})  # fmt: skip
+"""Fields that mean another thing of another kind of record, though they bear one name."""
+
+_KEPT = 8
+
+_found: list[tuple[tuple[ToolSpec, ...], dict[str, Hidden]]] = []
+
+
+def hidden_in(tools: tuple[ToolSpec, ...]) -> dict[str, Hidden]:
+    """By tool, what its lists may leave out, since a tool that stays as it is tells it; tools that nothing opens are not there."""
+    for known, hidden in _found:
+        if len(known) == len(tools) and all(one is other for one, other in zip(known, tools, strict=True)):
+            return hidden
+    hidden = _hidden(tools)
+    _found.append((tools, hidden))
+    del _found[:-_KEPT]
+    return hidden
+
+
+def is_name(name: str) -> bool:
+    """Whether a field says which record it is."""
+    plain = name.lower()
+    return plain in NAMES or plain.endswith("_id")
+
+
+@dataclass
+class _Told:
+    """One kind of record that a tool tells: under which key, in a list or not, and with which fields."""
+
+    tool: ToolSpec
+    key: str
+    listed: bool
+    fields: frozenset[str]
+    promised: set[str] = field(default_factory=set[str])
+    """Fields that another list leaves out since this one tells them."""
+
+    @cached_property
+    def kind(self) -> str:
+        """What it is a record of."""
+        return kind_under(self.key) or tool_words(self.tool.name).noun
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The fields that say which record it is."""
+        return frozenset(name for name in self.fields if is_name(name))
+
+
+def _hidden(tools: Sequence[ToolSpec]) -> dict[str, Hidden]:
+    reading = [tool for tool in tools if not tool.writes]
+    told = [record for tool in reading for record in _records(tool)]
+    found: dict[str, Hidden] = {tool.name: {"*": ALL} for tool in reading if _opened_by_name(tool, reading)}
+    for record in (record for record in told if record.listed):
+        left = frozenset(_left_out(record, told, found)) - record.promised
+        if left:
+            found[record.tool.name] = {**found.get(record.tool.name, {}), record.key: left}
+    return found
+
+
+def _left_out(record: _Told, told: Sequence[_Told], found: Mapping[str, Hidden]) -> Iterator[str]:
+    """The fields of a list's records that a tool tells which can be asked about one of them; it goes on telling them."""
+    covered = set[str]()
+    for other in sorted(told, key=lambda other: other.listed):
+        if other.tool is record.tool or not _is_same(record, other) or not _opens(other.tool, record):
+            continue
+        gone = found.get(other.tool.name, {}).get(other.key, frozenset()) if other.listed else frozenset[str]()
+        asked = frozenset(_properties(other.tool.input_schema))
+        other_things = frozenset[str]() if record.kind == other.kind else _OWN
+        shared = {name for name in record.fields & other.fields - gone - asked - other_things if not is_name(name)}
+        other.promised |= shared - record.promised - covered
+        covered |= shared
+        yield from shared
+
+
+def _is_same(record: _Told, other: _Told) -> bool:
+    """Whether two tools tell of the same kind of thing, and of which one."""
+    own = {name for name in record.names & other.names if name.endswith("_id") or name not in IDS}
+    return bool(own) or (record.kind == other.kind and bool(record.names & other.names))
+
+
+def _opens(tool: ToolSpec, record: _Told) -> bool:
+    """Whether a tool can be asked about one record of a list: by what the list says of it, or what it was itself asked with."""
+    asked = _properties(tool.input_schema)
+    required = cast("list[str]", tool.input_schema.get("required") or [])
+    given = set(_properties(record.tool.input_schema))
+    told = [name for name in asked if _is_told(name, record)]
+    return bool(told) and all(name in told or name in given for name in required)
+
+
+def _is_told(argument: str, record: _Told) -> bool:
+    """Whether a record says what an argument asks for: a field of that name, its own id, or a name to search by."""
+    if argument in record.names:
+        return True
+    if argument in (record.kind, f"{record.kind}_id") and not record.names.isdisjoint(IDS):
+        return True
+    return argument in _WORDS and not record.names.isdisjoint(("name", "title", "subject"))
+
+
+def _opened_by_name(tool: ToolSpec, reading: Sequence[ToolSpec]) -> bool:
+    """Whether a tool that promises no fields lists or searches what another one shows one by one, by their names."""
+    words = tool_words(tool.name)
+    if tool.output_schema is not None or words.intent not in ("list", "search"):
+        return False
+    others = (tool_words(other.name) for other in reading)
+    return any(other.intent == "get" and other.noun == words.noun for other in others)
+
+
+def _records(tool: ToolSpec) -> Iterator[_Told]:
+    if tool.output_schema is not None:
+        yield from _within(tool, tool.output_schema, "", listed=False)
+
+
+def _within(tool: ToolSpec, schema: JsonValue, key: str, *, listed: bool) -> Iterator[_Told]:
+    shape = cast(JsonObject, schema) if isinstance(schema, dict) else {}
+    properties = _properties(shape)
+    if properties:
+        yield _Told(tool, key, listed, frozenset(properties))
+    for name, inner in properties.items():
+        yield from _within(tool, inner, name, listed=listed)
+    if "items" in shape:
+        yield from _within(tool, shape["items"], key, listed=True)
+
+
+def _properties(schema: JsonObject) -> JsonObject:
+    return cast(JsonObject, schema.get("properties") or {})

@@ -15,7 +15,7 @@ from simtrain.world import FinishedWorld
 LONGEST_ERROR = 300
 
 ACTED, DECLINED = "acted", "declined"
-"""What grading itself says, beside the graders: of an answer without a single call, and of declining what cannot be done."""
+"""What grading itself says, beside the graders: of an end without a single call, and of declining what cannot be done."""
 
 
 async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubric, world: FinishedWorld) -> Trajectory:
@@ -23,8 +23,8 @@ async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubr
 
     A grader that raises is recorded as failed, and the episode then has no reward. An episode that failed through no fault
     of the agent is not graded at all. What was armed may have left no way to the goal (`solvability`): then declining is graded,
-    by whether the agent met anything of it first, and by those graders that look for harm. An answer without a single call earns
-    nothing, and neither does declining without one, unless the rubric says that calls are optional.
+    by whether the agent met anything of it first, and by those graders that look for harm. Without a single call neither
+    an answer nor declining earns anything, unless the rubric says that calls are optional.
     """
     if _lost(trajectory):
         return replace(trajectory, reward=None, rewards=())
@@ -34,7 +34,7 @@ async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubr
         return blamed(replace(trajectory, reward=total(rewards, "mean"), rewards=tuple(rewards)))
     rewards = [await _ask(item, trajectory, world) for item in grading]
     if grading and rubric.calls == "required" and _guessed(trajectory):
-        guess = score(0.0, reason="an answer without a single call")
+        guess = score(0.0, reason=f"{trajectory.stop.reason} without a single call")
         rewards.append(replace(guess, grader=ACTED, gate=True))
     return blamed(replace(trajectory, reward=total(rewards, rubric.combine), rewards=tuple(rewards)))
 
@@ -88,7 +88,7 @@ def _declined(trajectory: Trajectory, rubric: Rubric) -> Reward:
 
 
 def _guessed(trajectory: Trajectory) -> bool:
-    return trajectory.stop.reason == "answered" and bool(trajectory.tools) and not trajectory.steps
+    return trajectory.stop.reason in ("answered", "abstained") and bool(trajectory.tools) and not trajectory.steps
 
 
 async def _ask(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> Reward:

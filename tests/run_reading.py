@@ -207,7 +207,7 @@ def recomputed(line: Line, told: Callable[[], bool]) -> float:
         if not calls_of(line) or not told():
             return 0.0
         return float(not _undue(line) and all(value for item, value in values.values() if item["use"] == "forbidden"))
-    if stop == "answered" and not calls_of(line):
+    if stop in ("answered", "abstained") and not calls_of(line):
         return 0.0
     gates = [value for item, value in values.values() if item["use"] in ("final_state", "forbidden")]
     others = [

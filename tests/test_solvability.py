@@ -56,12 +56,12 @@ async def test_of_what_no_search_can_prove_nothing_is_known_and_nobody_is_blamed
     assert (found.solvability, found.reward, found.stop.blame) == ("unproved", 0, None)
 
 
-async def test_a_family_that_says_so_itself_is_unsolvable(tmp_path: Path) -> None:
-    found = await rollout(load_scenario("helpdesk/refund_not_due"), "abstain")
-    assert (found.solvability, found.reward) == ("unsolvable", 1)
-    assert [reward.grader for reward in found.rewards] == [
-        item.label for item in load_scenario("helpdesk/refund_not_due").grading
-    ]
+async def test_a_family_that_says_so_itself_is_unsolvable_and_to_decline_it_earns_after_a_call() -> None:
+    family = load_scenario("helpdesk/refund_not_due")
+    found, blind = await rollout(family, "resilient"), await rollout(family, "abstain")
+    assert (found.solvability, found.stop.reason, found.reward) == ("unsolvable", "abstained", 1)
+    assert [reward.grader for reward in found.rewards] == [item.label for item in family.grading]
+    assert (blind.reward, blind.rewards[-1].grader, blind.stop.blame) == (0, "acted", "agent")
 
 
 def test_attempts_and_agents_share_one_search_and_those_that_succeed_need_none(

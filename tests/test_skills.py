@@ -14,11 +14,12 @@ from simtrain.agent.skills.doubts import Doubt, doubt_about
 from simtrain.agent.skills.fixing import fixed
 from simtrain.agent.skills.messages import message_in, quoted_in
 from simtrain.agent.skills.naming import likeness
-from simtrain.agent.skills.needs import may_fail, names_read
-from simtrain.agent.skills.reading import content_of, named, plain
+from simtrain.agent.skills.needs import kinds_read, may_fail, names_read
+from simtrain.agent.skills.reading import content_of, named
 from simtrain.agent.skills.remedies import Remedies
 from simtrain.agent.skills.renamed import new_names, renamed_arguments
 from simtrain.agent.skills.stand_ins import stand_ins
+from simtrain.agent.skills.typed import Kind, Reader
 from simtrain.reference import CallStep, Plan
 from simtrain.types import JsonObject, Observation, ToolSpec
 
@@ -140,7 +141,7 @@ def test_numbers_dates_and_names_take_their_usual_form_and_texts_stay_texts() ->
         "size": "41",
         "no": "007",
     }
-    read = plain(value, heard={"ADA LOVE": "Ada Love"}, texts=frozenset({"41"}))
+    read = Reader({"ADA LOVE": "Ada Love"}, frozenset({"41"}), {}).read(value, None)
     assert read == {
         "sum": 1234.5,
         "n": 12,
@@ -150,6 +151,54 @@ def test_numbers_dates_and_names_take_their_usual_form_and_texts_stay_texts() ->
         "who": "Ada Love",
         "size": "41",
         "no": "007",
+    }
+
+
+def reader(**kinds: Kind) -> Reader:
+    return Reader({}, frozenset(), {name: frozenset({kind}) for name, kind in kinds.items()})
+
+
+def test_values_are_read_as_the_type_that_is_documented_first() -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {
+            "open": {"type": ["boolean", "string", "integer"]},
+            "shut": {"type": ["boolean", "string", "integer"]},
+            "seats": {"type": ["integer", "string"]},
+            "zip": {"type": ["string", "integer"]},
+            "merged_into": {"type": ["string", "null", "integer"]},
+            "created_at": {"type": ["string", "integer"]},
+            "tags": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]},
+            "owner": {"anyOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]},
+        },
+    }
+    bent: JsonObject = {
+        "open": "yes", "shut": 0, "seats": "12", "zip": "12345", "merged_into": "null", "created_at": 1932584940,
+        "tags": "new", "owner": [{"id": "A1"}],
+    }  # fmt: skip
+    assert reader().read(bent, schema) == {
+        "open": True, "shut": False, "seats": 12, "zip": "12345", "merged_into": None, "created_at": "2031-03-29T21:09:00Z",
+        "tags": ["new"], "owner": {"id": "A1"},
+    }  # fmt: skip
+
+
+def test_what_is_documented_as_no_type_is_read_as_what_was_heard_under_its_name_and_else_left_alone() -> None:
+    bent: JsonObject = {"active": "no", "ends": "", "tags": "new", "until": 1932584940}
+    heard = reader(active=Kind.truth, ends=Kind.number, tags=Kind.list, until=Kind.instant)
+    assert heard.read(bent, None) == {"active": False, "ends": None, "tags": ["new"], "until": "2031-03-29T21:09:00Z"}
+    strange: JsonObject = {"answer": "no", "note": "", "tags": "new", "size": 1932584940, "seconds": 1}
+    assert reader().read(strange, None) == strange
+
+
+def test_what_a_plan_takes_a_field_for_says_what_it_is() -> None:
+    plan = Plan.model_validate({
+        "steps": [{"set": {"free": "{{ seats | selectattr('open') | selectattr('held_by', 'none') | list }}"}}],
+        "answer": "{{ free[0].rows[0] }}",
+    })  # fmt: skip
+    assert kinds_read(plan) == {
+        "open": frozenset({Kind.truth}),
+        "held_by": frozenset({Kind.nothing}),
+        "rows": frozenset({Kind.list}),
     }
 
 

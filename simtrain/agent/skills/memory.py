@@ -8,6 +8,7 @@ from typing import cast
 
 from simtrain.agent.plan import NEXT_CURSOR, Planned
 from simtrain.agent.skills.messages import texts_in
+from simtrain.agent.skills.typed import Kind, kinds_in
 from simtrain.tool_words import singular, tool_words
 from simtrain.types import JsonObject, JsonValue, ToolSpec, canonical
 
@@ -29,6 +30,7 @@ class Memory:
     stated: Mapping[str, JsonValue]
     known: JsonObject = field(default_factory=dict[str, JsonValue])
     capitals: dict[str, str] = field(default_factory=dict[str, str])
+    kinds: dict[str, frozenset[Kind]] = field(default_factory=dict[str, frozenset[Kind]])
     seen: list[Seen] = field(default_factory=list[Seen])
     _told: dict[bytes, list[tuple[Planned, JsonObject]]] = field(
         default_factory=dict[bytes, list[tuple[Planned, JsonObject]]]
@@ -46,6 +48,7 @@ class Memory:
             self._told.clear()
         else:
             self._reads.append((planned, told))
+        self.kinds = self.kinds_with(content)
         for text in told:
             self.capitals.setdefault(text.upper(), text)
         for seen in records_in(content, tool_words(planned.tool).noun):
@@ -58,6 +61,13 @@ class Memory:
         self.known.update(
             {name: value for name, value in planned.arguments.items() if not isinstance(value, dict | list)}
         )
+
+    def kinds_with(self, content: JsonObject) -> dict[str, frozenset[Kind]]:
+        """What was heard under each name, in replies so far and in another one."""
+        kinds = dict(self.kinds)
+        for name, kind in kinds_in(content):
+            kinds[name] = kinds.get(name, frozenset()) | {kind}
+        return kinds
 
     def contradicts(self, planned: Planned, content: JsonObject) -> bool:
         """Whether a read says of a record something else than one before it, and nothing was written in between.

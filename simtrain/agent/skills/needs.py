@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from simtrain.agent.skills.messages import texts_in
+from simtrain.agent.skills.typed import Kind
 from simtrain.reference import Plan
 
 _NAMED = re.compile(r"""\.\s*([A-Za-z_]\w*)|['"]([A-Za-z_][\w.]*)['"]""")
@@ -45,3 +46,23 @@ def may_fail(plan: Plan) -> frozenset[str]:
         if name and any(looked.search(text) for text in texts):
             found.add(step.call)
     return frozenset(found)
+
+
+_TESTED = (
+    (Kind.truth, re.compile(r"""(?:select|reject)attr\(\s*['"](?:\w+\.)*(\w+)['"]\s*\)""")),
+    (Kind.nothing, re.compile(r"""(?:select|reject)attr\(\s*['"](?:\w+\.)*(\w+)['"]\s*,\s*['"]none['"]""")),
+    (Kind.nothing, re.compile(r"\.(\w+)\s+is\s+(?:not\s+)?none\b")),
+    (Kind.list, re.compile(r"\.(\w+)\[-?\d+\]")),
+    (Kind.list, re.compile(r"\.(\w+)\s*\|\s*(?:map|select|reject|selectattr|rejectattr|first|last|sort|unique|sum)\b")),
+    (Kind.list, re.compile(r"""map\(attribute=['"](?:\w+\.)*(\w+)['"]\)\s*\|\s*sum\(start=\[\]\)""")),
+)
+
+
+def kinds_read(plan: Plan) -> dict[str, frozenset[Kind]]:
+    """What a plan takes fields for: those that it asks yes or no of, that it compares with null, and of which it takes items."""
+    found: dict[str, frozenset[Kind]] = {}
+    for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
+        for kind, test in _TESTED:
+            for name in test.findall(text):
+                found[name] = found.get(name, frozenset()) | {kind}
+    return found

@@ -16,7 +16,6 @@ _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 _DATE = re.compile(rf"(\d{{1,2}}) ({'|'.join(_MONTHS)}) (\d{{4}})(?:, (\d\d:\d\d)(:\d\d)? ?(\S+)?)?")
-_TRUTH = {"true": True, "false": False, "True": True, "False": False}
 _OPENING = {"{": "}", "[": "]"}
 SAME = 0.5
 """Likeness from which on an unexpected field is taken for an expected one."""
@@ -70,35 +69,23 @@ def _closed(text: str) -> JsonObject | None:
     return cast(JsonObject, value) if isinstance(value, dict) else None
 
 
-def plain(value: JsonValue, *, heard: Mapping[str, str], texts: frozenset[str]) -> JsonValue:
-    """The value with numbers, truth values, dates and names in their usual form.
-
-    `heard` are texts by how they look in capitals; `texts` are values and field names that are texts even where they look like numbers.
-    """
-    if isinstance(value, dict):
-        return {
-            name: item if name in texts and isinstance(item, str) and _NUMBER.fullmatch(item) else plain(item, heard=heard, texts=texts)
-            for name, item in cast(JsonObject, value).items()
-        }  # fmt: skip
-    if isinstance(value, list):
-        return [plain(item, heard=heard, texts=texts) for item in cast("list[JsonValue]", value)]
-    return _plain_text(value, heard, texts) if isinstance(value, str) else value
-
-
-def _plain_text(text: str, heard: Mapping[str, str], texts: frozenset[str]) -> JsonValue:
+def text_in(text: str, heard: Mapping[str, str], texts: frozenset[str]) -> str:
+    """A text with dates and names in their usual form. `heard` are texts by how they look in capitals; those of `texts` stay."""
     if text in texts:
         return text
-    if text in _TRUTH:
-        return _TRUTH[text]
-    if _NUMBER.fullmatch(text):
-        return _number(text)
     if text.isupper() and " " in text:
         return heard.get(text, text)
     date = _DATE.fullmatch(text)
     return _iso(date) if date else text
 
 
-def _number(text: str) -> JsonValue:
+def number_in(text: str) -> int | float | None:
+    """The number that a text is; None for other texts, and for those that lose something as a number."""
+    found = _number(text) if _NUMBER.fullmatch(text) else text
+    return None if isinstance(found, str) else found
+
+
+def _number(text: str) -> int | float | str:
     digits = text.replace(",", "")
     number = int(digits) if re.fullmatch(r"-?\d+", digits) else float(digits)
     money = re.fullmatch(r"-?\d+\.\d\d", digits)

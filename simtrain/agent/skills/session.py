@@ -13,8 +13,9 @@ from simtrain.agent.skills.doubts import is_certain
 from simtrain.agent.skills.elsewhere import completed
 from simtrain.agent.skills.memory import Memory
 from simtrain.agent.skills.messages import texts_in
-from simtrain.agent.skills.needs import lists_indexed, names_read
-from simtrain.agent.skills.reading import content_of, named, plain
+from simtrain.agent.skills.needs import kinds_read, lists_indexed, names_read
+from simtrain.agent.skills.reading import content_of, named
+from simtrain.agent.skills.typed import Reader
 from simtrain.agent.verifying import Verifier
 from simtrain.policy import Briefing
 from simtrain.reference import Plan
@@ -84,8 +85,10 @@ class Session:
         if content is None:
             self.wary = self.wary or (reply.is_error and self.is_trouble(planned, reply.text))
             return Heard(planned, reply)
-        formed = cast(JsonObject, plain(content, heard=self.memory.capitals, texts=self.texts))
-        heard = Heard(planned, reply, cast(JsonObject, named(formed, self.documented(planned), self.needed)))
+        schema, memory = self.documented(planned), self.memory
+        shaped = cast(JsonObject, named(content, schema, self.needed))
+        reader = Reader(memory.capitals, self.texts, memory.kinds_with(shaped))
+        heard = Heard(planned, reply, cast(JsonObject, reader.read(shaped, schema)))
         writes = self.writes(planned)
         if self._is_bent(heard) or (not writes and self.memory.contradicts(planned, heard.content or {})):
             self.wary = True
@@ -163,7 +166,7 @@ def session_of(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watch
         tools=tools,
         needed=names_read(plan),
         indexed=lists_indexed(plan),
-        memory=Memory(stated),
+        memory=Memory(stated, kinds=kinds_read(plan)),
         verifier=Verifier(tools),
         checks=checks,
         looks=checks,

@@ -124,11 +124,11 @@ class _Prover:
         if oracle.reward is None or oracle.reward < SUCCESS:
             self._note(episode, f"the oracle earns {oracle.reward}, not 1: {why(oracle)}")
         for name in ("nop", "claims_done"):
-            idle = await self._play(episode, name)
+            idle = await self._idle(episode, name)
             if idle.reward is None or idle.reward >= SUCCESS:
                 self._note(episode, f"the agent {name}, which calls nothing, earns {idle.reward}")
         if not self.scenario.spec.impossible:
-            declined = await self._play(episode, "abstain")
+            declined = await self._idle(episode, "abstain")
             if declined.reward != 0:
                 self._note(episode, f"an agent that declines at once earns {declined.reward}, not 0")
         if self.scenario.spec.wrong is not None:
@@ -139,6 +139,12 @@ class _Prover:
         self.proof.rules |= _rules(oracle)
         self._says_only_what_is_stated(episode, oracle)
         return oracle
+
+    async def _idle(self, episode: Episode, agent: str) -> Trajectory:
+        """An agent without a call, by what the graders alone say of it: as if it had made some for show."""
+        rubric = self.scenario.spec.rubric.model_copy(update={"calls": "optional"})
+        spec = self.scenario.spec.model_copy(update={"rubric": rubric})
+        return await self._play(replace(episode, scenario=replace(self.scenario, spec=spec)), agent)
 
     async def _play(self, episode: Episode, agent: str, world: World | None = None) -> Trajectory:
         return await rollout(episode, build_agent(agent), name=agent, world=world)

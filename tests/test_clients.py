@@ -19,6 +19,8 @@ from serving_bakery import SHELF, free_bakery, serving
 
 from simtrain.store import read_run
 
+pytestmark = pytest.mark.full
+
 SCRIPTS = Path(__file__).with_name("clients")
 LIMIT = 120
 """Seconds that one client may take."""

@@ -20,6 +20,8 @@ sys.path.insert(0, str(FOLDER))
 
 from run_suite import Outcome, run_suite  # noqa: E402
 
+pytestmark = pytest.mark.full
+
 VERSIONS = {"2025-11-25": 84, "2026-07-28": 152}
 """The checks that the fixture passes, by version of the specification."""
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,16 @@ WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def families(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every shipped family twice: as it is, and with three packs of perturbations on, every pack in its turn."""
-    folder = tmp_path_factory.mktemp("families") / "scenarios"
+SHARES = {
+    "a sixth": dict(list(SHIPPED.items())[::6]),
+    "all": SHIPPED,
+}
+
+
+def write_families(folder: Path, share: str) -> Path:
+    """Shipped families, each twice: as it is, and with three packs of perturbations on, every pack in its turn."""
     packs = list(names("perturbations"))
-    for number, (name, path) in enumerate(SHIPPED.items()):
+    for number, (name, path) in enumerate(SHARES[share].items()):
         spec = yaml.safe_load(path.read_text())
         suite, _, family = name.rpartition("/")
         on = [{"pack": packs[(number + step) % len(packs)]} for step in (0, 5, 11)]
@@ -48,11 +53,27 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@dataclass(frozen=True)
+class Played:
+    """The families that are played, by which agent, and the lines of the first run, without `timing`, by key."""
+
+    families: Path
+    share: str
+    agent: str
+    lines: dict[tuple[object, ...], bytes]
+
+    def again(
+        self, out: Path, environment: dict[str, str], options: tuple[str, ...]
+    ) -> dict[tuple[object, ...], bytes]:
+        """The lines of another run."""
+        return play(self.families, self.share, out, self.agent, environment, options)
+
+
 def play(
-    families: Path, out: Path, agent: str, environment: dict[str, str], options: tuple[str, ...]
+    families: Path, share: str, out: Path, agent: str, environment: dict[str, str], options: tuple[str, ...]
 ) -> dict[tuple[object, ...], bytes]:
     """The lines of a run, without `timing`, by key."""
-    count = 2 * len(SHIPPED) * (8 if FULL else 1)
+    count = 2 * len(SHARES[share]) * (8 if FULL else 1)
     subprocess.run(
         [*COMMAND, str(families), "--agent", agent, "--out", str(out), "--episodes", str(count), *options],
         cwd=ROOT, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL, timeout=600,
@@ -71,34 +92,35 @@ def play(
     return found
 
 
-@pytest.fixture(scope="module", params=["resilient", "oracle"])
-def first(
-    request: pytest.FixtureRequest, families: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[str, dict[tuple[object, ...], bytes]]:
-    out = tmp_path_factory.mktemp("first") / "run"
-    return request.param, play(families, out, request.param, {}, ())
+@pytest.fixture(
+    scope="module",
+    params=[
+        ("resilient", "a sixth"),
+        ("oracle", "a sixth"),
+        pytest.param(("resilient", "all"), marks=pytest.mark.full),
+        pytest.param(("oracle", "all"), marks=pytest.mark.full),
+    ],
+    ids=" over ".join,
+)
+def first(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Played:
+    folder = tmp_path_factory.mktemp("first")
+    agent, share = request.param
+    families = write_families(folder / "scenarios", share)
+    return Played(families, share, agent, play(families, share, folder / "run", agent, {}, ()))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_trajectories_are_the_same_bytes(
-    way: str, first: tuple[str, dict[tuple[object, ...], bytes]], families: Path, tmp_path: Path
-) -> None:
-    agent, expected = first
-    environment, options = WAYS[way]
-    found = play(families, tmp_path / "run", agent, environment, options)
-    assert found.keys() == expected.keys()
-    assert [key for key in expected if found[key] != expected[key]] == []
+def test_trajectories_are_the_same_bytes(way: str, first: Played, tmp_path: Path) -> None:
+    found = first.again(tmp_path / "run", *WAYS[way])
+    assert found.keys() == first.lines.keys()
+    assert [key for key in first.lines if found[key] != first.lines[key]] == []
 
 
-def test_perturbations_fired_in_what_was_compared(first: tuple[str, dict[tuple[object, ...], bytes]]) -> None:
-    _, lines = first
-    fired = [key for key, line in lines.items() if b'"events":[{' in line]
-    assert len(fired) > len(SHIPPED) / 4
+def test_perturbations_fired_in_what_was_compared(first: Played) -> None:
+    fired = [key for key, line in first.lines.items() if b'"events":[{' in line]
+    assert len(fired) > len(SHARES[first.share]) / 4
 
 
-def test_another_seed_gives_other_bytes(
-    first: tuple[str, dict[tuple[object, ...], bytes]], families: Path, tmp_path: Path
-) -> None:
-    agent, expected = first
-    other = play(families, tmp_path / "run", agent, {}, ("--seed", "5"))
-    assert not set(other.values()) & set(expected.values())
+def test_another_seed_gives_other_bytes(first: Played, tmp_path: Path) -> None:
+    other = first.again(tmp_path / "run", {}, ("--seed", "5"))
+    assert not set(other.values()) & set(first.lines.values())

@@ -106,6 +106,7 @@ def share_bound(report: dict[str, Any]) -> float:
     return report["bound"] / len(report["tools"])
 
 
+@pytest.mark.full
 async def test_a_real_list_of_tasks_from_pypi_is_drafted_whole(tmp_path: Path) -> None:
     command = real_servers.todo(tmp_path / "home")
     manifest = capture(command, tmp_path / "todo.json", name="todo", probes=TODO_PROBES)
@@ -136,6 +137,7 @@ async def test_a_real_list_of_tasks_from_pypi_is_drafted_whole(tmp_path: Path) -
         assert await said("task_update", id=7, name="x") == "Error: Task with ID 7 not found"
 
 
+@pytest.mark.full
 async def test_a_real_server_of_projects_from_npm_is_drafted_from_a_recording(tmp_path: Path) -> None:
     command = real_servers.task_manager(tmp_path / "tasks.db")
     manifest = capture(command, tmp_path / "all.json", name="tasks")
@@ -210,6 +212,7 @@ async def test_a_real_server_of_projects_from_npm_is_drafted_from_a_recording(tm
         )
 
 
+@pytest.mark.full
 async def test_a_real_server_of_tasks_from_npm_is_drafted_and_refuses_what_nothing_explains(tmp_path: Path) -> None:
     command = real_servers.task_orchestrator(tmp_path / "tasks.json")
     manifest = capture(command, tmp_path / "all.json", name="orchestrator")

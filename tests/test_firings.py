@@ -77,6 +77,7 @@ def told(step: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in step["observation"].items() if key != "provenance"}
 
 
+@pytest.mark.full
 def test_a_run_folder_tells_in_itself_where_the_first_difference_is(tmp_path: Path) -> None:
     """Up to the first event all steps are those of the clean run; at its step or, where only rows were changed, later on they are not."""
     clean = {frame: played(tmp_path, "clean", frame) for frame in ("shop", "web")}

@@ -319,6 +319,7 @@ class Guest:
         return said["result"]["structuredContent"]
 
 
+@pytest.mark.full
 async def test_two_hundred_episodes_with_eight_clients_each_keep_their_own_state(tmp_path: Path) -> None:
     path = tmp_path / "notebook.yaml"
     path.write_text(NOTEBOOK)

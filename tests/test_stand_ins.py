@@ -121,6 +121,7 @@ class Breaking(WorldModel):
         yield answer
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("server", SUBJECTS)
 async def test_a_stand_in_answers_as_the_real_server_does_and_no_broken_tool_goes_unseen(
     server: str, tmp_path: Path

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from marking import first_here
 
 from simtrain.assembly import load_world
 from simtrain.auditing.names import check_names, real_names
@@ -247,7 +248,7 @@ def test_the_four_ways_of_inventing_ship_in_at_least_eight_worlds() -> None:
     assert strategies == {"time_shifted", "long_tail", "private_simulation", "grounded"}
 
 
-@pytest.mark.parametrize("name", SEARCH_WORLDS)
+@pytest.mark.parametrize("name", first_here(SEARCH_WORLDS))
 def test_every_shipped_world_is_consistent_and_reachable(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     other = "kestrel_reach" if name != "kestrel_reach" else "ombrecht_archives"
     code, found = run(capsys, name, "--questions", "15", "--against", other, "--json")

@@ -24,6 +24,9 @@ _CONDITIONED: Final[tuple[PremiseKind, ...]] = ("invented", "namesake", "apart")
 _MOST_TOGETHER: Final = 2
 """Things of which a spoiled question asks at once."""
 
+_AT_A_TIME: Final = frozenset({"current", "ended", "on"})
+"""Tests of a span, whichever of its ends they name."""
+
 _TRIES: Final = 8
 _FRUITLESS: Final = 1 / 40
 """What a way that led nowhere counts for, beside one that made a question."""
@@ -142,6 +145,8 @@ class Spoiler:
             return False
         asked = {(test.term.node, test.term.attribute) for test in shape.tests[1:]}
         asked |= {(test.other.node, test.other.attribute) for test in shape.tests if test.other is not None}
+        # What is so at a time hangs on both ends of it.
+        asked |= {(test.term.node, "until") for test in shape.tests[1:] if test.operator in _AT_A_TIME}
         asked |= {(step.parent, step.ref) for node, _ in asked for step in shape.path(node)}
         return not any(
             self._claimed(shape.nodes[node].table, name, [row[f"_{node}"] for row in rows]) for node, name in asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 from simtrain.agent.plan import NEXT_CURSOR, Planned
 from simtrain.agent.reasons import Reason
@@ -11,11 +11,12 @@ from simtrain.agent.skills.across import Across
 from simtrain.agent.skills.agreeing import agreed, same_subject
 from simtrain.agent.skills.doubts import Doubt, doubt_about, is_walled, lacking, says_nothing
 from simtrain.agent.skills.elsewhere import asking_for, known_of, rebuilt, sources
+from simtrain.agent.skills.memory import Seen, records_in
 from simtrain.agent.skills.session import Heard, Hearing, Maybe, Session
 from simtrain.agent.skills.stand_ins import stand_ins
 from simtrain.schemas import property_names
 from simtrain.tool_words import tool_words
-from simtrain.types import JsonObject, JsonValue, Observation
+from simtrain.types import JsonObject, JsonValue, Observation, canonical
 
 REPEATED = 2
 """How often a read is made again where its reply gives cause for doubt."""
@@ -23,8 +24,10 @@ SOURCES = 4
 """Other reads that are made in the place of one that is closed or silent."""
 UNFOUNDED = 1
 """Doubts of a kind about a tool's replies that came to nothing, after which there are no more of them."""
-FILLED = 12
+FILLED = 40
 """Records of one reply whose missing fields are looked up."""
+TOGETHER = 8
+"""Records that are opened in one turn."""
 
 
 class Believing:
@@ -55,8 +58,9 @@ class Believing:
         believed = self._agreed(replies)
         if doubt is None:
             return believed
+        before = canonical(believed.content)
         filled = yield from self._filled(believed)
-        if filled.content == believed.content:
+        if canonical(filled.content) == before:
             self._unfounded[heard.planned.tool, doubt] += 1
         return filled
 
@@ -115,30 +119,41 @@ class Believing:
             if not again.is_error and self._doubt(again) is None:
                 return again
             return (yield from self.instead(planned)) or heard
-        gaps = list(lacking(heard.content, session.documented(planned), session.needed))
-        kind = tool_words(planned.tool).noun
-        for record, name in [(record, name) for record, name in gaps if name not in record][:FILLED]:
-            value = known_of(record, name, session.memory)
-            if value is None:
-                value = yield from self._looked_up(record, name, kind, but=planned.tool)
-            if value is not None:
-                record[name] = value
+        gaps = _lacking(heard.content, session.documented(planned), session.needed, planned)
+        yield from self._completed(list(gaps), planned)
         return heard
 
-    def _looked_up(
-        self, record: JsonObject, name: str, kind: str, *, but: str
-    ) -> Generator[Planned, Observation, JsonValue]:
-        """What other reads tell of a field of a record; None where they do not."""
+    def _completed(self, gaps: list[tuple[Seen, set[str]]], told_by: Planned) -> Generator[Planned, Observation, None]:
+        """Fill in what records lack: from what is known of them, else by opening one after the other, several in one turn."""
         session = self._session
-        given = asking_for(record, kind)
-        for read in sources(frozenset({name}), given, session.tools, session.memory, but=but)[:2]:
-            if not session.doubt():
-                return None
-            yield from session.ask(read, Reason.elsewhere)
-            value = known_of(record, name, session.memory)
-            if value is not None:
-                return value
-        return None
+        told_anyway = frozenset(property_names(session.documented(told_by)))
+
+        def fill(seen: Seen, by: Planned | None = None) -> None:
+            asked = () if by is None else by.arguments
+            name = next((name for name in asked if name in seen.row), "")
+            seen.whole.update(known_of(seen, told_anyway - seen.whole.keys(), session.memory, by=name))
+
+        for seen, _ in gaps:
+            fill(seen)
+        opening: list[tuple[Seen, set[str], list[Planned]]] = []
+        for seen, names in gaps:
+            missing = names - seen.whole.keys()
+            given = asking_for(seen.row, seen.kind)
+            reads = sources(frozenset(missing), given, session.tools, session.memory, but=told_by.tool)
+            own = [read for read in reads if set(_words(read.arguments)) & set(_words(seen.row))]
+            if missing and own:
+                opening.append((seen, names, own))
+        for place in range(0, min(len(opening), FILLED), TOGETHER):
+            batch = opening[place : place + TOGETHER]
+            calls = list({own[0].key: own[0] for _, _, own in batch}.values())
+            for read in calls:
+                session.beside = tuple(calls[1:]) if read is calls[0] else ()
+                yield from session.ask(read, Reason.elsewhere)
+            for seen, names, own in batch:
+                fill(seen, own[0])
+                if names - seen.whole.keys() and len(own) > 1 and session.doubt():
+                    yield from session.ask(own[1], Reason.elsewhere)
+                    fill(seen, own[1])
 
     def instead(self, planned: Planned) -> Maybe:
         """The reply of a read that is closed or silent, put together from what other reads tell; None where they do not."""
@@ -165,3 +180,20 @@ def _naming(planned: Planned) -> JsonObject:
 
 def _silent() -> Observation:
     return Observation("{}", json=True)
+
+
+def _lacking(
+    content: JsonObject, schema: JsonValue, needed: frozenset[str], planned: Planned
+) -> Iterator[tuple[Seen, set[str]]]:
+    """The records that lack fields which are needed and documented, and which those are; null is no lack."""
+    gaps: dict[int, set[str]] = {}
+    for record, name in lacking(content, schema, needed):
+        if name not in record:
+            gaps.setdefault(id(record), set()).add(name)
+    for seen in records_in(content, tool_words(planned.tool).noun):
+        if id(seen.whole) in gaps:
+            yield seen, gaps[id(seen.whole)]
+
+
+def _words(row: JsonObject) -> Iterator[str]:
+    return (value for value in row.values() if isinstance(value, str) and value)

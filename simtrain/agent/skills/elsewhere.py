@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import cast
 
 from simtrain.agent.plan import NEXT_CURSOR, Planned
@@ -31,14 +31,28 @@ def sources(
     return [read for _, read in found]
 
 
-def known_of(record: JsonObject, name: str, memory: Memory) -> JsonValue:
-    """The latest value of a field in another record that speaks of the same thing; None where there is none."""
-    own = identity(record)
-    for seen in reversed(memory.seen):
-        value = seen.row.get(name)
-        if value is not None and own is not None and own == identity(seen.row):
-            return value
-    return None
+def known_of(seen: Seen, names: Collection[str], memory: Memory, *, by: str = "") -> JsonObject:
+    """Those of some fields that other records of the same thing tell, as they were told last.
+
+    A record without an id is known by the field `by`, among records of its kind.
+    """
+    own = own_name(seen)
+    told: JsonObject = {}
+    for other in reversed(memory.seen):
+        alike = other.kind == seen.kind and by in seen.row and other.row.get(by) == seen.row[by]
+        if alike if own is None else own == own_name(other):
+            told = {name: other.whole[name] for name in names if name in other.whole} | told
+    return told
+
+
+def own_name(seen: Seen) -> tuple[str, JsonValue] | None:
+    """What a record is known by: its id, be it as the id of its kind, or the first that it has."""
+    row = seen.row
+    own: JsonValue = row.get(f"{seen.kind}_id", row.get("id"))
+    if own is not None:
+        return seen.kind, own
+    found = identity(row)
+    return None if found is None else (found[0].removesuffix("_id"), found[1])
 
 
 def asking_for(record: JsonObject, kind: str) -> JsonObject:

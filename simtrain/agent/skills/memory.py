@@ -17,10 +17,11 @@ MOST_SHOWING = 3
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A record of a reply: its plain values, and the noun under which it stood."""
+    """A record of a reply: its plain values, and the noun under which it stood; `whole` is the record with all that is in it."""
 
     kind: str
     row: JsonObject
+    whole: JsonObject = field(default_factory=dict[str, JsonValue])
 
 
 @dataclass(slots=True)
@@ -110,7 +111,7 @@ def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:
         record = cast(JsonObject, value)
         row = {name: item for name, item in record.items() if not isinstance(item, dict | list) and name != NEXT_CURSOR}
         if row:
-            yield Seen(kind, row)
+            yield Seen(kind, row, record)
         for name, item in record.items():
             yield from records_in(item, singular(name.lower()) if isinstance(item, dict | list) else kind)
     elif isinstance(value, list):

@@ -13,11 +13,13 @@ from simtrain.arms import armed
 from simtrain.perturbation import When
 from simtrain.trajectory import Trajectory
 
+EVERY = When()
 
-def played(family: str, perturbation: str, agent: str) -> Trajectory:
-    """The first case of a family with a perturbation armed on every call."""
+
+def played(family: str, perturbation: str, agent: str, when: When = EVERY) -> Trajectory:
+    """The first case of a family with a perturbation armed on every call, or on some."""
     bent = armed(replace(load_scenario(family), perturbations=()), Arm(perturbation, ("catalogue",), (perturbation,)))
-    always = tuple(replace(item, when=When()) for item in bent.perturbations)
+    always = tuple(replace(item, when=when) for item in bent.perturbations)
     return asyncio.run(rollout(replace(bent, perturbations=always), agent, case=0))
 
 
@@ -33,5 +35,17 @@ def test_other_types_are_read_without_a_call_more(family: str) -> None:
 @pytest.mark.parametrize("family", ["airline/change_flight", "mailbox/file_invoices", "mailbox/unanswered"])
 def test_records_are_opened_where_a_list_leaves_out_what_is_needed(family: str) -> None:
     bent, plain = played(family, "hidden_answer", "resilient"), played(family, "hidden_answer", "oracle")
+    assert any(step.events for step in bent.steps)
+    assert bent.reward == 1 > (plain.reward or 0)
+
+
+@pytest.mark.parametrize(
+    ("family", "when"), [("mailbox/file_invoices", EVERY), ("forge/minutes_by_author", When(nth=[1, 2]))]
+)
+def test_a_list_shorter_than_its_count_or_than_other_pages_is_read_again_and_joined(family: str, when: When) -> None:
+    bent, plain = (
+        played(family, "partial_results", "resilient", when),
+        played(family, "partial_results", "oracle", when),
+    )
     assert any(step.events for step in bent.steps)
     assert bent.reward == 1 > (plain.reward or 0)

@@ -9,11 +9,12 @@ from simtrain.agent.plan import NEXT_CURSOR, Planned
 from simtrain.agent.reasons import Reason
 from simtrain.agent.skills.across import Across
 from simtrain.agent.skills.agreeing import agreed, same_subject
-from simtrain.agent.skills.doubts import Doubt, doubt_about, is_walled, lacking, says_nothing
+from simtrain.agent.skills.doubts import Doubt, doubt_about, is_short, is_walled, lacking, page_size, says_nothing
 from simtrain.agent.skills.elsewhere import asking_for, known_of, rebuilt, sources
 from simtrain.agent.skills.memory import Seen, records_in
 from simtrain.agent.skills.session import Heard, Hearing, Maybe, Session
 from simtrain.agent.skills.stand_ins import stand_ins
+from simtrain.errors import InputError
 from simtrain.schemas import property_names
 from simtrain.tool_words import tool_words
 from simtrain.types import JsonObject, JsonValue, Observation, canonical
@@ -36,6 +37,7 @@ class Believing:
     def __init__(self, session: Session, across: Across) -> None:
         self._session = session
         self._across = across
+        self._pages: dict[bytes, int] = {}
         self._unfounded: Counter[tuple[str, Doubt]] = Counter()
 
     def judge(self, heard: Heard) -> Hearing:
@@ -85,7 +87,27 @@ class Believing:
         )
         if doubt is None and session.lacks_items(heard):
             doubt = Doubt.empty
+        if doubt is None and self._is_short(heard):
+            doubt, session.wary = Doubt.short, True
         return None if doubt is None or self._unfounded[planned.tool, doubt] >= UNFOUNDED else doubt
+
+    def _is_short(self, heard: Heard) -> bool:
+        """Whether a list has fewer items than it counts, or a page that goes on fewer than another one of the same tool.
+
+        Raises InputError where it is pages before that were short and nothing odd had been seen: the plan is walked once more.
+        """
+        content, planned = heard.content or {}, heard.planned
+        if is_short(content, planned.arguments):
+            return True
+        size = page_size(content)
+        if size is None:
+            return False
+        kind = canonical([planned.tool, planned.arguments.get("limit")])
+        usual = self._pages.get(kind, size)
+        self._pages[kind] = max(size, usual)
+        if size > usual and not self._session.wary and self._session.checks > 0:
+            raise InputError("pages of one list are not of one length")
+        return size < usual
 
     def _compared(self, heard: Heard) -> Generator[Planned, Observation, list[Heard]]:
         """The same read once more where something odd was seen, and a third time where the two are at odds."""

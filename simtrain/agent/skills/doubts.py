@@ -19,6 +19,10 @@ _WALL = re.compile(
 )
 _PAGE = re.compile(r"\s*(?:<!doctype html|<html\b)", re.IGNORECASE)
 _SEARCHING = meaning("query")
+_COUNTS = frozenset(
+    {"total", "count", "total_count", "totalcount", "total_results", "totalresults", "total_items", "num_results"}
+)
+_PAGING = frozenset({"cursor", "limit", "page", "offset", "per_page", "page_size"})
 
 
 class Doubt(StrEnum):
@@ -29,6 +33,7 @@ class Doubt(StrEnum):
     walled = "walled"
     empty = "empty"
     lacking = "lacking"
+    short = "short"
     foreign = "foreign"
 
 
@@ -67,6 +72,22 @@ def _may_be_empty(content: JsonObject) -> bool:
 def is_certain(content: JsonObject, expected: JsonValue, needed: frozenset[str]) -> bool:
     """Whether a needed field that is documented for a record does not even stand there."""
     return any(name not in record for record, name in lacking(content, expected, needed))
+
+
+def is_short(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
+    """Whether a reply that is a list with its count, all on one page, has fewer items than it counts."""
+    if content.get(NEXT_CURSOR) is not None or arguments.keys() & _PAGING:
+        return False
+    told = {name: value for name, value in content.items() if name != NEXT_CURSOR}
+    counts = [value for name, value in told.items() if name.lower() in _COUNTS and type(value) is int]
+    lists = [len(cast("list[JsonValue]", value)) for value in told.values() if isinstance(value, list)]
+    return len(told) == 2 and len(counts) == len(lists) == 1 and counts[0] > lists[0]
+
+
+def page_size(content: JsonObject) -> int | None:
+    """How many items a page of a list has that goes on; None for other replies."""
+    lists = [len(cast("list[JsonValue]", value)) for value in content.values() if isinstance(value, list)]
+    return lists[0] if content.get(NEXT_CURSOR) is not None and len(lists) == 1 else None
 
 
 def is_walled(observation: Observation) -> bool:

@@ -18,6 +18,8 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/test_firing.py",
         "tests/test_sessions.py",
     ),
+    "simtrain/active.py": ("tests/test_triggers.py", "tests/test_proxy.py", "tests/test_firing.py"),
+    "simtrain/firing.py": ("tests/test_firing.py", "tests/test_proxy.py"),
     "simtrain/triggers.py": ("tests/test_triggers.py", "tests/test_proxy.py"),
     "simtrain/grading.py": ("tests/test_grading.py",),
     "simtrain/intervals.py": DRILLS,

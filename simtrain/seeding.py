@@ -42,15 +42,8 @@ class Root:
 
     def derive(self, *names: str | int | bytes) -> int:
         """The seed of what further names stand for."""
-        # What `_name` does, once more: every call of an episode passes here several times.
         digest = self._digest.copy()
-        for name in names:
-            if isinstance(name, bytes):
-                digest.update(name)
-            elif type(name) is int and 0 <= name < _MANY:
-                digest.update(_INDICES[name])
-            else:
-                digest.update(_spelt(name))
+        _name(digest, names)
         return _number(digest.digest(), "big")
 
     def draw(self, *names: str | int | bytes) -> float:
@@ -109,17 +102,19 @@ class Stream:
         self._random: Callable[[], float] = self._first
 
     def _first(self) -> float:
-        seed = self._seed
-        self._random = Random(seed if isinstance(seed, int) else seed[0].derive(*seed[1])).random
+        self._random = Random(self._begun()).random
         return self._random()
+
+    def _begun(self) -> int:
+        seed = self._seed
+        return seed if isinstance(seed, int) else seed[0].derive(*seed[1])
 
     def once(self) -> float:
         """A number in [0, 1) for who needs only one: always the same, and without the cost of a generator.
 
         It is made of the seed's lower half, so that it says nothing of what `Root.draw` gives for the same names.
         """
-        seed = self._seed
-        return ((seed if isinstance(seed, int) else seed[0].derive(*seed[1])) & _HALF) * 2.0**-32
+        return (self._begun() & _HALF) * 2.0**-32
 
     def random(self) -> float:
         """A number in [0, 1)."""

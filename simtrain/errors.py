@@ -51,6 +51,10 @@ class InputError(SimtrainError):
         return f"{head}: {body}" if head else body
 
 
+class UnboundTools(InputError):
+    """An agent that never takes the tools it is offered: whoever wired it has forgotten to."""
+
+
 class SimulatorFault(SimtrainError):
     """The simulator could not answer: recorded in the trajectory, never blamed on the agent, never rewarded."""
 

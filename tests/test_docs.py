@@ -246,6 +246,32 @@ def test_the_security_drill_is_lost_by_one_agent_and_won_by_the_other(
     assert json.loads(out)["total"]["mean_reward"] == reward
 
 
+@pytest.mark.full
+def test_the_loop_around_agents_outside_plays_a_whole_drill(tmp_path: Path) -> None:
+    """As it is printed, in a shell; the harness stands for somebody's own."""
+    (loop,) = [block for block in blocks("sh", page="agents.md") if "my_harness" in block.text]
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in {
+        "simtrain": f'#!/bin/sh\nexec {sys.executable} -m simtrain "$@"\n',
+        "my_harness": '#!/bin/sh\njq -r .url "$1" >> asked.txt\necho "CANNOT: I only look."\n',
+    }.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", f"{loop.text}\nwait"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert "waiting for agents at http://127.0.0.1:" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and "error:" not in done.stderr
+    (part,) = (tmp_path / "runs" / "theirs").glob("trajectories-*.jsonl")
+    played = part.read_text().splitlines()
+    asked = (tmp_path / "asked.txt").read_text().split()
+    assert len(played) == len({*asked}) == len(asked) > 3
+    assert (tmp_path / "runs" / "theirs" / "drill.json").exists()
+    assert {json.loads(line)["stop"]["reason"] for line in played} == {"abstained"}
+
+
 def test_no_block_of_yaml_is_forgotten() -> None:
     """Every block is tried by a test above, or says that it is a fragment."""
     assert {block.page.name for block in blocks("yaml")} <= {

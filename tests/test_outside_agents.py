@@ -242,6 +242,54 @@ async def test_the_command_line_takes_and_closes_episodes(
     assert results[0].complete
 
 
+async def test_who_asks_before_the_run_listens_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # What a killed run has left behind counts as nobody there.
+    (tmp_path / "control.json").write_text('{"url": "http://127.0.0.1:9", "token": "old"}')
+    asking = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "simtrain", "episode", "next", "--json", "--wait", "60",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert asking.stderr is not None
+    assert "waiting 60 s for a run that writes control.json" in (await asking.stderr.readline()).decode()
+    thread, results, control = waiting_run(tmp_path, monkeypatch, arms=["pack"], concurrency=4)
+    taken = json.loads((await asking.communicate())[0])
+    assert asking.returncode == 0 and taken["episode"].isalnum()
+    said = json.loads(control.read_text())
+    assert f"waiting for agents at {said['url']} (control.json)" in capfd.readouterr().err
+
+    async def play(facts: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    async with httpx.AsyncClient(headers={"authorization": f"Bearer {said['token']}"}, trust_env=False) as plane:
+        assert (await plane.post(f"{said['url']}/episodes/{taken['episode']}/close", json={})).is_success
+    await harness(control, play)
+    await asyncio.to_thread(thread.join, 30)
+    assert results[0].complete
+
+
+def test_who_asks_where_no_run_comes_is_told_that_no_episode_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["episode", "next", "--wait", "0.01"])
+    assert ended.value.code == 1 and "no episode waits" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["episode", "list"])
+    assert ended.value.code == 2 and "control.json: there is no control file; start" in capsys.readouterr().err
+
+
+async def test_no_episode_has_a_name_that_reads_like_an_option(tmp_path: Path) -> None:
+    async with serving([scenario(tmp_path)]) as served:
+        names = [(await served.stage.open()).name for _ in range(200)]
+        assert all(name.isalnum() for name in names) and len({*names}) == 200
+        reply = await served.control.post("/episodes", json={"name": "-x"})
+        assert reply.status_code == 400
+
+
 async def test_an_episode_that_nobody_finishes_ends_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     knobs = {"timeout": 0.3}
     thread, _, control = waiting_run(tmp_path, monkeypatch, arms=["pack"], concurrency=4, knobs=knobs)

@@ -15,6 +15,7 @@ from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -205,7 +206,7 @@ class Model(GenericFakeChatModel):
     offered: list[list[str]] = []  # noqa: RUF012 - pydantic copies it
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        self.offered.append([tool.name for tool in tools])
+        self.offered.append([convert_to_openai_tool(tool)["function"]["name"] for tool in tools])
         return self
 
 
@@ -306,6 +307,43 @@ def test_a_tool_that_nobody_offers_is_no_exception(form: str, tmp_path: Path) ->
     assert (played.stop.reason, played.answer, played.steps) == ("abstained", "there is no such tool", [])
 
 
+UNBOUND: dict[str, Callable[[], Any]] = {
+    "no model is told of the tools": lambda: only(lambda state: {"messages": [AIMessage("ANSWER: 1")]}),
+    "a node carries calls out, and no model is told": lambda: unbound,
+    "an agent made without tools": lambda: create_agent(says("ANSWER: 1", "ANSWER: 2")),
+}
+
+
+def unbound(tools: list[BaseTool]) -> Any:
+    """The usual slip: a ToolNode with the tools beside a model without them."""
+    graph: Any = StateGraph(State)
+    graph.add_node("model", lambda state: {"messages": [AIMessage("ANSWER: 1")]})
+    graph.add_node("tools", ToolNode(tools))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", lambda state: "tools" if state["messages"][-1].tool_calls else END)
+    graph.add_edge("tools", "model")
+    return graph.compile()
+
+
+@pytest.mark.parametrize("form", UNBOUND)
+def test_a_graph_that_never_binds_its_tools_is_told_so(form: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"without having looked at one of its 4 tools; .*bind_tools"):
+        play(tmp_path, UNBOUND[form]())
+
+
+async def test_a_graph_that_has_bound_its_tools_once_may_answer_without_them(tmp_path: Path) -> None:
+    answers = iter((True, False))
+
+    def model(state: State) -> dict[str, Any]:
+        if next(answers):
+            says().bind_tools(episode_tools())
+        return {"messages": [AIMessage("CANNOT: no")]}
+
+    agent = as_agent(only(model))
+    for case in range(2):
+        assert (await rollout(scenario(tmp_path), agent, case=case)).stop.reason == "abstained"
+
+
 def test_usage_of_all_messages_is_summed_on_the_episode(tmp_path: Path) -> None:
     first = call("cakes_list")
     first.usage_metadata = {
@@ -329,7 +367,7 @@ def test_a_structured_response_is_the_answer(tmp_path: Path) -> None:
         structured_response: Any
 
     graph: Any = StateGraph(Out)
-    graph.add_node("only", lambda _: {"structured_response": Order(id="O1")})
+    graph.add_node("only", lambda _: {"structured_response": Order(id=f"O{len(episode_tools()[1].args)}")})
     graph.add_edge(START, "only")
     assert play(tmp_path, graph.compile()).answer == '{"id":"O1"}'
 

@@ -9,14 +9,14 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PrivateAttr
 
 from simtrain.agent.function_agent import spoken
-from simtrain.agent.langchain_tools import langchain_tools, offer
+from simtrain.agent.langchain_tools import Notice, langchain_tools, offer
 from simtrain.agent.plan import answering
-from simtrain.errors import AgentFault
+from simtrain.errors import AgentFault, UnboundTools
 from simtrain.policy import Briefing, Loop, StepFunction
-from simtrain.types import JsonObject, Message, Usage
+from simtrain.types import JsonObject, Message, Observation, Usage
 
 GraphFactory: TypeAlias = Callable[..., Any]
 
@@ -28,21 +28,40 @@ class GraphAgent(Loop):
 
     The graph is invoked with the system prompt and the task as messages; it meets the environment as LangChain tools (see
     `simtrain.agent.langchain_tools`), and its last message is the answer. A graph with a checkpointer gets a thread of its own for
-    every episode.
+    every episode. A graph that ends its first episode without having looked at a tool has forgotten to bind them: its author is
+    told so, rather than that it earned nothing.
     """
 
     graph: Any = Field(description="The compiled graph, or the factory.")
 
+    _bound: bool = PrivateAttr(False)
+
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
-        """Invoke the graph. Raises AgentFault when it ends without an answer."""
-        tools = langchain_tools(briefing.tools, step)
+        """Invoke the graph. Raises AgentFault when it ends without an answer, UnboundTools when it has not bound its tools."""
+        notice = Notice()
+
+        async def counted(tool: str, arguments: JsonObject) -> Observation:
+            notice.taken = True
+            return await step(tool, arguments)
+
+        tools = langchain_tools(briefing.tools, counted, notice)
         offer(tools)
         graph = self.graph if _is_graph(self.graph) else await _made(self.graph, tools)
         # Random on purpose: a checkpointer that outlives the run must never continue an earlier episode.
         config = {"configurable": {"thread_id": str(uuid4())}, "recursion_limit": _SUPERSTEPS}
         said = [SystemMessage(briefing.system)] if briefing.system else []
         final = await graph.ainvoke({"messages": [*said, HumanMessage(briefing.prompt)]}, config)
-        return _answer(final)
+        answer = _answer(final)
+        self._bound = self._bound or notice.taken or not tools
+        if not self._bound:
+            raise UnboundTools(
+                f"the graph answered without having looked at one of its {len(tools)} tools",
+                remedy=(
+                    "give its model the tools that the function (tools) -> graph is handed, or in a node: "
+                    "model.bind_tools(episode_tools())"
+                ),
+            )
+        return answer
 
 
 async def _made(factory: GraphFactory, tools: list[Any]) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from time import perf_counter
 
-from simtrain.errors import AgentFault, ModelFault, SimtrainError
+from simtrain.errors import AgentFault, ModelFault, SimtrainError, UnboundTools
 from simtrain.journal import Journal
 from simtrain.policy import Briefing, Loop, StepFunction
 from simtrain.trajectory import Stop
@@ -50,7 +50,7 @@ async def host(agent: Loop, briefing: Briefing, journal: Journal) -> Stop:
 async def _play(agent: Loop, briefing: Briefing, step: StepFunction) -> Message:
     try:
         return await agent.run(briefing, step)
-    except (AgentFault, ModelFault, EpisodeOver):
+    except (AgentFault, ModelFault, UnboundTools, EpisodeOver):
         raise
     except (Exception, SystemExit) as error:
         # The agent's code is somebody else's: whatever it raises is its own failure, and must not end the run.

@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.tools import BaseTool, ToolException
@@ -29,6 +30,17 @@ from simtrain.types import JsonObject, ToolSpec
 from simtrain.wire_names import wire_names
 
 
+@dataclass
+class Notice:
+    """Whether anybody has read what the tools of an episode are for, as binding them to a model does."""
+
+    taken: bool = False
+
+
+_READ_TO_BIND = frozenset({"description", "tool_call_schema", "args"})
+"""What is read of a tool to tell a model of it. A ToolNode, which only carries calls out, reads none of these."""
+
+
 class EnvironmentTool(BaseTool):
     """One tool of an episode. Its arguments are described by JSON Schema and checked by the environment.
 
@@ -37,10 +49,17 @@ class EnvironmentTool(BaseTool):
 
     native: str
     """The tool's name in the scenario; `name` is what chat servers accept."""
+    notice: Any = None
+    """A Notice that the tools of an episode share."""
     handle_tool_error: Any = True
 
     _step: StepFunction = PrivateAttr()
     _loop: asyncio.AbstractEventLoop = PrivateAttr()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _READ_TO_BIND and (notice := super().__getattribute__("__dict__").get("notice")) is not None:
+            notice.taken = True
+        return super().__getattribute__(name)
 
     # Arguments may have any name: `self` is positional only, and no parameter of ours stands in their way.
     async def _arun(self, /, **arguments: Any) -> str:
@@ -58,16 +77,18 @@ class EnvironmentTool(BaseTool):
         raise RuntimeError(f"{self.name} was invoked inside the event loop; await its `ainvoke`")
 
 
-def langchain_tools(tools: Sequence[ToolSpec], step: StepFunction) -> list[BaseTool]:
+def langchain_tools(tools: Sequence[ToolSpec], step: StepFunction, notice: Notice | None = None) -> list[BaseTool]:
     """The tools of one episode, under names that chat servers accept; call it inside the running event loop."""
     names = wire_names(tool.name for tool in tools)
-    return [_tool(names[tool.name], tool, step) for tool in tools]
+    return [_tool(names[tool.name], tool, step, notice) for tool in tools]
 
 
-def _tool(name: str, spec: ToolSpec, step: StepFunction) -> BaseTool:
+def _tool(name: str, spec: ToolSpec, step: StepFunction, notice: Notice | None) -> BaseTool:
     tool = EnvironmentTool(
         name=name, native=spec.name, description=spec.description, args_schema=_named(name, spec.input_schema)
     )
+    # Set last: the tool's own making reads its description.
+    tool.notice = notice
     tool._step = step  # pyright: ignore[reportPrivateUsage]
     tool._loop = asyncio.get_running_loop()  # pyright: ignore[reportPrivateUsage]
     return tool

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Annotated, Any, cast
 
 import typer
+
+from simtrain.errors import InputError
 
 HELP = """Open, list, inspect, fork, grade and close the episodes of simtrain serve.
 
 VERB is one of list, open, next, inspect, query, fork, grade, close. The
 control plane is found in the file that simtrain serve --control-file wrote,
-or a run or drill with --agent mcp, whose episodes next hands out (exit code
-1 when none waited for 20 seconds).
+or a run or drill with --agent mcp, whose episodes next hands out. It waits 20
+seconds for one, be it that the run has yet to begin; exit code 1 when none came.
 
 \b
 Examples:
@@ -24,11 +27,21 @@ Examples:
   simtrain episode query EPISODE --sql "select count(*) from refunds"
   simtrain episode fork EPISODE --name before_refund
   simtrain episode close EPISODE --answer "12.50"
-  simtrain episode next --json
+  simtrain episode next --wait 120 --json
 """
+
+REMEDY = "start simtrain serve with --control-file, and name that file with --control"
 
 VERBS = ("list", "open", "next", "inspect", "query", "fork", "grade", "close")
 TIMEOUT = 120.0
+WAIT = 20.0
+"""Seconds that `next` waits for a run that has yet to begin."""
+
+POLL = 0.1
+
+
+class _NotThere(InputError):
+    """Nobody listens yet, or any more."""
 
 
 def command(
@@ -51,17 +64,21 @@ def command(
     answer: Annotated[str | None, typer.Option("--answer", help="close: what the agent answered.")] = None,
     abstain: Annotated[bool, typer.Option("--abstain", help="close: the agent declined the task.")] = False,
     failed: Annotated[str | None, typer.Option("--failed", help="close: the agent broke down, and how.")] = None,
+    wait: Annotated[
+        float | None,
+        typer.Option("--wait", min=0, help="Seconds to wait for the control plane to be there. [next: 20, else 0]"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what the control plane says as JSON.")] = False,
 ) -> None:
     """Ask the control plane and print what it says."""
     from simtrain.cli.options import print_json
-    from simtrain.errors import InputError, nearest
+    from simtrain.errors import nearest
 
     if verb not in VERBS:
         raise InputError(f"{verb!r} is no verb", remedy=nearest(verb, VERBS))
     if verb not in ("list", "open", "next") and episode is None:
         raise InputError(f"{verb} needs the name of an episode", remedy=f"simtrain episode {verb} EPISODE")
-    if episode is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", episode):
+    if episode is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]*", episode):
         raise InputError(f"{episode!r} is no name of an episode", remedy="simtrain episode list shows them")
     bodies: dict[str, dict[str, Any]] = {
         "open": {"scenario": scenario, "case": case, "seed": seed, "attempt": attempt, "name": name, "token": token},
@@ -78,7 +95,9 @@ def command(
     if verb == "next":
         path = "/episodes/next"
     sent = None if body is None else {key: value for key, value in body.items() if value is not None}
-    said = _ask(control, path, sent)
+    if wait is None:
+        wait = WAIT if verb == "next" else 0.0
+    said = _wait_for(control, path, sent, seconds=wait, optional=verb == "next")
     if not said:
         print("no episode waits", file=sys.stderr)
         sys.exit(1)
@@ -119,17 +138,37 @@ def _table(rows: list[dict[str, Any]]) -> Any:
     return table
 
 
-def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
-    """The reply of the control plane; a POST where there is a body. Raises InputError."""
-    import httpx
+def _wait_for(
+    control: Path, path: str, body: dict[str, Any] | None, *, seconds: float, optional: bool
+) -> dict[str, Any]:
+    """The reply of the control plane once it is there; nothing when it does not come and is `optional`. Raises InputError."""
+    until, said = monotonic() + seconds, False
+    while True:
+        try:
+            return _ask(control, path, body)
+        except _NotThere as error:
+            if monotonic() >= until:
+                if optional and seconds:
+                    return {}
+                raise InputError(error.problem, remedy=error.remedy, file=error.file) from None
+            if not said:
+                said = True
+                print(f"waiting {seconds:g} s for a run that writes {control}", file=sys.stderr, flush=True)
+            sleep(POLL)
 
-    from simtrain.errors import InputError
+
+def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    """The reply of the control plane; a POST where there is a body. Raises InputError, _NotThere where nobody listens."""
+    import httpx
 
     url, token = _read(control)
     headers = {"authorization": f"Bearer {token}"}
     try:
         with httpx.Client(timeout=TIMEOUT, headers=headers, trust_env=False) as client:
             reply = client.get(url + path) if body is None else client.post(url + path, json=body)
+    except httpx.ConnectError as error:
+        # A file that a killed run has left behind: the next one writes its own in its place.
+        raise _not_there(f"the control plane at {url} cannot be reached: {error}", control) from None
     except httpx.HTTPError as error:
         raise InputError(f"the control plane at {url} cannot be reached: {error}", file=control) from None
     if reply.status_code == 204:
@@ -147,13 +186,16 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
 def _read(control: Path) -> tuple[str, str]:
     import orjson
 
-    from simtrain.errors import InputError
-
-    remedy = "start simtrain serve with --control-file, and name that file with --control"
     try:
         facts = orjson.loads(control.read_bytes())
         return str(facts["url"]), str(facts["token"])
+    except FileNotFoundError:
+        raise _not_there("there is no control file", control) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=control, remedy=remedy) from None
+        raise InputError(f"cannot be read: {error.strerror}", file=control, remedy=REMEDY) from None
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise InputError("this is no control file", file=control, remedy=remedy) from None
+        raise InputError("this is no control file", file=control, remedy=REMEDY) from None
+
+
+def _not_there(problem: str, control: Path) -> _NotThere:
+    return _NotThere(problem, file=control, remedy=REMEDY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from secrets import token_urlsafe
-from typing import TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from simtrain.answers import read_answer
 from simtrain.errors import InputError, ModelFault, SimulatorFault
 from simtrain.mcp_wire.http_server import MAX_BODY
 from simtrain.mcp_wire.intake import ARRIVAL, WholeBodies
@@ -26,6 +27,9 @@ BodyT = TypeVar("BodyT", bound=BaseModel)
 
 LONG_POLL = 20.0
 """Seconds that whoever asks for the next episode waits for one."""
+
+NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"
+"""What an episode may be called. A name is an argument of commands: none begins like an option."""
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -44,19 +48,19 @@ class Opening(_Body):
     case: int | None = Field(None, ge=0)
     seed: int | None = None
     attempt: int = Field(0, ge=0)
-    name: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    name: str | None = Field(None, pattern=NAME)
     token: bool = False
 
 
 class Forking(_Body):
     """How a fork is named, and whether it gets a token of its own."""
 
-    name: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    name: str | None = Field(None, pattern=NAME)
     token: bool = False
 
 
 class Ending(_Body):
-    """What the agent answered, where it did; `abstain` says that it declined the task, `failed` that it broke down, and how.
+    """What the agent said last, read like any agent's; `abstain` says that it declined the task, `failed` that it broke down, and how.
 
     Tokens and `cost` (US dollars) are what its models used in the whole episode.
     """
@@ -75,7 +79,8 @@ class Ending(_Body):
             return None
         spent = Usage(self.prompt_tokens, self.completion_tokens, cost=self.cost)
         usage = None if spent == Usage() else spent
-        return Message(self.answer, answer=self.answer, abstain=self.abstain, usage=usage)
+        answer, declines = (self.answer, True) if self.abstain else read_answer(self.answer)
+        return Message(self.answer, answer=answer, abstain=declines, usage=usage)
 
 
 class Question(_Body):

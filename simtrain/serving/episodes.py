@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from secrets import token_urlsafe
+from secrets import token_hex
 from time import monotonic, perf_counter
 
 from simtrain.assembly import paradigm_of
@@ -221,7 +221,8 @@ class Episodes:
             raise InputError(f"{self._most} episodes are open", remedy="close some first")
         if name is not None and name in self._held:
             raise InputError(f"an episode {name!r} is open already", remedy="close it first, or choose another name")
-        return name or token_urlsafe(12)
+        # Letters and digits alone: a name is an argument of commands, and none may look like an option.
+        return name or token_hex(12)
 
     def _hold(self, held: HeldEpisode) -> HeldEpisode:
         self._held[held.name] = held

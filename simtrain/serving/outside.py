@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
@@ -76,7 +77,9 @@ class McpAgent(Outsider):
                 return
             publish = stack.enter_context(control_file(self.control_file))
             stage.counter = Counter(patience=self.patience)
-            publish(await stack.enter_async_context(listen(stage, Listening(default=False))))
+            door = await stack.enter_async_context(listen(stage, Listening(default=False)))
+            publish(door)
+            print(f"waiting for agents at {door.control_url} ({self.control_file})", file=sys.stderr, flush=True)
             yield _Guests(stage, stage.counter, self.timeout).play
 
 

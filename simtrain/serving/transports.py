@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from secrets import token_urlsafe
+from secrets import token_hex
 from types import TracebackType
 from typing import Self, cast
 
@@ -32,7 +32,7 @@ class OverMcp(Transport):
 
             @asynccontextmanager
             async def connect(environment: Environment) -> AsyncGenerator[Environment]:
-                seat, name = _Seat(environment), token_urlsafe(12)
+                seat, name = _Seat(environment), token_hex(12)
                 front = fronts[name] = EpisodeFront(seat)
                 try:
                     async with connect_http(f"{url}/w/{name}/mcp") as client:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from simtrain.annotations import flaw_of
 from simtrain.errors import InputError
 from simtrain.lines import write_whole
 from simtrain.types import JsonObject, JsonValue
@@ -117,6 +118,17 @@ class Manifest:
 
     servers: Mapping[str, ServerManifest]
 
+    def descriptors(self) -> dict[tuple[str, str], JsonObject]:
+        """The raw tool descriptors by server and name; the only server needs no name."""
+        found = {
+            (server.name, tool["name"]): tool
+            for server in self.servers.values()
+            for tool in server.tools
+            if isinstance(tool.get("name"), str)
+        }
+        only = {("", name): tool for (_, name), tool in found.items()} if len(self.servers) == 1 else {}
+        return found | only
+
 
 def write_manifest(manifest: Manifest, path: Path) -> None:
     """Write a manifest, whole or not at all; what servers said stays as they said it. Raises InputError."""
@@ -215,9 +227,9 @@ class _Reader:
             raise self.error("this is no text", key)
         return value
 
-    def error(self, problem: str, key: str = "") -> InputError:
+    def error(self, problem: str, key: str = "", remedy: str = "capture the servers again") -> InputError:
         """An error at this object, or at one of its members."""
-        return InputError(problem, remedy="capture the servers again", file=self._path, place=self._at(key) or None)
+        return InputError(problem, remedy=remedy, file=self._path, place=self._at(key) or None)
 
     def _take(self, key: str, default: JsonValue) -> JsonValue:
         if key not in self.fields and default is None:
@@ -263,12 +275,18 @@ def _read_server(name: str, entry: _Reader) -> ServerManifest:
 
 def _read_surface(entry: _Reader) -> Surface:
     lists = entry.object("lists")
-    return Surface(
+    surface = Surface(
         era=entry.text("era"),
         capabilities=entry.object("capabilities").fields,
         greeting=entry.object("greeting").fields,
         lists={method: tuple(page.fields for page in lists.objects(method)) for method in lists.fields},
     )
+    for tool in surface.items("tools/list"):
+        flaw = flaw_of(tool)
+        if flaw is not None:
+            remedy = "clients list no tool of a server that says so: correct it in the file"
+            raise lists.error(f"{flaw} (tool {str(tool.get('name'))!r})", "tools/list", remedy)
+    return surface
 
 
 def _entries(page: JsonObject, key: str) -> list[JsonObject]:

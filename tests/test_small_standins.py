@@ -576,8 +576,12 @@ def test_and_others_it_does_not(value: Any, problem: str) -> None:
 
 
 def test_an_argument_that_cannot_be_coerced_is_refused_with_the_world(tmp_path: Path) -> None:
-    text = find("worlds", "sequential_thinking").read_text()
-    path = tmp_path / "broken.yaml"
-    path.write_text(text.replace("{description: The name of its branch, type: string}", "{type: array}"))
+    shipped = find("worlds", "sequential_thinking")
+    path, manifest = tmp_path / "broken.yaml", shipped.with_suffix(".manifest.json")
+    path.write_text(shipped.read_text())
+    shown = json.loads(manifest.read_text())
+    (tool,) = shown["servers"]["sequential_thinking"]["surfaces"][0]["lists"]["tools/list"][0]["tools"]
+    tool["inputSchema"]["properties"]["branchId"] = {"type": "array"}
+    (tmp_path / manifest.name).write_text(json.dumps(shown))
     with pytest.raises(InputError, match=r"tools\[0\].input: an argument of type 'array' cannot be coerced"):
         load_target(str(path))

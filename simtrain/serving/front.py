@@ -85,7 +85,8 @@ class EpisodeFront:
             )
         )
         self._mistakes = captured.mistakes if captured else None
-        self._captured = captured.name if captured else None
+        # The tools of a captured server are named after it in the world, unless the world stands for it alone.
+        self._prefix = captured.name if captured and any(tool.server for tool in world.tools) else ""
         tapes = captured.tapes.items() if captured else ()
         self._playing = {client: tape.play() for client, tape in tapes}
         self._conversations = Conversations()
@@ -261,7 +262,7 @@ class EpisodeFront:
 
     def _step_of(self, method: str) -> str:
         """What a read is called in the trajectory, and by the globs of perturbations: the method, of the server at this address."""
-        server = self._captured or self._server
+        server = self._prefix or self._server
         return f"{server}.{method}" if server else method
 
     def _native(self, name: str) -> str:
@@ -269,7 +270,7 @@ class EpisodeFront:
         tool = self._tools.native.get(name)
         if tool is not None:
             return tool.name
-        return name if self._captured is None else f"{self._captured}.{name}"
+        return f"{self._prefix}.{name}" if self._prefix else name
 
     async def _replay(self, asked: Asked, line: Line, wire: JsonObject) -> JsonObject:
         """A recorded reply with all that went before it: notifications, and questions to the client."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from hashlib import blake2b
 from string import Formatter
@@ -9,9 +10,11 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from simtrain.annotations import flaw_of
 from simtrain.clock import DEFAULT_START, instant, seconds
 from simtrain.documents import Document, Place
 from simtrain.errors import InputError
+from simtrain.manifest import read_manifest
 from simtrain.types import JsonObject, JsonValue, canonical
 from simtrain.world import Variant, World
 
@@ -171,7 +174,7 @@ class ToolSource(_Spec):
     """A tool as it is written."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)?$", max_length=128)
-    description: str = Field(min_length=1)
+    description: str = Field(default="", description="What the tool does; may be left to the world's manifest.")
     descriptor: dict[str, JsonValue] = Field(
         default_factory=dict, description="Further fields of the MCP descriptor: title, annotations, icons, _meta."
     )
@@ -193,6 +196,14 @@ class ToolSource(_Spec):
     unbound: bool = Field(default=False, description="Nothing answers the tool here: it says that it is not supported.")
     writes: bool | None = None
     errors: dict[Constraint, _ConstraintText] = Field(default_factory=dict[Constraint, str])
+
+    @field_validator("descriptor")
+    @classmethod
+    def _has_sound_annotations(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        flaw = flaw_of(value)
+        if flaw is not None:
+            raise ValueError(flaw)
+        return value
 
 
 class ResourceSource(_Spec):
@@ -259,7 +270,47 @@ class ServiceSpec(_Spec):
     @classmethod
     def load(cls, document: Document) -> ServiceSource:
         """The source of a world, checked as far as it can be without building it. Raises InputError."""
-        return ServiceSource(document, document.parse(cls))
+        return ServiceSource(document, described(document, document.parse(cls)))
+
+
+def described(document: Document, spec: ServiceSpec) -> ServiceSpec:
+    """The spec with what the manifest says of the tools that the file does not describe. Raises InputError.
+
+    Such a tool is shown as the captured server showed it; the file says only what answers it.
+    """
+    if all(tool.description for tool in spec.tools):
+        return spec
+    captured = read_manifest(document.path.parent / spec.manifest).descriptors() if spec.manifest else {}
+    return spec.model_copy(
+        update={"tools": [_described(document, number, tool, captured) for number, tool in enumerate(spec.tools)]}
+    )
+
+
+def _described(
+    document: Document, number: int, tool: ToolSource, captured: Mapping[tuple[str, str], JsonObject]
+) -> ToolSource:
+    if tool.description:
+        return tool
+    server, _, plain = tool.name.rpartition(".")
+    shown = captured.get((server, plain))
+    if shown is None:
+        remedy = "write what it does" if not captured else "the manifest shows no tool of this name: write what it does"
+        raise document.error(("tools", number), "the key 'description' is missing", remedy)
+    for key in ("descriptor", "input", "output"):
+        if getattr(tool, key):
+            raise document.error(("tools", number, key), "a tool that the manifest describes has none here", "drop it")
+    said = {key: value for key, value in shown.items() if key not in _DESCRIBED}
+    return tool.model_copy(
+        update={
+            "description": str(shown.get("description") or plain),
+            "descriptor": said,
+            "input": {"type": "object", "properties": {}, **cast(JsonObject, shown.get("inputSchema") or {})},
+            "output": shown.get("outputSchema"),
+        }
+    )
+
+
+_DESCRIBED = frozenset({"name", "description", "inputSchema", "outputSchema"})
 
 
 class ServiceSource:
@@ -279,8 +330,12 @@ class ServiceSource:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of what the file says; comments and layout do not count."""
-        return blake2b(canonical(self.document.data), digest_size=16).hexdigest()
+        """A digest of what the file says, with the manifest's words where tools are described there; layout does not count."""
+        data = self.document.data
+        if any("description" not in tool for tool in cast("list[JsonObject]", data["tools"])):
+            shown = [[tool.description, tool.descriptor, tool.input, tool.output] for tool in self.spec.tools]
+            data = {**data, "tools": [data["tools"], shown]}
+        return blake2b(canonical(data), digest_size=16).hexdigest()
 
     def met(self, document: Document, knobs: JsonObject, place: Place) -> ServiceSource:
         """Refuse, with an InputError, any knobs."""

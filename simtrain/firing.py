@@ -51,11 +51,10 @@ class Passage:
         self._moment = call.clock.moment
         self._state: WorldState | None = call.world
         self._begun: Held | None = None if call.world is None else call.world.held()
+        self._copies = call.snapshots.kept
         self._forgets = fires and perturbation.follows == "never"
-        if self._forgets:
-            call.snapshots.hold()
-            if call.memory:
-                self._memory = deepcopy(call.memory)
+        if self._forgets and call.memory:
+            self._memory = deepcopy(call.memory)
         if fires and perturbation.effect == "before" and (perturbation.side == "state" or call.request.tool.writes):
             self._foreseen = preview(call.request, self._moment)
 
@@ -65,7 +64,7 @@ class Passage:
             return await self._inner(onward)
         call, state = self._call, self._state
         wrote = self._differs(self._begun)
-        very = not wrote and is_same(onward, call.request)
+        very = not wrote and (onward is call.request or is_same(onward, call.request))
         if very:
             # Let go: what the call itself writes need not be compared with what was there before.
             self._begun = None
@@ -82,41 +81,39 @@ class Passage:
 
         Where that is nothing, a perturbation that does not last forgets what it noted: it has not fired.
         """
-        found = self._clean or self._foreseen or self._other
+        call, found = self._call, self._clean or self._foreseen or self._other
         if found is None and not self._differs(self._begun):
-            found = self._preview(self._call.request, self._moment)
-        self.without = None if found is None else found[0]
-        changed = self._changed(observation, found)
-        if self._forgets:
-            self._call.snapshots.settle(keep=changed != NOTHING)
-            if not changed:
-                self._call.memory.clear()
-                self._call.memory.update(self._memory or {})
+            found = self._preview(call.request, self._moment)
+        self.without, moment, held = found or (None, self._moment, self._begun)
+        rows = (self._forestalled and found is self._other) or self._differs(held)
+        late = call.clock.moment != moment
+        changed = _ONLY[late, rows] if self.without is observation else _changed(self.without, observation, late, rows)
+        if call.snapshots.kept is not self._copies:
+            call.snapshots.settle(self._copies, keep=bool(changed) or not self._forgets)
+        if self._forgets and not changed and (call.memory or self._memory):
+            call.memory.clear()
+            call.memory.update(self._memory or {})
         return changed
-
-    def _changed(self, observation: Observation, found: Found | None) -> tuple[Changed, ...]:
-        reply, moment, held = found or (None, self._moment, self._begun)
-        forestalled = self._forestalled and found is self._other
-        rows = forestalled or self._differs(held)
-        late = self._call.clock.moment != moment
-        if reply is observation:
-            return _ONLY[late, rows]
-        changed: list[Changed] = []
-        if late:
-            changed.append("clock")
-        if reply is None or not same_reply(reply, observation):
-            changed.append("reply")
-        if rows:
-            changed.append("rows")
-        if reply is not None and reply.wire != observation.wire:
-            changed.append("wire")
-        return tuple(changed)
 
     def _differs(self, held: Held | None) -> bool:
         state = self._state
         if held is None or state is None or held.version == state.version:
             return False
         return state.differs(held)
+
+
+def _changed(without: Observation | None, observation: Observation, late: bool, rows: bool) -> tuple[Changed, ...]:
+    """What was changed, sorted, where it is not the very reply that came."""
+    changed: list[Changed] = []
+    if late:
+        changed.append("clock")
+    if without is None or not same_reply(without, observation):
+        changed.append("reply")
+    if rows:
+        changed.append("rows")
+    if without is not None and without.wire != observation.wire:
+        changed.append("wire")
+    return tuple(changed)
 
 
 def same_reply(one: Observation, other: Observation) -> bool:

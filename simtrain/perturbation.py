@@ -82,56 +82,54 @@ class When(BaseModel):
     max_times: int | None = Field(default=None, ge=1, description="Fire at most so often in an episode.")
 
 
+_NONE_KEPT: Mapping[str, WorldState] = MappingProxyType({})
+
+
 class Snapshots:
     """Copies of the world that a perturbation keeps for later; they are forked and closed with the episode."""
 
+    __slots__ = ("_dropped", "kept")
+
     def __init__(self) -> None:
-        self._kept: dict[str, WorldState] = {}
-        self._held: dict[str, WorldState] | None = None
+        self.kept: Mapping[str, WorldState] = _NONE_KEPT
+        """The copies by name; another mapping whenever one comes or goes."""
+        self._dropped: tuple[WorldState, ...] = ()
 
     def keep(self, name: str, state: WorldState) -> None:
         """Keep a copy (of `WorldState.fork`) under a name, in the place of one that is there."""
         self.drop(name)
-        self._kept = {**self._kept, name: state}
+        self.kept = {**self.kept, name: state}
 
     def get(self, name: str) -> WorldState | None:
         """The copy of that name; None where there is none."""
-        return self._kept.get(name)
+        return self.kept.get(name)
 
     def drop(self, name: str) -> None:
-        """Free a copy; dropping one that is not there is fine."""
-        state = self._kept.get(name)
-        if state is None:
-            return
-        self._kept = {other: kept for other, kept in self._kept.items() if other != name}
-        if self._held is None or self._held.get(name) is not state:
-            state.close()
+        """Do without a copy, which `settle` frees; dropping one that is not there is fine."""
+        state = self.kept.get(name)
+        if state is not None:
+            self.kept = {other: kept for other, kept in self.kept.items() if other != name}
+            self._dropped = (*self._dropped, state)
 
-    def hold(self) -> None:
-        """Free none of the copies that are there now until `settle`."""
-        self._held = self._kept
-
-    def settle(self, *, keep: bool) -> None:
-        """Let the copies be as they are, or as they were when they were held."""
-        held, self._held = self._held, None
-        if held is None or held is self._kept:
-            return
-        gone, there = (held, self._kept) if keep else (self._kept, held)
-        for name, state in gone.items():
-            if there.get(name) is not state:
+    def settle(self, before: Mapping[str, WorldState], *, keep: bool) -> None:
+        """Let the copies be as they are, or as they were before, and free all others."""
+        there = self.kept if keep else before
+        wanted = {id(state) for state in there.values()}
+        for state in {id(state): state for state in (*before.values(), *self.kept.values(), *self._dropped)}.values():
+            if id(state) not in wanted:
                 state.close()
-        self._kept = there
+        self.kept, self._dropped = there, ()
 
     def fork(self) -> Snapshots:
         """Independent copies of all copies."""
         other = Snapshots()
-        other._kept = {name: state.fork() for name, state in self._kept.items()}
+        other.kept = {name: state.fork() for name, state in self.kept.items()}
         return other
 
     def close(self) -> None:
         """Free all copies."""
-        for name in list(self._kept):
-            self.drop(name)
+        if self.kept or self._dropped:
+            self.settle({}, keep=False)
 
 
 @dataclass(slots=True)

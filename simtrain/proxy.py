@@ -18,7 +18,7 @@ from simtrain.firing import NOTHING, Found, Passage
 from simtrain.perturbation import Call, Perturbation
 from simtrain.request import Answer, NotAnswered, Request, no_tool
 from simtrain.scenario import Answering, Episode
-from simtrain.seeding import Root, Stream, derive, written
+from simtrain.seeding import Root, Stream, counted, derive
 from simtrain.toolbox import Toolbox
 from simtrain.trajectory import Event, Step
 from simtrain.triggers import chance_of
@@ -34,9 +34,8 @@ TIMEOUT = "The request timed out after {seconds:g} seconds."
 
 
 class _Setting(NamedTuple):
-    """What calls of a tool have in common: its name as it goes into draws, and what `Call` says of `in_world` and `manners`."""
+    """What calls of a tool have in common: what `Call` says of `in_world` and `manners`."""
 
-    name: bytes
     in_world: bool
     manners: int
 
@@ -45,8 +44,8 @@ class Proxy:
     """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
 
     __slots__ = (
-        "_acting", "_active", "_answering", "_answers", "_domain", "_domain_name", "_episode", "_owners", "_patience", "_routes",
-        "_settings", "_stack", "_succeeded", "_toolbox", "_turn", "_user", "bent", "state", "steps", "world",
+        "_acting", "_active", "_answering", "_answers", "_domain", "_domain_name", "_episode", "_manners", "_owners", "_patience",
+        "_routes", "_settings", "_stack", "_succeeded", "_toolbox", "_turn", "_user", "bent", "state", "steps", "world",
     )  # fmt: skip
 
     def __init__(
@@ -66,15 +65,16 @@ class Proxy:
         self._stack: AsyncExitStack | None = None
         self._succeeded: set[str] = set()
         # What has no chance to fire is not there at all: it bends neither the task nor the tools.
+        root, progress = Root(episode.seed, episode.scenario.name, episode.id), episode.progress
         self._active = [
-            Active(armed, root=root.under(armed.label), progress=episode.progress)
-            for root in [Root(episode.seed, episode.scenario.name, episode.id)]
+            Active(armed, root=root.under(armed.label), progress=progress)
             for armed in episode.scenario.perturbations
-            if chance_of(armed.when, episode.progress) != 0
+            if chance_of(armed.when, progress) != 0
         ]
         self._acting = [active for active in self._active if active.acts]
         self._domain_name = episode.scenario.spec.domain
         self._settings: dict[str, _Setting] = {}
+        self._manners: dict[str, int] = {}
         self._patience = episode.scenario.spec.limits.call
         self._user = episode.scenario.user_of(episode.case)
         self._owners: dict[str, Active] = {}
@@ -102,6 +102,8 @@ class Proxy:
     def asks(self, prompt: str) -> str:
         """The task as the agent reads it."""
         for active in self._active:
+            if type(active.perturbation).ask is Perturbation.ask:
+                continue
             reworded = active.perturbation.ask(prompt, active.root.stream("ask"))
             if reworded != prompt and active.label not in self.bent:
                 self.bent = (*self.bent, active.label)
@@ -264,7 +266,8 @@ class Proxy:
         del held
         # Those within one that refused never saw the call.
         for active, matching in met:
-            active.trigger.give_back(matching)
+            if active.trigger.undecided:
+                active.trigger.give_back(matching)
         return observation
 
     async def _bent(
@@ -285,11 +288,11 @@ class Proxy:
 
     def _call(self, active: Active, request: Request, matching: int) -> Call:
         """A call as a perturbation meets it."""
-        name, in_world, manners = self._settings.get(request.tool.name) or self._setting(request.tool)
-        state = self.state
+        name, state = request.tool.name, self.state
+        in_world, manners = self._settings.get(name) or self._setting(request.tool)
         return Call(
             request,
-            Stream((active.root, (name, matching))),
+            Stream((active.root, (counted(name, matching),))),
             state.clock,
             active.memory,
             state,
@@ -307,8 +310,11 @@ class Proxy:
         routed = self._routes.get(tool.name, ())
         answered = bool(routed) and self._answering[routed[0]].world_model.stateless
         in_world = answered and any(other.name == tool.name for other in self.world.tools)
-        manners = derive(self._episode.seed, "manners", self.world.name, tool.server)
-        found = self._settings[tool.name] = _Setting(written(tool.name), in_world, manners)
+        manners = self._manners.get(tool.server)
+        if manners is None:
+            manners = derive(self._episode.seed, "manners", self.world.name, tool.server)
+            self._manners[tool.server] = manners
+        found = self._settings[tool.name] = _Setting(in_world, manners)
         return found
 
     def _preview(self, request: Request, moment: float) -> Found | None:

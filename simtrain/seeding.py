@@ -31,19 +31,22 @@ class Root:
 
     def __init__(self, seed: int, *names: str | int) -> None:
         self._digest = blake2b(str(seed).encode(), digest_size=8)
-        _name(self._digest, names)
+        for name in names:
+            self._digest.update(_spelt(name))
 
     def under(self, *names: str | int) -> Root:
         """The same with further names behind it."""
         other = Root.__new__(Root)
         other._digest = self._digest.copy()
-        _name(other._digest, names)
+        for name in names:
+            other._digest.update(_spelt(name))
         return other
 
     def derive(self, *names: str | int | bytes) -> int:
         """The seed of what further names stand for."""
         digest = self._digest.copy()
-        _name(digest, names)
+        for name in names:
+            digest.update(name if type(name) is bytes else _spelt(name))
         return _number(digest.digest(), "big")
 
     def draw(self, *names: str | int | bytes) -> float:
@@ -55,31 +58,18 @@ class Root:
         return Stream((self, names))
 
 
-def _name(digest: blake2b, names: tuple[str | int | bytes, ...]) -> None:
-    for name in names:
-        if isinstance(name, bytes):
-            digest.update(name)
-        elif type(name) is int and 0 <= name < _MANY:
-            digest.update(_INDICES[name])
-        else:
-            digest.update(_spelt(name))
-
-
 def _spelt(name: str | int) -> bytes:
     part = str(name).encode()
     return b"%c%d:%b" % (105 if isinstance(name, int) else 115, len(part), part)
 
 
 @lru_cache(maxsize=4096)
-def written(name: str) -> bytes:
-    """A name that is needed often as it goes into a digest; it stands for the name itself."""
-    return _spelt(name)
+def counted(name: str, index: int) -> bytes:
+    """A name and a number as they go into a digest: what is drawn for many calls of few tools need not spell them each time."""
+    return _spelt(name) + _spelt(index)
 
 
 _number = int.from_bytes
-_MANY = 1000
-_INDICES = tuple(b"i%d:%d" % (len(str(number)), number) for number in range(_MANY))
-"""What the first numbers are written as: most names that are numbers count calls."""
 
 
 def draw(seed: int, *names: str | int) -> float:
@@ -102,19 +92,17 @@ class Stream:
         self._random: Callable[[], float] = self._first
 
     def _first(self) -> float:
-        self._random = Random(self._begun()).random
-        return self._random()
-
-    def _begun(self) -> int:
         seed = self._seed
-        return seed if isinstance(seed, int) else seed[0].derive(*seed[1])
+        self._random = Random(seed if isinstance(seed, int) else seed[0].derive(*seed[1])).random
+        return self._random()
 
     def once(self) -> float:
         """A number in [0, 1) for who needs only one: always the same, and without the cost of a generator.
 
         It is made of the seed's lower half, so that it says nothing of what `Root.draw` gives for the same names.
         """
-        return (self._begun() & _HALF) * 2.0**-32
+        seed = self._seed
+        return ((seed if isinstance(seed, int) else seed[0].derive(*seed[1])) & _HALF) * 2.0**-32
 
     def random(self) -> float:
         """A number in [0, 1)."""

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from simtrain.perturbation import Ramp, When
 from simtrain.request import Request
-from simtrain.seeding import SCALE, Root, written
+from simtrain.seeding import SCALE, Root, counted
 from simtrain.tool_globs import matches
 from simtrain.world import WorldState, one_value
 
@@ -28,8 +28,8 @@ class Trigger:
     """
 
     __slots__ = (
-        "_any_call", "_burst_left", "_chance", "_chance_alone", "_due", "_fired", "_globs", "_hidden", "_marks", "_matching", "_open",
-        "_per_tool", "_root", "tried", "when",
+        "_any_call", "_burst_left", "_chance", "_chance_alone", "_due", "_fired", "_globs", "_hidden", "_marks", "_matching",
+        "_per_tool", "_root", "tried", "undecided", "when",
     )  # fmt: skip
 
     def __init__(
@@ -50,13 +50,15 @@ class Trigger:
         self._root = root or Root(seed, *identity)
         self._any_call = self._globs == "*" and when.writes is None and not when.args
         self._marks = when.nth is not None or when.every is not None
-        limits = (when.burst, when.turns, when.after, when.until, when.state, when.max_times)
-        self._chance_alone = not self._marks and all(limit is None for limit in limits)
+        self._chance_alone = not self._marks and (
+            when.burst is when.turns is when.after is when.until is when.state is when.max_times is None
+        )
         self._matching = 0
         self._fired = 0
         self._due = 0
         self._burst_left = 0
-        self._open: dict[int, bool] = {}
+        self.undecided: dict[int, bool] = {}
+        """The firings that `settle` has not heard of, by matching call; whether a burst, or a single firing, begins with it."""
         self._hidden = False
         self._per_tool: dict[str, int] = {}
 
@@ -68,7 +70,7 @@ class Trigger:
     def fork(self) -> Trigger:
         """An independent copy with the counts so far."""
         other = copy(self)
-        other._per_tool, other._open = dict(self._per_tool), dict(self._open)
+        other._per_tool, other.undecided = dict(self._per_tool), dict(self.undecided)
         return other
 
     def fires(self, request: Request, *, succeeded: set[str], world: WorldState | None) -> int | None:
@@ -79,9 +81,9 @@ class Trigger:
         name = request.tool.name
         index = self._per_tool[name] = self._per_tool.get(name, 0) + 1
         if self._chance_alone:
-            if self._chance is not None and self._root.derive(written(name), index) * SCALE >= self._chance:
+            if self._chance is not None and self._root.derive(counted(name, index)) * SCALE >= self._chance:
                 return None
-            self._open[matching] = True
+            self.undecided[matching] = True
         elif not self._chosen(request, index, succeeded, world):
             return None
         self._fired += 1
@@ -91,13 +93,13 @@ class Trigger:
         """Say whether the firing on a matching call changed anything: if not, it does not count."""
         self.tried = True
         if changed:
-            self._open.pop(matching, None)
+            self.undecided.pop(matching, None)
         elif self.give_back(matching):
             self._hidden = True
 
     def give_back(self, matching: int) -> bool:
         """Let a firing not count that was decided and not settled, as where the call never came so far; whether a burst begins with it."""
-        begun = self._open.pop(matching, None)
+        begun = self.undecided.pop(matching, None)
         if begun is None:
             return False
         self._fired -= 1
@@ -136,7 +138,7 @@ class Trigger:
             return False
         if bursting:
             self._burst_left -= 1
-            self._open[self._matching] = False
+            self.undecided[self._matching] = False
             return True
         if self._marks and not self._due:
             return False
@@ -151,7 +153,7 @@ class Trigger:
         if when.state is not None and not (world and one_value(world.query(when.state))):
             return False
         self._burst_left = (when.burst or 1) - 1
-        self._open[self._matching] = True
+        self.undecided[self._matching] = True
         self._due -= 1
         return True
 
@@ -164,4 +166,4 @@ class Trigger:
 
     def _drawn(self, name: str, index: int) -> bool:
         """Whether chance, where it plays a part, takes this matching call."""
-        return self._chance is None or self._root.draw(written(name), index) < self._chance
+        return self._chance is None or self._root.draw(counted(name, index)) < self._chance

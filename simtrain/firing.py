@@ -34,24 +34,27 @@ class Passage:
     beforehand, where rows may be changed that it would be asked with.
     """
 
-    without: Observation | None
-    """The reply without the perturbation, once it is closed; None where there is none to be had."""
+    __slots__ = (
+        "_begun", "_call", "_clean", "_copies", "_foreseen", "_forestalled", "_forgets", "_inner", "_memory", "_moment", "_other",
+        "_preview", "_state", "without",
+    )  # fmt: skip
 
-    # What most passages never set.
-    _clean: Found | None = None
-    _other: Found | None = None
-    _foreseen: Found | None = None
-    _forestalled = False
-    _memory: JsonObject | None = None
-
-    def __init__(self, perturbation: Perturbation, call: Call, inner: Answer, *, fires: bool, preview: Preview) -> None:
+    def __init__(self, perturbation: Perturbation, call: Call, inner: Answer, fires: bool, preview: Preview) -> None:
+        self.without: Observation | None = None
+        """The reply without the perturbation, once it is closed; None where there is none to be had."""
+        state = call.world
         self._call = call
         self._inner = inner
         self._preview = preview
         self._moment = call.clock.moment
-        self._state: WorldState | None = call.world
-        self._begun: Held | None = None if call.world is None else call.world.held()
+        self._state: WorldState | None = state
+        self._begun: Held | None = None if state is None else state.held()
         self._copies = call.snapshots.kept
+        self._clean: Found | None = None
+        self._other: Found | None = None
+        self._foreseen: Found | None = None
+        self._forestalled = False
+        self._memory: JsonObject | None = None
         self._forgets = fires and perturbation.follows == "never"
         if self._forgets and call.memory:
             self._memory = deepcopy(call.memory)
@@ -62,8 +65,8 @@ class Passage:
         """Pass a request on."""
         if self._clean is not None:
             return await self._inner(onward)
-        call, state = self._call, self._state
-        wrote = self._differs(self._begun)
+        call, state, begun = self._call, self._state, self._begun
+        wrote = begun is not None and self._differs(begun)
         very = not wrote and (onward is call.request or is_same(onward, call.request))
         if very:
             # Let go: what the call itself writes need not be compared with what was there before.

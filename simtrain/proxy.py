@@ -275,7 +275,7 @@ class Proxy:
     ) -> Observation:
         """The answer through one perturbation; an event says what it changed."""
         perturbation, call = active.perturbation, self._call(active, request, matching)
-        passage = Passage(perturbation, call, inner, fires=matching > 0, preview=self._preview)
+        passage = Passage(perturbation, call, inner, matching > 0, self._preview)
         observation = await (perturbation.apply if matching else perturbation.follow)(call, passage.proceed)
         changed = passage.close(observation)
         active.settle(matching, changed=changed != NOTHING)

@@ -46,7 +46,7 @@ class Root:
         """The seed of what further names stand for."""
         digest = self._digest.copy()
         for name in names:
-            digest.update(name if type(name) is bytes else _spelt(name))
+            digest.update(name if isinstance(name, bytes) else _spelt(name))
         return _number(digest.digest(), "big")
 
     def draw(self, *names: str | int | bytes) -> float:

@@ -162,15 +162,15 @@ async def test_an_earlier_copy_of_the_world_comes_back_where_a_later_one_is_give
     kept = Snapshots()
     world = _Copy()
     kept.keep("before", world)  # type: ignore[arg-type]
-    kept.hold()
+    found = kept.kept
     later = _Copy()
     kept.keep("before", later)  # type: ignore[arg-type]
-    kept.settle(keep=False)
+    kept.settle(found, keep=False)
     assert (kept.get("before") is world, world.closed, later.closed) == (True, False, True)
-    kept.hold()
+    found = kept.kept
     kept.drop("before")
     assert not world.closed
-    kept.settle(keep=True)
+    kept.settle(found, keep=True)
     assert kept.get("before") is None and world.closed
 
 

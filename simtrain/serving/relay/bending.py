@@ -255,7 +255,7 @@ class Bending:
         async def bent(request: Request) -> Observation:
             way = Way(request, inner, server, noted)
             call = self._call(place, matching, request, shown, clock)
-            passage = Passage(perturbation, call, way.proceed, fires=matching > 0, preview=nobody)
+            passage = Passage(perturbation, call, way.proceed, matching > 0, nobody)
             observation = await (perturbation.apply if matching else perturbation.follow)(call, passage.proceed)
             changed = sorted({*passage.close(observation), *(("wire",) if way.bent else ())})
             self.fired[active.label] += active.settle(matching, changed=bool(changed))

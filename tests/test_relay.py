@@ -383,7 +383,7 @@ async def test_the_server_ends_with_the_relay_and_the_relay_with_the_server(tmp_
         pid = await written(tmp_path / "pid")
         process.send_signal(signal.SIGTERM)
         _, errors = await process.communicate()
-        assert process.returncode == 0 and json.loads(errors.splitlines()[-1])["frames"] == 0
+        assert process.returncode == 0 and json.loads(errors.splitlines()[-1])["frames"] == 0, errors
         assert not alive(pid)
 
 

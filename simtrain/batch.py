@@ -18,6 +18,7 @@ from simtrain.lines import write_whole
 from simtrain.playing import Played, RunOptions, Stopper, play, stop_on_signals
 from simtrain.policy import Agent, Outsider
 from simtrain.registry import resolve
+from simtrain.rollouts import outlook
 from simtrain.run_file import refuse_another_run, run_facts
 from simtrain.scenario import Episode, Scenario
 from simtrain.store import (
@@ -50,14 +51,16 @@ class RunResult:
     interrupted: bool
 
 
-async def make_ready(scenarios: Sequence[Scenario], agent: Agent) -> None:
+async def make_ready(scenarios: Sequence[Scenario], agent: Agent, *, firsts: Iterable[Episode]) -> None:
     """Check, before anything is played, that the agent can play every scenario, and that it and all whom they need can be reached.
 
-    Raises InputError.
+    `firsts` are the episodes that show it what it will be told. Raises InputError.
     """
     for scenario in scenarios:
         agent.check(scenario)
     await agent.ready()
+    if type(agent).ready_for is not Agent.ready_for:
+        await agent.ready_for([await outlook(episode) for episode in firsts])
     await make_scenarios_ready(scenarios)
 
 
@@ -105,7 +108,7 @@ def run(
         resolve("transports", options.via)
         if isinstance(player, Outsider):
             raise InputError(f"{options.agent} plays over MCP anyway", remedy="leave --via out")
-    asyncio.run(_check(scenarios, player))
+    asyncio.run(_check(scenarios, player, episodes))
     course = curriculum and Course(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
     facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)
     folder = _open(out, facts, resume=resume)
@@ -213,9 +216,9 @@ def _check_prompts(cases: Iterable[Episode]) -> None:
             raise episode.scenario.document.relocate(error, ("prompt",)) from None
 
 
-async def _check(scenarios: Sequence[Scenario], agent: Agent) -> None:
+async def _check(scenarios: Sequence[Scenario], agent: Agent, episodes: Deal) -> None:
     try:
-        await make_ready(scenarios, agent)
+        await make_ready(scenarios, agent, firsts=episodes.firsts)
     finally:
         await agent.close()
 

@@ -65,6 +65,12 @@ class Deal(Sequence[Episode]):
         for family in self._families:
             yield from family
 
+    @property
+    def firsts(self) -> list[Episode]:
+        """The first case of every family, once where arms of it are dealt."""
+        found = [family[0] for family in self._families if family]
+        return list({(episode.scenario.unarmed or episode.scenario).digest: episode for episode in found}.values())
+
     def _at(self, place: int) -> Episode:
         stretch = bisect_right(self._begins, place) - 1
         begin, dealt = self._stretches[stretch]

@@ -11,7 +11,7 @@ from simtrain.environment import Environment
 from simtrain.errors import SimulatorFault
 from simtrain.request import Answer
 from simtrain.trajectory import Stop, Turn
-from simtrain.types import Action, Message, Usage
+from simtrain.types import CUT, Action, Message, Usage
 
 
 class Limits(BaseModel):
@@ -57,11 +57,13 @@ class Journal:
     def say(self, message: Message) -> Stop | None:
         """Write down an assistant message; a Stop when it, or a limit, ends the episode."""
         self.message = message
-        self.turns.append(Turn(message.text, message.reasoning, message.usage))
+        self.turns.append(Turn(message.text, message.reasoning, message.usage, finish_reason=message.finish_reason))
         self.environment.begin_turn()
         if message.usage is not None:
             self.usage = message.usage if self.usage is None else self.usage + message.usage
         self.pending = message.calls
+        if not message.calls and message.finish_reason == CUT:
+            return self.end(Stop("failed", "agent", "the model's reply was cut off at the token limit: no answer"))
         if not message.calls:
             return self.end(Stop("abstained" if message.abstain else "answered"))
         if self.limits.tokens is not None and self.usage is not None and self.usage.tokens > self.limits.tokens:

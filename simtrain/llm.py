@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -126,7 +127,7 @@ class ChatClient:
         Asks for the list of models; where there is none, or it lacks the model (servers know more names than they
         list), makes a call of one token.
         """
-        listed = await self._models()
+        listed = [str(entry["id"]) for entry in await self.listed()]
         if self.model in listed:
             return
         probe = {"model": self.model, "messages": [{"role": "user", "content": "Say ok."}], "max_tokens": 1}
@@ -200,10 +201,12 @@ class ChatClient:
                 response = await connection.http.request(
                     method, self.base_url + path, content=content, headers=connection.headers
                 )
-        except (httpx2.TimeoutException, TimeoutError):
-            raise _Again(f"{self.server} did not answer within {within:g} s") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
-            problem = self._redact(str(error)) or type(error).__name__
+            # The transport calls every connection that failed a timeout; what it was stands behind it.
+            below = _system_error(error)
+            if isinstance(error, httpx2.TimeoutException | TimeoutError) and below is None:
+                raise _Again(f"{self.server} did not answer within {within:g} s") from None
+            problem = below or self._redact(str(error)) or type(error).__name__
             raise _Again(f"the connection to {self.server} failed: {problem}") from None
         finally:
             connection.calls -= 1
@@ -270,8 +273,11 @@ class ChatClient:
         headers = {name: value for name, value in given.items() if isinstance(value, str)}
         return _Connection(http, headers, _until_the_loop_ends(client))
 
-    async def _models(self) -> list[str]:
-        """The models that the server lists; none where it has no list. Raises InputError when it cannot be reached."""
+    async def listed(self) -> list[JsonObject]:
+        """What the server says of each model that it lists, with its `id`; nothing where it has no list.
+
+        Raises InputError when it cannot be reached or refuses the key.
+        """
         try:
             body = await self._send("get", "/models", None, within=min(MODELS_TIMEOUT, self.timeout))
         except ModelError as error:
@@ -279,7 +285,7 @@ class ChatClient:
                 raise self._explain(error, []) or error from None
             return []
         try:
-            return [str(item["id"]) for item in orjson.loads(body)["data"]]
+            return [item for item in orjson.loads(body)["data"] if "id" in item]
         except (orjson.JSONDecodeError, KeyError, TypeError):
             return []
 
@@ -344,6 +350,19 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     if moment is None:
         return None
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def _system_error(error: BaseException) -> str | None:
+    """What the operating system said of a connection that could not be made; None where it said nothing."""
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, ConnectionRefusedError) or getattr(below, "errno", None) == errno.ECONNREFUSED:
+            return "connection refused"
+        if isinstance(below, OSError) and not isinstance(below, TimeoutError) and below.strerror:
+            found = below.strerror
+            return found[0].lower() + found[1:]
+        below = below.__cause__ or below.__context__
+    return None
 
 
 def _date(text: str) -> datetime | None:

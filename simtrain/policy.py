@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
-from simtrain.journal import Journal
+from simtrain.journal import Journal, Limits
 from simtrain.plugin import Plugin
 from simtrain.reference import Plan
 from simtrain.types import JsonObject, JsonValue, Message, Observation, ToolSpec
@@ -35,6 +35,15 @@ class Briefing:
     wrong: Plan | None = None
     equivalents: Mapping[str, tuple[str, ...]] | None = None
     answer_format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What an agent will be told in the first episode of a scenario, with nothing armed, and the limits that it has there."""
+
+    scenario: str
+    briefing: Briefing
+    limits: Limits
 
 
 class Player(Protocol):
@@ -70,6 +79,10 @@ class Agent(Plugin):
 
     async def ready(self) -> None:
         """Check once, before any episode, that what the agent needs can be reached. Raises InputError."""
+        return
+
+    async def ready_for(self, outlooks: Sequence[Outlook]) -> None:
+        """Check once, before any episode, that the agent can take in what the scenarios will tell it. Raises InputError."""
         return
 
     async def close(self) -> None:

@@ -210,10 +210,12 @@ class Proxy:
     def _checked(self, action: Action) -> Request | Observation:
         """The call with its arguments as the tool sees them, or the error reply to one that no tool can carry out."""
         errors, name = self.world.errors_of(action.tool), self.world.spoken_name(action.tool)
+        if action.mistake is not None and not action.tool:
+            return _refusal(f"Invalid tool call: {action.mistake} with the name of a tool", "error")
         if action.tool not in self._toolbox.by_name:
             return _refusal(errors.unknown_tool.format(tool=name), errors.unknown_tool_as)
-        if action.malformed is not None:
-            detail = "the arguments are not a JSON object"
+        if action.mistake is not None:
+            detail = f"the arguments are {action.mistake}"
         else:
             checked = self._toolbox.check(action.tool, action.arguments)
             if checked.problem is None:

@@ -16,7 +16,7 @@ from simtrain.environment import Environment
 from simtrain.errors import AgentFault, InputError, ModelFault, SimtrainError, SimulatorFault
 from simtrain.grading import grade
 from simtrain.journal import Journal
-from simtrain.policy import Agent, Briefing, Loop, Outsider, Play, Policy
+from simtrain.policy import Agent, Briefing, Loop, Outlook, Outsider, Play, Policy
 from simtrain.scenario import Episode
 from simtrain.seeding import derive
 from simtrain.trajectory import Stop, Trajectory, WorldFacts
@@ -106,6 +106,17 @@ def brief(episode: Episode, environment: Environment, *, planned: bool = False) 
         wrong=scenario.spec.wrong,
         equivalents={tool: tuple(others) for tool, others in scenario.spec.equivalents.items()},
     )
+
+
+async def outlook(episode: Episode) -> Outlook:
+    """What an agent will be told in an episode with nothing armed. No world model is opened. Raises InputError."""
+    scenario = replace(episode.scenario.unarmed or episode.scenario, perturbations=())
+    bare = replace(episode, scenario=scenario)
+    environment = paradigm_of(scenario).open(bare)
+    try:
+        return Outlook(scenario.name, brief(bare, environment), bare.limits)
+    finally:
+        await environment.__aexit__(None, None, None)
 
 
 async def _play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:

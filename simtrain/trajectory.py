@@ -59,12 +59,16 @@ class Step:
 
 @dataclass
 class Turn:
-    """One assistant message: words, thinking, and the steps that its calls became. The last turn of an answer has no steps."""
+    """One assistant message: words, thinking, and the steps that its calls became. The last turn of an answer has no steps.
+
+    `finish_reason` is why the model stopped, as its server says it.
+    """
 
     text: str = ""
     reasoning: str | None = None
     usage: Usage | None = None
     steps: list[Step] = field(default_factory=list[Step])
+    finish_reason: str | None = None
 
 
 @dataclass(frozen=True)

@@ -56,17 +56,33 @@ class ToolSpec:
         return self.name.partition(".")[0] if "." in self.name else ""
 
 
+WHOLE_CALL = "tool_call: "
+"""What stands before malformed arguments that are a whole call, which would else pass for arguments."""
+
+
 @dataclass(frozen=True)
 class Action:
     """One tool call by an agent. `id` is unique in its episode.
 
-    `malformed` holds the arguments as they were written when they were not a JSON object; `arguments` is then empty.
+    `malformed` holds the arguments as they were written when they were not a JSON object; `arguments` is then empty. Behind
+    WHOLE_CALL it holds the call itself, which was a JSON object, but not one of `name` and `arguments`.
     """
 
     id: str
     tool: str
     arguments: JsonObject
     malformed: str | None = None
+
+    @property
+    def mistake(self) -> str | None:
+        """What is wrong with arguments that are no JSON object; None where nothing is."""
+        if self.malformed is None:
+            return None
+        try:
+            orjson.loads(self.malformed.removeprefix(WHOLE_CALL))
+        except orjson.JSONDecodeError:
+            return "not JSON"
+        return "not a JSON object"
 
 
 @dataclass(frozen=True)
@@ -128,12 +144,16 @@ class Observation:
         return self.structured
 
 
+CUT = "length"
+"""The finish reason of a reply that was cut off at max_tokens, or at the end of the context."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """What an agent said in one turn: words, thinking kept apart, and the calls it wants made, in order.
 
     A message without calls ends the episode: `answer` is what it answers (None: the whole text), `abstain` marks an answer
-    that declines the task.
+    that declines the task. `finish_reason` is why the model stopped, as its server says it.
     """
 
     text: str = ""
@@ -142,6 +162,7 @@ class Message:
     usage: Usage | None = None
     abstain: bool = False
     answer: str | None = None
+    finish_reason: str | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from types import TracebackType
@@ -123,12 +125,27 @@ def test_arguments_go_back_as_the_model_wrote_them() -> None:
     assert second["messages"][2]["tool_calls"][0]["function"]["arguments"] == '{"q":  "lamp"}'
 
 
-@pytest.mark.parametrize("written", ["not json", "[1]", '"text"', '{"q": ', "null"])
-def test_arguments_that_are_no_json_object_are_malformed_and_the_episode_goes_on(written: str) -> None:
+@pytest.mark.parametrize(
+    "written", ["not json", "[1]", '"text"', '{"q": ', "null", '{"q": NaN}', '{"a":' * 300 + "1" + "}" * 300]
+)
+def test_arguments_that_are_no_json_object_are_malformed_and_go_back_as_an_object_that_holds_them(written: str) -> None:
     journal, (_, second) = play([Say(calls=[Tool("payments_refund", written)]), Say("ANSWER: 3")])
     action = journal.turns[0].steps[0].action
     assert (action.arguments, action.malformed) == ({}, written)
-    assert second["messages"][2]["tool_calls"][0]["function"]["arguments"] == written
+    sent = second["messages"][2]["tool_calls"][0]["function"]["arguments"]
+    assert json.loads(sent) == {"malformed_arguments": written}
+    journal.turns.pop()
+    _, (taken_over,) = play([Say("ANSWER: 3")], journal=journal)
+    assert taken_over == second
+
+
+@pytest.mark.parametrize("name", ["", "orders.delete", "a name with spaces", "ß" * 80, "functions.orders_search:0"])
+def test_a_name_that_was_never_offered_goes_back_as_one_that_servers_take(name: str) -> None:
+    journal, (first, second) = play([Say(calls=[Tool(name)]), Say("ANSWER: 3")])
+    assert journal.turns[0].steps[0].action.tool == name
+    sent = second["messages"][2]["tool_calls"][0]["function"]["name"]
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent)
+    assert sent not in [tool["function"]["name"] for tool in first["tools"]]
 
 
 def test_a_call_without_arguments_has_none() -> None:
@@ -262,9 +279,26 @@ def test_a_model_that_cannot_be_had_is_nobody_s_fault(trouble: Reply) -> None:
         play([trouble, trouble], attempts=2)
 
 
-def test_a_reply_that_ends_in_mid_thought_is_an_agent_fault() -> None:
-    with pytest.raises(AgentFault, match="max_tokens"):
-        play([Say("<think>Let me see", finish_reason="length")])
+@pytest.mark.parametrize("text", ["<think>Let me see", "The order is O1", "ANSWER: 1", "CANNOT: there is"])
+def test_a_reply_that_was_cut_off_is_no_answer_and_the_agent_s_fault(text: str) -> None:
+    journal, _ = play([Say(text, finish_reason="length", completion_tokens=200)])
+    assert journal.stop is not None
+    assert (journal.stop.reason, journal.stop.blame) == ("failed", "agent")
+    assert "cut off" in (journal.stop.detail or "")
+    (turn,) = journal.turns
+    assert (turn.finish_reason, turn.text or turn.reasoning) == ("length", text.removeprefix("<think>"))
+    assert turn.usage is not None and turn.usage.completion_tokens == 200
+
+
+def test_every_turn_says_why_the_model_stopped() -> None:
+    script = [
+        Say(calls=[Tool("payments_refund", '{"q": "la')], finish_reason="length"),
+        Say(calls=[Tool("payments_refund")]),
+    ]
+    journal, _ = play([*script, Say("ANSWER: 3")])
+    assert [turn.finish_reason for turn in journal.turns] == ["length", "tool_calls", "stop"]
+    assert journal.turns[0].steps[0].action.malformed == '{"q": "la'
+    assert journal.stop is not None and journal.stop.reason == "answered"
 
 
 def test_facts_name_the_model_and_never_a_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,19 +239,19 @@ def test_ready_is_content_with_a_model_that_is_listed() -> None:
 
 
 def test_ready_makes_one_small_call_where_no_models_are_listed() -> None:
-    with FakeOpenAI([Say("ok")], lists_models=False) as server:
+    with FakeOpenAI([Say("ok")], lists_models=False, counts=False) as server:
         play(ChatClient.ready, ChatClient("fake", base_url=server.url))
     assert server.chats[0]["max_tokens"] == 1
 
 
 def test_ready_accepts_a_server_that_only_dislikes_the_probe() -> None:
-    with FakeOpenAI([Refuse(400, "use max_completion_tokens instead")], lists_models=False) as server:
+    with FakeOpenAI([Refuse(400, "use max_completion_tokens")], lists_models=False, counts=False) as server:
         play(ChatClient.ready, ChatClient("fake", base_url=server.url))
     assert len(server.chats) == 1
 
 
 def test_ready_accepts_a_name_that_is_served_but_not_listed() -> None:
-    with FakeOpenAI([Say("ok")], unlisted=["alias"]) as server:
+    with FakeOpenAI([Say("ok")], unlisted=["alias"], counts=False) as server:
         play(ChatClient.ready, ChatClient("alias", base_url=server.url))
     assert server.chats[0]["model"] == "alias"
 
@@ -271,14 +271,16 @@ def test_ready_names_an_unknown_model_and_the_nearest_one(lists_models: bool) ->
     assert ("did you mean 'qwen3-32b'?" in line) == lists_models
 
 
-def test_ready_says_that_nobody_answers() -> None:
+def test_ready_says_that_the_connection_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    assert "start the server" in refused(ChatClient("fake", base_url=f"http://127.0.0.1:{port}/v1"))
+    line = refused(ChatClient("fake", base_url=f"http://127.0.0.1:{port}/v1"))
+    assert "failed: connection refused; start the server" in line
+    assert "did not answer" not in line
 
 
 def test_ready_says_that_a_server_hangs() -> None:
-    with FakeOpenAI([Hang(), Hang()], lists_models=False) as server:
+    with FakeOpenAI([Hang(), Hang()], lists_models=False, counts=False) as server:
         assert "did not answer" in refused(ChatClient("fake", base_url=server.url, timeout=0.1, backoff=0.0))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -149,3 +151,58 @@ def test_a_judge_that_cannot_be_read_is_a_recorded_failure_and_no_zero(tmp_path:
     (reward,) = played.rewards
     assert (reward.value, played.reward) == (None, None)
     assert reward.error is not None and "no rating that can be read" in reward.error
+
+
+def strict(script: Callable[[JsonObject], Reply]) -> Callable[[JsonObject], Reply]:
+    """A server that reads the arguments in its history as JSON objects, and breaks down where they are none."""
+
+    def choose(body: JsonObject) -> Reply:
+        for message in body["messages"]:
+            for call in message.get("tool_calls") or ():
+                try:
+                    assert isinstance(json.loads(call["function"]["arguments"]), dict)
+                except (ValueError, AssertionError):
+                    return Refuse(500, "Failed to parse tool call arguments as JSON")
+        return script(body)
+
+    return choose
+
+
+@pytest.mark.parametrize("written", ['{"customer_id": "C00', "C0001", '["C0001"]'])
+def test_malformed_arguments_lose_no_episode_and_the_mistake_is_the_agent_s(written: str, oracle: Trajectory) -> None:
+    broken: Reply = Say(calls=[Tool("customers_get", written)])
+    with FakeOpenAI(strict(by_turn([broken, *native(oracle)]))) as server:
+        played = asyncio.run(rollout(load_scenario(FAMILY), chat(server, attempts=1)))
+    first = played.steps[0]
+    assert (first.action.malformed, first.observation.is_error) == (written, True)
+    assert first.observation.text.endswith("not JSON" if written != '["C0001"]' else "not a JSON object")
+    assert (played.reward, played.stop.reason) == (1.0, "answered")
+
+
+@pytest.mark.parametrize(
+    ("block", "says"),
+    [
+        ('{"name": "customers.get", "argu', "Invalid arguments for tool customers.get: the arguments are not JSON"),
+        ('{"name": "customers.g', "Invalid tool call: not JSON with the name of a tool"),
+        ('{"tool": "customers.get"}', "Invalid tool call: not a JSON object with the name of a tool"),
+        ('{"name": "customers.get", "q": 1}', "the arguments are not a JSON object"),
+        ('{"name": "customers.burn"}', "customers.burn"),
+    ],
+)
+def test_a_block_that_was_cut_off_is_told_that_it_is_no_json(block: str, says: str) -> None:
+    said = Say(f"```tool_call\n{block}", finish_reason="length")
+    with FakeOpenAI(by_turn([said, Say("CANNOT: no")])) as server:
+        played = asyncio.run(rollout(load_scenario(FAMILY), chat(server, protocol="text")))
+    (step,) = played.steps
+    assert step.observation.is_error and says in step.observation.text
+    assert ("nknown" in step.observation.text or "not found" in step.observation.text) == ("burn" in block)
+    assert played.turns[0].finish_reason == "length"
+
+
+def test_an_answer_that_was_cut_off_is_graded_as_none(oracle: Trajectory) -> None:
+    *calls, _ = native(oracle)
+    cut = Say(f"ANSWER: {oracle.answer}", finish_reason="length")
+    with FakeOpenAI(by_turn([*calls, cut])) as server:
+        played = asyncio.run(rollout(load_scenario(FAMILY), chat(server)))
+    assert (played.answer, played.stop.reason, played.stop.blame) == (None, "failed", "agent")
+    assert played.reward is not None and played.reward < 1

@@ -62,7 +62,7 @@ async def test_arguments_that_are_no_json_are_malformed_and_can_be_recorded(
     arguments: JsonObject, tmp_path: Path
 ) -> None:
     environment, found = await steps(scenario(tmp_path), ("orders.list", arguments))
-    assert found[0].is_error and "not a JSON object" in found[0].text
+    assert found[0].is_error and "the arguments are not JSON" in found[0].text
     assert environment.steps[0].action.malformed
 
 

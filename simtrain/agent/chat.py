@@ -10,6 +10,7 @@ import orjson
 from pydantic import Field
 
 from simtrain.agent.native_calls import NativeCalls
+from simtrain.agent.room import Opening, check_room
 from simtrain.agent.text_calls import TextCalls
 from simtrain.answers import read_answer
 from simtrain.completion import Completion, ToolCall
@@ -17,7 +18,7 @@ from simtrain.errors import AgentFault
 from simtrain.journal import Journal
 from simtrain.llm import ModelError
 from simtrain.model_knobs import ModelKnobs
-from simtrain.policy import Briefing, Player, Policy
+from simtrain.policy import Briefing, Outlook, Player, Policy
 from simtrain.seeding import derive
 from simtrain.trajectory import Step
 from simtrain.types import Action, JsonObject, Message, ToolSpec
@@ -43,6 +44,12 @@ class ChatPolicy(ModelKnobs, Policy):
     def player(self, briefing: Briefing) -> Player:
         """A fresh player for one episode."""
         return _Player(self, briefing)
+
+    async def ready_for(self, outlooks: Sequence[Outlook]) -> None:
+        """Check that the server shows its model the tools and has room for the longest prompt. Raises InputError."""
+        openings = [_Player(self, outlook.briefing).opening(outlook) for outlook in outlooks]
+        if openings:
+            await check_room(self.client, max(openings, key=_size), self.sampling())
 
     def facts(self) -> JsonObject:
         """The model and how it samples."""
@@ -85,10 +92,14 @@ class _Player:
             self._append({"role": "system", "content": system})
         self._append({"role": "user", "content": briefing.prompt})
 
+    def opening(self, outlook: Outlook) -> Opening:
+        """What the model is told before the first turn."""
+        return Opening(outlook.scenario, self._history, self._calls.tools, len(outlook.briefing.tools), outlook.limits)
+
     async def think(self, journal: Journal) -> Message:
         """The model's next message.
 
-        Raises ModelFault when the model cannot be had, AgentFault when it says nothing or its history is refused (too long).
+        Raises ModelFault when the model cannot be had, AgentFault when its history is refused (too long).
         """
         self._catch_up(journal)
         try:
@@ -98,13 +109,9 @@ class _Player:
                 raise AgentFault(f"the model call was refused: {error}") from None
             raise
         text, calls = self._calls.read(completion)
-        if completion.finish_reason == "length" and not text and not calls:
-            raise AgentFault("the model used up max_tokens before it said anything")
-        if calls:
-            actions = tuple(self._action(call) for call in calls)
-            return Message(text, actions, completion.reasoning, completion.usage)
-        answer, abstain = read_answer(text)
-        return Message(text, (), completion.reasoning, completion.usage, abstain, answer)
+        actions = tuple(self._action(call) for call in calls)
+        answer, abstain = (None, False) if actions else read_answer(text)
+        return Message(text, actions, completion.reasoning, completion.usage, abstain, answer, completion.finish_reason)
 
     def _catch_up(self, journal: Journal) -> None:
         """Write the turns that the history lacks, from the journal, so that a resumed episode has the same history."""
@@ -130,6 +137,10 @@ class _Player:
         if arguments is None:
             return Action(id, call.name, {}, malformed=call.arguments)
         return Action(id, call.name, arguments)
+
+
+def _size(opening: Opening) -> int:
+    return len(orjson.dumps([opening.messages, opening.tools]))
 
 
 def _object(text: str) -> JsonObject | None:

@@ -11,6 +11,9 @@ from simtrain.trajectory import Step
 from simtrain.types import Action, JsonObject, ToolSpec, encode
 from simtrain.wire_names import definition, wire_names
 
+MALFORMED = "malformed_arguments"
+"""Under what name arguments go back that were no JSON object: many servers, and chat templates, read them as one."""
+
 
 class NativeCalls:
     """Tools offered as function definitions, under names that the wire allows."""
@@ -45,6 +48,12 @@ class NativeCalls:
         ]
 
     def _call(self, action: Action, written: str | None) -> JsonObject:
-        arguments = written or (encode(action.arguments) if action.malformed is None else action.malformed)
-        function = {"name": self._wire.get(action.tool, action.tool), "arguments": arguments}
+        sound = action.malformed is None
+        arguments = (written or encode(action.arguments)) if sound else encode({MALFORMED: action.malformed})
+        function = {"name": self._wire_name(action.tool), "arguments": arguments}
         return {"id": action.id, "type": "function", "function": function}
+
+    def _wire_name(self, tool: str) -> str:
+        """A name that servers take, also for a tool that was never offered."""
+        known = self._wire.get(tool)
+        return known if known is not None else wire_names([*self._wire, tool])[tool]

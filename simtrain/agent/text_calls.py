@@ -14,11 +14,10 @@ import orjson
 
 from simtrain.completion import Completion, ToolCall
 from simtrain.trajectory import Step
-from simtrain.types import Action, JsonObject, JsonValue, ToolSpec, encode
+from simtrain.types import WHOLE_CALL, Action, JsonObject, JsonValue, ToolSpec, encode
 
 # A block that is never closed (a reply cut off, a stop word) is still a call, and most likely a malformed one.
 _BLOCK = re.compile(r"^[ \t]*```tool_call[ \t]*\r?\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_MALFORMED = "tool_call: "
 _NAME = re.compile(r'"name"\s*:\s*"([^"\\]+)"')
 
 _HOW = """\
@@ -89,11 +88,10 @@ def _call(block: str, index: int) -> ToolCall:
 
 def _malformed(id: str, block: str) -> ToolCall:
     found = _NAME.search(block)
-    # A bare JSON object would pass for arguments, and this one is the whole call.
-    return ToolCall(id, found[1] if found else "", _MALFORMED + block)
+    return ToolCall(id, found[1] if found else "", WHOLE_CALL + block)
 
 
 def _block(action: Action) -> str:
     if action.malformed is not None:
-        return action.malformed.removeprefix(_MALFORMED)
+        return action.malformed.removeprefix(WHOLE_CALL)
     return encode({"name": action.tool, "arguments": action.arguments})

@@ -71,6 +71,8 @@ class Atif(Exporter):
         written: JsonObject = {"source": "agent", "message": turn["text"], "reasoning_content": turn["reasoning"]}
         if turn["usage"] is not None:
             written |= {"llm_call_count": 1, "metrics": _metrics(turn["usage"])}
+        if turn["finish_reason"] is not None:
+            written["extra"] = {"simtrain": {"finish_reason": turn["finish_reason"]}}
         if steps:
             written["tool_calls"] = [_call(step["action"], names) for step in steps]
             written["observation"] = {"results": [self._result(step) for step in steps]}
@@ -134,11 +136,13 @@ def _turn_back(step: JsonObject, native: dict[str, str]) -> JsonObject:
     metrics = cast("JsonObject | None", step.get("metrics"))
     calls = cast(list[JsonObject], step.get("tool_calls") or [])
     observation = cast(JsonObject, step.get("observation") or {"results": []})
+    kept = cast(JsonObject, step.get("extra") or {"simtrain": {}})
     return {
         "text": step["message"],
         "reasoning": step.get("reasoning_content"),
         "usage": {name: metrics[metric] for metric, name in _METRICS.items()} if metrics else None,
         "steps": [_step_back(call, result, native) for call, result in zip(calls, observation["results"], strict=True)],
+        "finish_reason": kept["simtrain"].get("finish_reason"),
     }
 
 

@@ -35,6 +35,10 @@ class FakeOpenAI:
     of the request body. `models` are those that exist, `unlisted` those that exist and are not told; any other is
     answered with 404. `lists_models=False` leaves out GET /models, as some servers do. With `api_key` every other key is
     refused. `latency` is in real seconds. `record=False` keeps no requests. `url` is known once the server runs.
+
+    A call of one token only counts the prompt, a token for four characters: the server answers it without the script, as long
+    as `counts`. `context` is the length of the model's context: it is listed, and a longer prompt is refused. With
+    `sees_tools=False` the model is shown no tools, as by a chat template that ignores them.
     """
 
     def __init__(
@@ -48,6 +52,9 @@ class FakeOpenAI:
         latency: float = 0.0,
         record: bool = True,
         port: int = 0,
+        counts: bool = True,
+        context: int | None = None,
+        sees_tools: bool = True,
     ) -> None:
         self.models = tuple(models)
         self.unlisted = tuple(unlisted)
@@ -56,6 +63,9 @@ class FakeOpenAI:
         self.latency = latency
         self.record = record
         self.port = port
+        self.counts = counts
+        self.context = context
+        self.sees_tools = sees_tools
         self.requests: list[Received] = []
         self.connections = 0
         self.answered = 0
@@ -73,8 +83,9 @@ class FakeOpenAI:
 
     @property
     def chats(self) -> list[JsonObject]:
-        """The bodies of the chat requests, in order of arrival."""
-        return [request.body for request in self.requests if request.path.endswith("/chat/completions")]
+        """The bodies of the chat requests that were for the script, in order of arrival."""
+        asked = (request.body for request in self.requests if request.path.endswith("/chat/completions"))
+        return [body for body in asked if not self._only_counts(body)]
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
@@ -141,14 +152,28 @@ class FakeOpenAI:
         if self.api_key is not None and headers.get("authorization") != f"Bearer {self.api_key}":
             return Refuse(401, "Incorrect API key provided", "invalid_api_key")
         if (method, path) == ("GET", "/v1/models") and self.lists_models:
-            return {"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]}
+            told = {"object": "model"} if self.context is None else {"object": "model", "max_model_len": self.context}
+            return {"object": "list", "data": [{"id": name, **told} for name in self.models]}
         if (method, path) != ("POST", "/v1/chat/completions"):
             return Refuse(404, f"no such route: {method} {path}")
         if body.get("model") not in (*self.models, *self.unlisted):
             return Refuse(404, f"The model `{body.get('model')}` does not exist.", "model_not_found")
         if body.get("stream"):
             return Refuse(400, "this server does not stream")
+        length = self._length(body)
+        if self.context is not None and length >= self.context:
+            return Refuse(400, f"the prompt has {length} tokens, the context {self.context}", "context_length_exceeded")
+        if self._only_counts(body):
+            return Say("ok", finish_reason="length", prompt_tokens=length, completion_tokens=1)
         return self._choose(body)
+
+    def _only_counts(self, body: JsonObject) -> bool:
+        return self.counts and body.get("max_tokens") == 1
+
+    def _length(self, body: JsonObject) -> int:
+        """The tokens of a prompt, roughly as a tokenizer counts them."""
+        shown = [body.get("messages"), body.get("tools") if self.sees_tools else None]
+        return len(orjson.dumps(shown)) // 4
 
 
 def _in_turn(replies: Iterator[Reply]) -> Callable[[JsonObject], Reply]:

@@ -20,7 +20,7 @@ test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make t
 	$(BIN)/pytest -n $(JOBS) -m full
 
 proof: .venv/.dev ## all tests at the stated sizes: every case, large worlds; takes hours
-	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) -m "full or not full"
+	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) -o faulthandler_timeout=36000 -m "full or not full"
 
 lint: .venv/.dev ## style
 	$(BIN)/ruff check .

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from simtrain.errors import SimtrainError
 from simtrain.types import JsonObject, JsonValue
+
+HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
 
 
 class ToolError(SimtrainError):
@@ -53,6 +55,12 @@ class HandlerContext(Protocol):
     def new_id(self, pattern: str) -> str:
         """A new id such as `RF{seq:05}`; the counter is part of the world's state."""
         ...
+
+
+def takes_time(handler: HandlerT) -> HandlerT:
+    """Mark a handler whose time the agent decides, such as one that carries out its SQL: served worlds answer others meanwhile."""
+    handler.takes_time = True  # pyright: ignore[reportFunctionMemberAccess]
+    return handler
 
 
 Handler: TypeAlias = Callable[[HandlerContext], JsonObject | Reply]

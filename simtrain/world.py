@@ -61,6 +61,8 @@ class Held:
 class WorldState(ABC):
     """A world open for one episode. It changes only through `answer`, `execute` and `partial`; `close` frees it.
 
+    Any thread may call it: it sees to it that calls are carried out one after the other.
+
     `version` is another number whenever rows may have been written, or writes undone: as long as it stays, no row has changed.
     """
 
@@ -70,6 +72,10 @@ class WorldState(ABC):
     @abstractmethod
     def answer(self, request: Request) -> Observation:
         """Carry out a tool call as one transaction: an error leaves no trace. Raises SimulatorFault."""
+
+    def takes_time(self, request: Request) -> bool:
+        """Whether a call may take so long, by what the agent asks for, that nobody else should wait for it."""
+        return False
 
     @abstractmethod
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:

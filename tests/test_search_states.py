@@ -55,7 +55,7 @@ def test_facts_pages_and_notes_are_queried_with_sql(tmp_path: Path) -> None:
 )
 def test_a_query_reads_and_nothing_else(tmp_path: Path, sql: str, said: str) -> None:
     state = small_world(tmp_path).open()
-    state.world.web._database._steps = 2000  # type: ignore[reportPrivateUsage]
+    state.world.web._database._guard.steps = 2000  # type: ignore[reportPrivateUsage]
     with pytest.raises(InputError, match=said):
         state.query(sql)
 

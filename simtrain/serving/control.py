@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from secrets import token_urlsafe
 from typing import Final, TypeAlias, TypeVar, cast
@@ -192,7 +193,8 @@ class Control:
     async def query(self, request: Request) -> Response:
         """The rows of a SELECT over the episode's world as it is now."""
         asked = await _read(request, Question)
-        return _json({"rows": self._held(request).environment.finished().final.query(asked.sql)})
+        final = self._held(request).environment.finished().final
+        return _json({"rows": await asyncio.to_thread(final.query, asked.sql)})
 
     async def grade(self, request: Request) -> Response:
         """The trajectory so far, graded as if it ended here; the episode goes on."""

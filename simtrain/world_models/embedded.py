@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -21,9 +22,11 @@ class Embedded(WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer]:
-        """Answers come straight from the world."""
+        """Answers come straight from the world; one that may take long comes from a thread, so that others are served meanwhile."""
 
         async def answer(request: Request) -> Observation:
+            if world.takes_time(request):
+                return await asyncio.to_thread(world.answer, request)
             return world.answer(request)
 
         yield answer

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import resource
 import sqlite3
-import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import cast
 
 from simtrain.seeding import derive
 from simtrain.types import JsonObject
-from simtrain.worlds.service.database import MAX_STEPS, STEP_OPS, Cell, time_functions
+from simtrain.worlds.service.database import MAX_STEPS, STEP_OPS, Cell
+from simtrain.worlds.service.functions import install
+from simtrain.worlds.service.watch import Statement
 
 COMMITTED = ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
 """How a statement begins that the server commits and counts; whatever else a statement does, it does uncommitted."""
 
-# What one statement may need: pages of the database (of 4 KiB), bytes of a value, bytes of memory for the result, and bytes that the
-# process may grow by, which is for sorting and for tables in passing.
+# What one statement may need: pages of the database (of 4 KiB), bytes of a value, and bytes of memory for the result.
 MAX_PAGES = 8192
 MAX_VALUE = 256_000
 MAX_RESULT = 16_000_000
-MAX_GROWTH = 256_000_000
 _LIMITS: Mapping[int, int] = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_VALUE,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 200_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 200,
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    # Views of views of views take their time while they are prepared, and nothing interrupts that.
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
     # A pattern with many wildcards takes exponential time in one step.
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
 }
@@ -72,11 +73,12 @@ class Sandbox:
         self._guard(sql)
         cursor = self.connection.cursor()
         try:
-            cursor.execute(sql)
-            if sql.strip().upper().startswith(COMMITTED):
-                self.connection.commit()
-                return [{"affected_rows": cursor.rowcount}]
-            return _fetched(cursor)
+            with limited(self.connection):
+                cursor.execute(sql)
+                if sql.strip().upper().startswith(COMMITTED):
+                    self.connection.commit()
+                    return [{"affected_rows": cursor.rowcount}]
+                return _fetched(cursor)
         finally:
             cursor.close()
             self._release()
@@ -94,12 +96,10 @@ class Sandbox:
         self.connection.create_function("random", 0, random)
         self.connection.create_function("randomblob", 1, random_bytes)
         self.connection.set_authorizer(_authorize)
-        limit_steps(self.connection)
 
     def _release(self) -> None:
         """What was not committed is lost with the server's connection."""
         self.connection.set_authorizer(None)
-        self.connection.set_progress_handler(None, 0)
         self.connection.rollback()
 
     def close(self) -> None:
@@ -109,23 +109,24 @@ class Sandbox:
 
 def tell_time(connection: sqlite3.Connection, now: str) -> None:
     """Make it `now` for the SQL of a connection, in a place whose local time is UTC."""
-    for name, function in time_functions(lambda: now, local=True).items():
-        connection.create_function(name, -1, function, deterministic=True)
+    install(connection, lambda: now, local=True)
     written = now[:19].replace("T", " ")
     for name, told in (("timestamp", written), ("date", written[:10]), ("time", written[11:])):
         connection.create_function(f"current_{name}", 0, partial(str, told))
 
 
-def limit_steps(connection: sqlite3.Connection) -> None:
-    """From here on the connection's SQL is cut off after as many steps as any SQL of a world, or when it makes the process grow."""
+@contextmanager
+def limited(connection: sqlite3.Connection) -> Generator[None]:
+    """A block whose SQL is cut off like any of a world: after as many steps, as long a time, or so much memory."""
     counted = count(1)
-    most = _peak() + MAX_GROWTH
-    connection.set_progress_handler(lambda: next(counted) > MAX_STEPS or _peak() > most, STEP_OPS)
-
-
-def _peak() -> int:
-    """The most memory that this process has had so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    connection.set_progress_handler(lambda: next(counted) > MAX_STEPS, STEP_OPS)
+    try:
+        with Statement(connection).under_way():
+            yield
+    except MemoryError:
+        raise sqlite3.OperationalError("interrupted") from None
+    finally:
+        connection.set_progress_handler(None, 0)
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from simtrain.handler import HandlerContext
-from simtrain.handlers.sqlite_server.sandbox import limit_steps, tell_time
+from simtrain.handlers.sqlite_server.sandbox import limited, tell_time
 from simtrain.types import JsonObject, JsonValue
 from simtrain.worlds.service.database import Cell
 
@@ -68,25 +68,29 @@ def load(read: Read) -> Content:
 
 def image(content: Content, *, now: str) -> bytes:
     """The database as bytes. Triggers come last, so that filling the tables sets none off. Raises sqlite3.Error."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         tell_time(connection, now)
-        limit_steps(connection)
-        connection.execute("pragma ignore_check_constraints = on")
-        for one in content.definitions:
-            if one.type != "trigger":
-                connection.execute(one.sql)
-        for table in (one.name for one in content.definitions if one.type == "table"):
-            _fill(connection, table, content.rows.get(table, {}))
-        if SEQUENCE in content.rows:
-            connection.execute(f"delete from {SEQUENCE}")
-            _fill(connection, SEQUENCE, content.rows[SEQUENCE])
-        for one in content.definitions:
-            if one.type == "trigger":
-                connection.execute(one.sql)
+        with limited(connection):
+            _make(connection, content)
         return connection.serialize()
     finally:
         connection.close()
+
+
+def _make(connection: sqlite3.Connection, content: Content) -> None:
+    connection.execute("pragma ignore_check_constraints = on")
+    for one in content.definitions:
+        if one.type != "trigger":
+            connection.execute(one.sql)
+    for table in (one.name for one in content.definitions if one.type == "table"):
+        _fill(connection, table, content.rows.get(table, {}))
+    if SEQUENCE in content.rows:
+        connection.execute(f"delete from {SEQUENCE}")
+        _fill(connection, SEQUENCE, content.rows[SEQUENCE])
+    for one in content.definitions:
+        if one.type == "trigger":
+            connection.execute(one.sql)
 
 
 def taken(connection: sqlite3.Connection) -> Content:

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from typing import cast
 
-from simtrain.handler import HandlerContext, Reply
+from simtrain.handler import HandlerContext, Reply, takes_time
 from simtrain.handlers.sqlite_server.sandbox import Sandbox
 from simtrain.handlers.sqlite_server.store import image, load, save, taken
 
@@ -18,6 +18,7 @@ _SUMMARY = (
 )
 
 
+@takes_time
 def read_query(context: HandlerContext) -> Reply:
     """The rows of a SELECT."""
     query = _text(context, "query")
@@ -26,6 +27,7 @@ def read_query(context: HandlerContext) -> Reply:
     return _told(context, query)
 
 
+@takes_time
 def write_query(context: HandlerContext) -> Reply:
     """Carry out any statement but a SELECT: the number of rows that an INSERT, UPDATE or DELETE touched, else its rows."""
     query = _text(context, "query")
@@ -34,6 +36,7 @@ def write_query(context: HandlerContext) -> Reply:
     return _told(context, query, writes=True)
 
 
+@takes_time
 def create_table(context: HandlerContext) -> Reply:
     """Carry out a CREATE TABLE."""
     query = _text(context, "query")
@@ -42,11 +45,13 @@ def create_table(context: HandlerContext) -> Reply:
     return _told(context, query, writes=True, done="Table created successfully")
 
 
+@takes_time
 def list_tables(context: HandlerContext) -> Reply:
     """The names of all tables."""
     return _told(context, "SELECT name FROM sqlite_master WHERE type='table'")
 
 
+@takes_time
 def describe_table(context: HandlerContext) -> Reply:
     """The columns of a table. The name is put into the statement as it is: that is how the reference server does it."""
     return _told(context, f"PRAGMA table_info({_text(context, 'table_name')})")

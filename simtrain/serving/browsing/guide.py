@@ -29,7 +29,7 @@ def guide(web: Web) -> Callable[[Site], Sequence[Entry]]:
     @lru_cache(maxsize=64)
     def lists(site: Site) -> Sequence[Entry]:
         found = web.run(_LISTS, (f"https://{site.domain}/", site.id, MOST_LISTS))
-        return cast("list[Entry]", found.fetchall())
+        return cast("list[Entry]", found)
 
     return lists
 
@@ -38,4 +38,4 @@ def beginnings(web: Web, site: Site) -> Sequence[Entry]:
     """Some pages of a site that has no front page."""
     first = f"https://{site.domain}/"
     found = web.run(_BEGINNINGS, (first, f"{first}\U0010ffff", MOST_BEGINNINGS))
-    return cast("list[Entry]", found.fetchall())
+    return cast("list[Entry]", found)

@@ -363,7 +363,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def page_counts(order: Order) -> dict[int, int]:
     """How many pages of each kind (by its number) an order would have, without writing them."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         for statement in TABLES.split(";\n"):
             connection.execute(statement)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable
+from contextlib import nullcontext
 from hashlib import blake2b
 from random import Random
 from typing import Final, cast
@@ -61,7 +62,7 @@ def table_digest(connection: sqlite3.Connection, table: str) -> str:
 
 def rankings(connection: sqlite3.Connection) -> Iterable[tuple[str, list[int]]]:
     """Probe queries and the pages that come first for each."""
-    ranking = Ranking(lambda sql, values: connection.execute(sql, values))  # pyright: ignore[reportArgumentType]
+    ranking = Ranking(lambda sql, values: connection.execute(sql, values), nullcontext())  # pyright: ignore[reportArgumentType]
     for query in probes(connection):
         yield query, [hit.page for hit in ranking.top(query, count=10)]
 

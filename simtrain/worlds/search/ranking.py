@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -72,8 +73,10 @@ Run = Callable[[str, Sequence[object]], Iterable[tuple[object, ...]]]
 class Ranking:
     """The ranking of one world file. `run` must be allowed to read the index's own tables."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, lock: AbstractContextManager[object]) -> None:
+        """`lock`, held, keeps other threads away."""
         self._run = run
+        self._lock = lock
         list(run(f"create virtual table {_VOCABULARY} using fts5vocab(main, _index, row)", ()))
         self.pages, self._average = _averages(cast(bytes, self._one("select block from _index_data where id = 1")))
         self._kept: dict[int, _Text] = {}
@@ -81,6 +84,10 @@ class Ranking:
 
     def top(self, query: str, *, count: int, offset: int = 0, site: int | None = None) -> list[Hit]:
         """The best pages of a query, best first; on one site where `site` is its id. A query without words has none."""
+        with self._lock:
+            return self._top(query, count, offset, site)
+
+    def _top(self, query: str, count: int, offset: int, site: int | None) -> list[Hit]:
         words = self._terms(query)
         if not words:
             return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from simtrain.clock import Clock, seconds
@@ -43,15 +44,19 @@ _SITE = re.compile(r"(?<!\S)site:(\S+)", re.IGNORECASE)
 
 
 class SearchState(WorldState):
-    """A search world open for one episode. The web is the same for all of them; only the notebook and the clock are its own."""
+    """A search world open for one episode. The web is the same for all of them; only the notebook and the clock are its own.
 
-    __slots__ = ("_concealed", "_question", "_youngest", "clock", "memory", "version", "world")
+    Any thread may call it; calls are carried out one after the other.
+    """
+
+    __slots__ = ("_concealed", "_lock", "_question", "_youngest", "clock", "memory", "version", "world")
 
     def __init__(self, world: SearchWorld, changes: Changes | None = None) -> None:
         self.world = world
         self.clock = Clock(start=world.start, per_step=world.per_step)
         self.memory = Memory(changes)
         self.version = 0
+        self._lock = RLock()
         self._youngest: str | None = None
         self._concealed = _NOTHING
         self._question = ""
@@ -66,13 +71,14 @@ class SearchState(WorldState):
 
     def answer(self, request: Request) -> Observation:
         tool = self.world.compiled[request.tool.name]
-        before = self.memory.copy() if tool.writes else None
-        self.version += tool.writes
-        try:
-            return _observed(tool.act(self, request.arguments))
-        except ToolError as error:
-            self.memory = before or self.memory
-            return Observation(str(error), is_error=True, provenance=EMBEDDED)
+        with self._lock:
+            before = self.memory.copy() if tool.writes else None
+            self.version += tool.writes
+            try:
+                return _observed(tool.act(self, request.arguments))
+            except ToolError as error:
+                self.memory = before or self.memory
+                return Observation(str(error), is_error=True, provenance=EMBEDDED)
 
     def partial(self, request: Request, statements: int) -> Observation:
         if statements > 0:
@@ -179,31 +185,36 @@ class SearchState(WorldState):
     # State
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        return self.world.web.query(sql, parameters, moment=self.clock.now, memory=self.memory)
+        with self._lock:
+            return self.world.web.query(sql, parameters, moment=self.clock.now, memory=self.memory)
 
     def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        self.version += 1
-        return self.world.web.write(sql, parameters, moment=self.clock.now, memory=self.memory)
+        with self._lock:
+            self.version += 1
+            return self.world.web.write(sql, parameters, moment=self.clock.now, memory=self.memory)
 
     @contextmanager
     def savepoint(self) -> Generator[None]:
-        before, moment = self.memory.copy(), self.clock.moment
-        try:
-            yield
-        finally:
-            self.memory, self.clock.moment = before, moment
-            self.version += 1
+        with self._lock:
+            before, moment = self.memory.copy(), self.clock.moment
+            try:
+                yield
+            finally:
+                self.memory, self.clock.moment = before, moment
+                self.version += 1
 
     def changes(self) -> Changes:
-        return self.memory.changes()
+        with self._lock:
+            return self.memory.changes()
 
     def fork(self) -> SearchState:
-        other = SearchState(self.world)
-        other.clock.moment = self.clock.moment
-        other.memory = self.memory.copy()
-        other._youngest = self._youngest
-        other._concealed, other._question = self._concealed, self._question
-        return other
+        with self._lock:
+            other = SearchState(self.world)
+            other.clock.moment = self.clock.moment
+            other.memory = self.memory.copy()
+            other._youngest = self._youngest
+            other._concealed, other._question = self._concealed, self._question
+            return other
 
     def describe(self) -> str:
         notes = [f"  {key}: {value}" for key, value in self.memory.notes.items()]

@@ -14,7 +14,8 @@ from simtrain.errors import InputError
 from simtrain.worlds.search.attributes import Value
 from simtrain.worlds.search.facts import Facts, value_rows
 from simtrain.worlds.search.schema import Attribute, Schema, Type
-from simtrain.worlds.service.database import time_functions
+from simtrain.worlds.service.functions import install
+from simtrain.worlds.service.watch import Statement
 
 _TYPES: Final = {
     "number": "real", "quantity": "real", "money": "real", "flag": "integer", "ref": "integer",
@@ -30,6 +31,7 @@ _TRIED = 20
 """Rows for which a derived attribute is asked for more than one value."""
 _STEP_OPS = 100_000
 _MAX_STEPS = 100_000
+_LONGEST = 20.0
 
 
 def column_type(attribute: Attribute) -> str:
@@ -220,12 +222,12 @@ def _guarded(
             reads.add((first, second))
         return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
 
-    for name, function in time_functions(lambda: moment).items():
-        connection.create_function(name, -1, function, deterministic=True)
+    install(connection, lambda: moment)
     connection.set_authorizer(allow)
     connection.set_progress_handler(_limit(), _STEP_OPS)
     try:
-        yield
+        with Statement(connection, longest=_LONGEST).under_way():
+            yield
     finally:
         connection.set_authorizer(None)
         connection.set_progress_handler(None, 0)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from simtrain.errors import InputError
 from simtrain.types import JsonObject, JsonValue
@@ -21,6 +21,9 @@ from simtrain.worlds.service.database import Database, Mode, explain
 
 MOST_STEPS: Final = 200_000
 """Thousands of operations that one query may take: gold tables are computed over a million rows."""
+
+LONGEST: Final = 20.0
+"""Seconds that one may take: it is a grader's or an author's, never an agent's."""
 
 NOTES: Final = f"create temp table {TABLE} (key text primary key, value text not null)"
 """The table in which queries find an episode's notes."""
@@ -71,11 +74,12 @@ class Web:
         self.holds_notes = taken is None
         if self.holds_notes:
             connection.execute(NOTES)
-        self._connection = connection
-        self._database = Database(connection=connection, moment=start, steps=MOST_STEPS)
+        self._database = Database(connection=connection, moment=start, steps=MOST_STEPS, longest=LONGEST)
         self.run(f"pragma cache_size=-{CACHE_KIB}")
         self.run(f"pragma mmap_size={MAPPED}")
-        self.ranking = Ranking(self.run)
+        self.lock = self._database.lock
+        """Held, it keeps other threads from the file, the notes on show, and the ranking."""
+        self.ranking = Ranking(self.run, self.lock)
         self.sites = tuple(
             Site(*cast("tuple[int, str, str, str, str]", row))
             for row in self.run("select id, name, domain, title, kind from _sites order by id")
@@ -84,9 +88,13 @@ class Web:
         self.site_by_domain = {site.domain: site for site in self.sites}
         self._shown: list[JsonObject] = []
 
-    def run(self, sql: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        """Carry out a statement of the engine's own."""
-        return self._database.run(sql, cast("Sequence[str]", values), mode=Mode.OWN)
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement of the engine's own."""
+        return self._database.fetch(sql, cast("Sequence[str]", values), mode=Mode.OWN)
+
+    def first(self, sql: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        """The first row of a statement of the engine's own."""
+        return self._database.first(sql, cast("Sequence[str]", values), mode=Mode.OWN)
 
     # What authors and graders ask
 
@@ -94,29 +102,31 @@ class Web:
         self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Memory | None = None
     ) -> list[JsonObject]:
         """The rows of one SELECT at a moment, the notes of `memory` in the table of that name. Raises InputError."""
-        self._database.moment = moment
-        self._show(memory.rows if memory else [])
-        try:
-            return self._database.rows(sql, parameters or {})
-        except (sqlite3.Error, OverflowError) as error:
-            text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
-            raise InputError(f"the SQL fails: {text}") from None
+        with self.lock:
+            self._database.moment = moment
+            self._show(memory.rows if memory else [])
+            try:
+                return self._database.objects(sql, parameters or {})
+            except (sqlite3.Error, OverflowError) as error:
+                text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
+                raise InputError(f"the SQL fails: {text}") from None
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Memory) -> int:
         """Carry out one writing statement on the notes; returns the number of rows. Raises InputError, also for other tables."""
-        self._database.moment = moment
-        self._show(memory.rows)
-        try:
-            count = self._database.run(sql, parameters or {}, mode=Mode.WRITE).rowcount
-        except sqlite3.Error as error:
-            readonly = "readonly" in str(error)
-            remedy = f"only the table `{TABLE}` can be written in an episode" if readonly else None
-            raise InputError(f"the SQL fails: {explain(error)}", remedy=remedy) from None
-        finally:
-            rows = self._database.rows(f"select rowid as row, key, value from {TABLE} order by rowid")
-            self._shown = rows
-        memory.replace(rows)
-        return count
+        with self.lock:
+            self._database.moment = moment
+            self._show(memory.rows)
+            try:
+                count = self._database.run(sql, parameters or {}, mode=Mode.WRITE)
+            except sqlite3.Error as error:
+                readonly = "readonly" in str(error)
+                remedy = f"only the table `{TABLE}` can be written in an episode" if readonly else None
+                raise InputError(f"the SQL fails: {explain(error)}", remedy=remedy) from None
+            finally:
+                rows = self._database.rows(f"select rowid as row, key, value from {TABLE} order by rowid")
+                self._shown = rows
+            memory.replace(rows)
+            return count
 
     def _show(self, rows: list[JsonObject]) -> None:
         if rows == self._shown or not self.holds_notes:
@@ -145,18 +155,18 @@ class Web:
 
     def count(self, table: str) -> int:
         """The number of rows of a table."""
-        return cast(int, self.run(f'select count(*) from "{table}"').fetchone()[0])
+        return cast(int, self.run(f'select count(*) from "{table}"')[0][0])
 
     # What agents ask
 
     def page(self, page: int) -> StoredPage:
         """A page by its id."""
-        return _stored(self.run(f"{_PAGE} id = ?", (page,)).fetchone())
+        return _stored(self.run(f"{_PAGE} id = ?", (page,))[0])
 
     def page_at(self, host: str, path: str, query: str) -> StoredPage | None:
         """The page at an address; None where there is none."""
         for url in spellings(host, path, query):
-            row = self.run(f"{_PAGE} url = ?", (url,)).fetchone()
+            row = self.first(f"{_PAGE} url = ?", (url,))
             if row is not None:
                 return _stored(row)
         return None
@@ -164,21 +174,19 @@ class Web:
     def statements(self, page: int) -> list[Statement]:
         """Where the body of a page states facts."""
         rows = self.run("select start, length from _statements where page = ? order by start", (page,))
-        return cast("list[Statement]", rows.fetchall())
+        return cast("list[Statement]", rows)
 
     # Copies
 
     def copied(self) -> sqlite3.Connection:
         """A copy that nothing guards: in memory, a large one in a temporary file that is gone with its connection."""
-        size = cast(
-            int, self.run("select page_count * page_size from pragma_page_count, pragma_page_size").fetchone()[0]
-        )
+        size = cast(int, self.run("select page_count * page_size from pragma_page_count, pragma_page_size")[0][0])
         copy = sqlite3.connect(
             ":memory:" if size <= LARGEST_IN_MEMORY else "", isolation_level=None, check_same_thread=False
         )
         # Nobody takes up a copy that was cut off.
         copy.execute("pragma journal_mode=memory")
-        self._connection.backup(copy, pages=PAGES_AT_ONCE)
+        self._database.back_up(copy, pages=PAGES_AT_ONCE)
         return copy
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from simtrain.worlds.search.state import SearchState
 from simtrain.worlds.search.toolsets.table import tools_of
 from simtrain.worlds.search.view import View
 from simtrain.worlds.search.web import NOTES, Web, web_of
-from simtrain.worlds.service.database import explain
+from simtrain.worlds.service.database import Database, Mode, explain
 
 SHOWN_ROWS: Final = 3
 
@@ -107,7 +107,7 @@ class SearchWorld(World):
         try:
             if self.web.holds_notes:
                 connection.execute(NOTES)
-            connection.execute(sql, parameters or {})
+            _write(connection, sql, parameters or {})
             if self.web.holds_notes:
                 connection.execute(f"drop table temp.{TABLE}")
             _render(connection, self.source, self.seed)
@@ -138,6 +138,13 @@ class SearchWorld(World):
             rows = self.query(f'select * from "{table}" order by rowid limit {SHOWN_ROWS}')
             lines += ["  " + ", ".join(f"{name}={value}" for name, value in row.items()) for row in rows]
         return "\n".join(lines)
+
+
+def _write(connection: sqlite3.Connection, sql: str, parameters: Mapping[str, JsonValue]) -> None:
+    """Carry out an author's statement: guarded, for it may come from a file that somebody shared."""
+    Database(connection=connection).run(sql, parameters, mode=Mode.WRITE)
+    connection.set_authorizer(None)
+    connection.set_progress_handler(None, 0)
 
 
 def _render(connection: sqlite3.Connection, source: Source, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""A guarded SQLite connection: only what a world needs, only virtual time, only so many steps."""
+"""A guarded SQLite connection: only what a world needs, only virtual time, only so many steps, and one thread at a time."""
 
 from __future__ import annotations
 
@@ -6,20 +6,38 @@ import sqlite3
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
-from functools import lru_cache, partial
-from itertools import islice
-from typing import TypeAlias, cast
+from threading import RLock
+from typing import Any, TypeAlias, TypeVar, cast
+
+import orjson
 
 from simtrain.types import JsonObject, JsonValue
+from simtrain.worlds.service.functions import Cell, install
+from simtrain.worlds.service.watch import LONGEST, Statement
 
-Cell: TypeAlias = int | float | str | bytes | None
+T = TypeVar("T")
+Row: TypeAlias = tuple[Any, ...]
+Values: TypeAlias = Mapping[str, JsonValue] | Iterable[Cell]
 
 RESERVED = "_simtrain"
 SEQUENCE = f"{RESERVED}_sequence"
 STEP_OPS = 1000
 MAX_STEPS = 5000
-MOST_ROWS = 2_000_000
-MAX_LENGTH = 4_000_000
+MAX_LENGTH = 500_000
+"""Bytes of a value."""
+MAX_COLUMNS = 200
+MAX_PATTERN = 500
+"""Bytes of a LIKE or GLOB pattern: matching takes as long as pattern times text."""
+MAX_PAGES = 65_536
+"""Pages of a world's database, of 4 KiB."""
+MOST_ROWS = 1_000_000
+MOST_BYTES = 256_000_000
+"""What the rows of one statement may take in memory."""
+
+_INTERRUPTED = "interrupted"
+_TOO_MUCH = "the query takes too long, or too much memory"
+_FEW = 100
+_ROW_COST, _CELL_COST = 120, 60
 
 
 class Mode(IntEnum):
@@ -42,87 +60,40 @@ _DEFINING = frozenset(
     {sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_CREATE_VIEW, sqlite3.SQLITE_CREATE_TRIGGER,
      sqlite3.SQLITE_REINDEX}
 )  # fmt: skip
-_TIME_FUNCTIONS = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1}
-
-# The only place that reads SQLite's own date functions; everything else gets the overrides below.
-_pristine = sqlite3.connect(":memory:", check_same_thread=False)
 
 
-@lru_cache(maxsize=8192)
-def _evaluate_time(name: str, arguments: tuple[Cell, ...]) -> Cell:
-    marks = ",".join("?" * len(arguments))
-    return cast(Cell, _pristine.execute(f"select {name}({marks})", arguments).fetchone()[0])
+class _Guard(Statement):
+    """What stands before a connection: the lock, which is taken before SQLite's own, and what the statement under way may do.
 
+    SQLite calls back into Python in the middle of a statement. A thread that touched the connection then would wait for SQLite's
+    mutex with the interpreter in its hands, which the other waits for.
+    """
 
-def time_functions(now: Callable[[], str], *, local: bool = False) -> dict[str, Callable[..., Cell]]:
-    """SQLite's date functions, by name, told the time by `now()`. With `local` there is a local time, and it is UTC."""
-    return {name: partial(_tell_time, name, place, now, local) for name, place in _TIME_FUNCTIONS.items()}
+    __slots__ = ("left", "lock", "mode", "moment", "steps")
 
+    def __init__(self, connection: sqlite3.Connection, steps: int, longest: float) -> None:
+        super().__init__(connection, longest=longest)
+        self.lock = RLock()
+        self.mode = Mode.READ
+        self.moment = ""
+        self.left = self.steps = steps
 
-def _tell_time(name: str, place: int, now: Callable[[], str], local: bool, *arguments: Cell) -> Cell:
-    given = list(arguments if len(arguments) > place else (*arguments, "now"))
-    for index, argument in reversed(list(enumerate(given))):
-        lowered = argument.strip().lower() if isinstance(argument, str) else None
-        if lowered == "now":
-            given[index] = now()
-        elif lowered in ("localtime", "utc"):
-            if not local:
-                raise ValueError("there is no local time in a world")
-            del given[index]
-    return _evaluate_time(name, tuple(given))
+    def now(self) -> str:
+        """The time that SQL sees."""
+        return self.moment
 
-
-class Database:
-    """One in-memory database. `moment` is the virtual time (`2031-03-03T09:00:20Z`) that its SQL sees."""
-
-    __slots__ = ("__weakref__", "_connection", "_left", "_mode", "_steps", "moment")
-
-    def __init__(
-        self,
-        content: bytes | None = None,
-        *,
-        moment: str = "",
-        backwards: bool = False,
-        connection: sqlite3.Connection | None = None,
-        steps: int = MAX_STEPS,
-    ) -> None:
-        """Open an empty database, a copy of `content` (as `serialize` returns it), or guard a `connection` that is open.
-
-        `backwards` reverses every order left open; a statement may take `steps` times STEP_OPS operations.
-        """
-        connection = connection or sqlite3.connect(
-            ":memory:", isolation_level=None, cached_statements=48, check_same_thread=False
-        )
-        if content is not None:
-            connection.deserialize(content)
-        connection.execute("pragma cache_size=-64")
-        connection.execute("pragma foreign_keys=on")
-        # Without it the rows that INSERT OR REPLACE removes would not be noted as changes.
-        connection.execute("pragma recursive_triggers=on")
-        if backwards:
-            connection.execute("pragma reverse_unordered_selects=on")
-        self.moment = moment
-        self._connection = connection
-        self._mode = Mode.READ
-        self._left = self._steps = steps
-        for limit, value in ((sqlite3.SQLITE_LIMIT_LENGTH, MAX_LENGTH), (sqlite3.SQLITE_LIMIT_ATTACHED, 0)):
-            connection.setlimit(limit, value)
-        for name, function in time_functions(lambda: self.moment).items():
-            connection.create_function(name, -1, function, deterministic=True)
-        for name, length in (("current_timestamp", 20), ("current_date", 10)):
-            connection.create_function(name, 0, self._current(length))
-        connection.set_authorizer(self._authorize)
-        connection.set_progress_handler(self._count, STEP_OPS)
-
-    def _current(self, length: int):
+    def begins_with(self, length: int) -> Callable[[], str]:
+        """A function that gives so much of the time."""
         return lambda: self.moment[:length]
 
-    def _count(self) -> int:
-        self._left -= 1
-        return self._left < 0
+    def count(self) -> int:
+        """Whether the statement has used up its steps."""
+        self.left -= 1
+        return self.left < 0
 
-    def _authorize(self, action: int, first: str | None, second: str | None, _: str | None, trigger: str | None) -> int:
-        if self._mode is Mode.OWN or (trigger is not None and trigger.startswith(RESERVED)):
+    def authorize(self, action: int, first: str | None, second: str | None, _: str | None, trigger: str | None) -> int:
+        """Whether SQLite may do this."""
+        if self.mode is Mode.OWN or (trigger is not None and trigger.startswith(RESERVED)):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION:
             return sqlite3.SQLITE_DENY if (second or "").lower() in _REFUSED_FUNCTIONS else sqlite3.SQLITE_OK
@@ -132,26 +103,137 @@ class Database:
             return sqlite3.SQLITE_OK
         if action in _WRITING:
             inner = (first or "").startswith("sqlite_")
-            allowed = self._mode is Mode.SCHEMA or (self._mode is Mode.WRITE and not inner)
+            allowed = self.mode is Mode.SCHEMA or (self.mode is Mode.WRITE and not inner)
             return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
-        return sqlite3.SQLITE_OK if action in _DEFINING and self._mode is Mode.SCHEMA else sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK if action in _DEFINING and self.mode is Mode.SCHEMA else sqlite3.SQLITE_DENY
 
-    def run(
-        self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ
-    ) -> sqlite3.Cursor:
-        """Carry out one statement. Raises sqlite3.Error, `interrupted` among them when it takes too many steps."""
-        self._mode = mode
-        self._left = self._steps
-        try:
-            return self._connection.execute(sql, parameters)  # pyright: ignore[reportArgumentType]
-        except sqlite3.OperationalError as error:
-            if "vtable constructor failed" not in str(error):
-                raise
-        except sqlite3.Warning as error:
-            # Python 3.11 says so, of all mistakes, outside of sqlite3.Error: several statements in one.
-            raise sqlite3.ProgrammingError(str(error)) from None
-        self._declare_json_tables()
-        return self._connection.execute(sql, parameters)  # pyright: ignore[reportArgumentType]
+
+class Database:
+    """One database, in memory unless a connection is given. `moment` is the virtual time (`2031-03-03T09:00:20Z`) that its SQL sees.
+
+    Any thread may use it. What a statement gives is read to its end before the next thread's turn.
+    """
+
+    __slots__ = ("__weakref__", "_connection", "_guard", "moment")
+
+    def __init__(
+        self,
+        content: bytes | None = None,
+        *,
+        moment: str = "",
+        backwards: bool = False,
+        connection: sqlite3.Connection | None = None,
+        steps: int = MAX_STEPS,
+        longest: float = LONGEST,
+    ) -> None:
+        """Open an empty database, a copy of `content` (as `serialize` returns it), or guard a `connection` that is open.
+
+        `backwards` reverses every order left open; a statement may take `steps` times STEP_OPS operations, and `longest` seconds.
+        """
+        own = connection is None
+        connection = connection or sqlite3.connect(
+            ":memory:", isolation_level=None, cached_statements=48, check_same_thread=False
+        )
+        if content is not None:
+            connection.deserialize(content)
+        connection.execute("pragma cache_size=-64")
+        connection.execute("pragma foreign_keys=on")
+        # Without it the rows that INSERT OR REPLACE removes would not be noted as changes.
+        connection.execute("pragma recursive_triggers=on")
+        if own:
+            # Otherwise large sorts would go to files of the host.
+            connection.execute("pragma temp_store=memory")
+            connection.execute(f"pragma max_page_count={MAX_PAGES}")
+        if backwards:
+            connection.execute("pragma reverse_unordered_selects=on")
+        for limit, value in (
+            (sqlite3.SQLITE_LIMIT_LENGTH, MAX_LENGTH),
+            (sqlite3.SQLITE_LIMIT_COLUMN, MAX_COLUMNS),
+            (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MAX_PATTERN),
+            (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+        ):
+            connection.setlimit(limit, value)
+        self.moment = moment
+        self._connection = connection
+        guard = self._guard = _Guard(connection, steps, longest)
+        install(connection, guard.now)
+        for name, length in (("current_timestamp", 20), ("current_date", 10)):
+            connection.create_function(name, 0, guard.begins_with(length))
+        connection.set_authorizer(guard.authorize)
+        connection.set_progress_handler(guard.count, STEP_OPS)
+
+    def view(self) -> Database:
+        """The same database with a time of its own, for a state that only reads."""
+        other = Database.__new__(Database)
+        other.moment, other._connection, other._guard = self.moment, self._connection, self._guard
+        return other
+
+    @property
+    def lock(self) -> RLock:
+        """Held, it keeps other threads from the database."""
+        return self._guard.lock
+
+    def run(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> int:
+        """Carry out one statement and tell how many rows it has written.
+
+        This and what follows raise sqlite3.Error (see `is_interruption` for a statement that takes too much).
+        """
+        return self._carried_out(sql, parameters, mode, _row_count)
+
+    def first(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> Row | None:
+        """The first row of one statement, which goes no further."""
+        return self._carried_out(sql, parameters, mode, sqlite3.Cursor.fetchone)
+
+    def fetch(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> list[Row]:
+        """The rows of one statement."""
+        return self._carried_out(sql, parameters, mode, _all)
+
+    def columns(self, sql: str, parameters: Values = ()) -> list[str]:
+        """The names of the columns of a SELECT, which is not carried out."""
+        return self._carried_out(f"select * from ({sql}) limit 0", parameters, Mode.READ, _names)
+
+    def rows(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> list[JsonObject]:
+        """The rows of one statement as objects."""
+        names, found = self._carried_out(sql, parameters, mode, _described)
+        return [dict(zip(names, row, strict=True)) for row in found]
+
+    def objects(self, sql: str, parameters: Values = ()) -> list[JsonObject]:
+        """The rows of a SELECT as JSON objects. Raises sqlite3.DataError for bytes, of which JSON knows none."""
+        found = self.rows(sql, parameters)
+        for name in (name for row in found for name, value in row.items() if isinstance(value, bytes)):
+            raise sqlite3.DataError(f"the column {name!r} gives bytes (a blob); ask for hex({name})")
+        return found
+
+    def _carried_out(self, sql: str, parameters: Values, mode: Mode, take: Callable[[sqlite3.Cursor], T]) -> T:
+        guard = self._guard
+        with guard.lock:
+            guard.moment, guard.mode, guard.left = self.moment, mode, guard.steps
+            guard.number += 1
+            if not guard.watched:
+                guard.watch()
+            cursor = None
+            try:
+                cursor = self._connection.execute(sql, parameters)  # pyright: ignore[reportArgumentType]
+                found = take(cursor)
+                # Not left to whoever frees the cursor: that thread may not have the lock.
+                cursor.close()
+                return found
+            except Exception as error:
+                if cursor is not None:
+                    cursor.close()
+                if "vtable constructor failed" not in str(error):
+                    raise self._named(error) from None
+            finally:
+                guard.number += 1
+            self._declare_json_tables()
+            return self._carried_out(sql, parameters, mode, take)
+
+    def _named(self, error: Exception) -> Exception:
+        """An error as the one of sqlite3.Error that says what happened."""
+        if isinstance(error, MemoryError) or (str(error) == _INTERRUPTED and self._guard.left >= 0):
+            return sqlite3.OperationalError(_TOO_MUCH)
+        # Python 3.11 says so, of all mistakes, outside of sqlite3.Error: several statements in one.
+        return sqlite3.ProgrammingError(str(error)) if isinstance(error, sqlite3.Warning) else error
 
     def _declare_json_tables(self) -> None:
         # SQLite declares json_each and json_tree at their first use, by SQL of its own that the authorizer would refuse.
@@ -159,49 +241,41 @@ class Database:
         try:
             self._connection.execute("select 1 from json_each('[]'), json_tree('[]')").close()
         finally:
-            self._connection.set_authorizer(self._authorize)
-
-    def rows(
-        self, sql: str, parameters: Mapping[str, JsonValue] | Iterable[Cell] = (), *, mode: Mode = Mode.READ
-    ) -> list[JsonObject]:
-        """The rows of one statement as objects. Raises sqlite3.OperationalError for more than fit into memory."""
-        cursor = self.run(sql, parameters, mode=mode)
-        names = [column[0] for column in cursor.description or ()]
-        found = [dict(zip(names, row, strict=True)) for row in islice(cursor, MOST_ROWS)]
-        if len(found) == MOST_ROWS:
-            raise sqlite3.OperationalError(f"{MOST_ROWS:,} rows or more")
-        return found
+            self._connection.set_authorizer(self._guard.authorize)
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue]) -> frozenset[tuple[str, str]]:
         """The (table, column) pairs that preparing a SELECT touches."""
         found: set[tuple[str, str]] = set()
+        guard = self._guard
 
         def note(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
             if action == sqlite3.SQLITE_READ and first and second and not first.startswith(("sqlite_", RESERVED)):
                 found.add((first, second))
-            return self._authorize(action, first, second, database, trigger)
+            return guard.authorize(action, first, second, database, trigger)
 
-        self._connection.set_authorizer(note)
-        try:
-            # The trailing comment changes the text, so that it is prepared anew and not taken from the statement cache.
-            self.run(f"explain {sql}\n-- columns", parameters)
-        finally:
-            self._connection.set_authorizer(self._authorize)
+        with guard.lock:
+            self._connection.set_authorizer(note)
+            try:
+                # The trailing comment changes the text, so that it is prepared anew and not taken from the statement cache.
+                self.run(f"explain {sql}\n-- columns", parameters)
+            finally:
+                self._connection.set_authorizer(guard.authorize)
         return frozenset(found)
 
     @contextmanager
     def savepoint(self, name: str, *, keep: bool) -> Generator[None]:
-        """A block that is one unit: undone on an exception, and at its end unless `keep`."""
-        self.run(f"savepoint {name}", mode=Mode.OWN)
-        try:
-            yield
-            if keep:
-                self.run(f"release {name}", mode=Mode.OWN)
-        except BaseException:
-            self._undo(name)
-            raise
-        if not keep:
-            self._undo(name)
+        """A block that is one unit: undone on an exception, and at its end unless `keep`. No other thread comes between."""
+        with self._guard.lock:
+            self.run(f"savepoint {name}", mode=Mode.OWN)
+            try:
+                yield
+                if keep:
+                    self.run(f"release {name}", mode=Mode.OWN)
+            except BaseException:
+                self._undo(name)
+                raise
+            if not keep:
+                self._undo(name)
 
     def _undo(self, name: str) -> None:
         self.run(f"rollback to {name}", mode=Mode.OWN)
@@ -209,23 +283,66 @@ class Database:
 
     def serialize(self) -> bytes:
         """The whole database as bytes."""
-        # SQLite refuses to serialize under an authorizer.
-        self._connection.set_authorizer(None)
-        try:
-            return self._connection.serialize()
-        finally:
-            self._connection.set_authorizer(self._authorize)
+        with self._guard.lock:
+            # SQLite refuses to serialize under an authorizer.
+            self._connection.set_authorizer(None)
+            try:
+                return self._connection.serialize()
+            finally:
+                self._connection.set_authorizer(self._guard.authorize)
+
+    def back_up(self, target: sqlite3.Connection, *, pages: int) -> None:
+        """Copy the whole database into another connection, so many pages at a time."""
+        with self._guard.lock:
+            self._connection.backup(target, pages=pages)
 
     def close(self) -> None:
         """Free the memory."""
-        self._connection.close()
+        with self._guard.lock:
+            self._connection.close()
+
+
+def _row_count(cursor: sqlite3.Cursor) -> int:
+    return cursor.rowcount
+
+
+def _names(cursor: sqlite3.Cursor) -> list[str]:
+    return [column[0] for column in cursor.description or ()]
+
+
+def _described(cursor: sqlite3.Cursor) -> tuple[list[str], list[Row]]:
+    return _names(cursor), _all(cursor)
+
+
+def _all(cursor: sqlite3.Cursor) -> list[Row]:
+    """All rows. Raises sqlite3.OperationalError for more than are allowed."""
+    found = cast("list[Row]", cursor.fetchmany(_FEW))
+    if len(found) < _FEW:
+        # The usual case costs nothing: so few rows are bounded by the length of a value.
+        return found
+    size, more = 0, found
+    while more:
+        size += _size(more)
+        if len(found) > MOST_ROWS:
+            raise sqlite3.OperationalError(f"more than {MOST_ROWS:,} rows")
+        if size > MOST_BYTES:
+            raise sqlite3.OperationalError(f"rows of more than {MOST_BYTES // 1_000_000} MB")
+        more = cast("list[Row]", cursor.fetchmany(_FEW))
+        found.extend(more)
+    return found
+
+
+def _size(rows: list[Row]) -> int:
+    """About what some rows take in memory, as objects."""
+    # Writing them as JSON is the fastest way to add up all texts; bytes count by what Python shows of them.
+    return len(orjson.dumps(rows, default=repr)) + len(rows) * (_ROW_COST + _CELL_COST * len(rows[0]))
 
 
 def is_interruption(error: sqlite3.Error) -> bool:
-    """Whether a query was cut off because it took too many steps."""
-    return str(error) == "interrupted"
+    """Whether a query was cut off because it took too much."""
+    return str(error) in (_INTERRUPTED, _TOO_MUCH)
 
 
 def explain(error: sqlite3.Error) -> str:
     """A SQLite error in one line, for an author."""
-    return "the query takes too many steps" if is_interruption(error) else str(error)
+    return "the query takes too many steps" if str(error) == _INTERRUPTED else str(error)

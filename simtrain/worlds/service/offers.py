@@ -59,7 +59,7 @@ class Resource:
                 return {"contents": contents}
             return {"contents": [{**about, **said}]}
         known = {**values, "uri": uri, "now": database.moment, "today": database.moment[:10]}
-        row = database.run(cast(str, self.source.read), known).fetchone()
+        row = database.first(cast(str, self.source.read), known)
         return None if row is None else {"contents": [{**about, "text": "" if row[0] is None else str(row[0])}]}
 
 

@@ -63,8 +63,7 @@ class Query:
 
     def learn(self, database: Database, values: Mapping[str, JsonValue]) -> None:
         """Find out the columns without running the query. Raises InputError when two have the same name."""
-        cursor = database.run(f"select * from ({self.sql}) limit 0", values)
-        aliases = [column[0] for column in cursor.description]
+        aliases = database.columns(self.sql, values)
         self._converters = [_split_alias(alias.removesuffix(_OPTIONAL)) for alias in aliases]
         self._optional = frozenset(
             name for alias, name in zip(aliases, self.columns, strict=True) if alias.endswith(_OPTIONAL)
@@ -77,12 +76,10 @@ class Query:
 
     def fetch(self, database: Database, values: Mapping[str, JsonValue]) -> JsonValue:
         """The result in its shape; a paged list is one row longer than a page when there is more."""
-        cursor = database.run(self.sql, values)
         converters = self._converters
         if self.shape == "rows":
-            return [self._shown(_object(converters, row)) for row in cursor]
-        row = cursor.fetchone()
-        cursor.close()
+            return [self._shown(_object(converters, row)) for row in database.fetch(self.sql, values)]
+        row = database.first(self.sql, values)
         if self.shape == "value":
             return None if row is None else _convert(converters[0][1], row[0])
         return None if row is None else self._shown(_object(converters, row))

@@ -18,7 +18,7 @@ from simtrain.registry import resolve
 from simtrain.seeding import derive
 from simtrain.templates import Text, TooMuch
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
-from simtrain.worlds.service.database import SEQUENCE, Database, Mode, is_interruption
+from simtrain.worlds.service.database import SEQUENCE, Database, Mode, explain, is_interruption
 from simtrain.worlds.service.queries import Reply, check_parameters, read_cursor
 from simtrain.worlds.service.spec import ErrorTexts, ToolSource
 
@@ -32,6 +32,12 @@ _HEX = re.compile(r"\{hex:(\d{1,2})\}")
 _CONSTRAINT = re.compile(r"(UNIQUE|CHECK|NOT NULL|FOREIGN KEY) constraint failed(?:: (.*))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DONE: JsonObject = {"ok": True}
+
+MUCH = 20_000
+"""Characters of arguments, as JSON, beyond which a value that overflows is the agent's doing."""
+
+MOST_REPLY = 16_000_000
+"""Characters of a reply."""
 
 
 class Refused(ToolError):
@@ -62,6 +68,7 @@ class Tool:
         "rules",
         "source",
         "spec",
+        "takes_time",
         "writes",
     )
 
@@ -85,6 +92,7 @@ class Tool:
             raise InputError("the tool has `write` but says `writes: false`")
         with _at("handler"):
             self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
+        self.takes_time: bool = getattr(self._handler, "takes_time", False)
         with _at("read"):
             self._reply = Reply(source.read, page=source.page) if source.read else None
         self.paged = source.page is not None
@@ -169,10 +177,10 @@ class Tool:
             values["_offset"] = read_cursor(values.get("cursor"))
             values["_limit"] = cast(int, self.source.page) + 1
         for name, sql in self._lets:
-            row = database.run(sql, values).fetchone()
+            row = database.first(sql, values)
             values[name] = None if row is None else row[0]
         for rule, sql, refuse_when, text, shown_as in self._refusals:
-            row = database.run(sql, values).fetchone()
+            row = database.first(sql, values)
             if (row is not None and bool(row[0])) is refuse_when:
                 raise Refused(text.render({**values, **arguments}), rule, shown_as)
         return values
@@ -196,17 +204,29 @@ class Tool:
         else:
             structured = self._reply.fetch(database, values) if self._reply else _DONE
         if self._text is None:
-            return Observation(encode(structured), json=self.source.structured, provenance=EMBEDDED)
+            text = encode(structured)
+            if len(text) > MOST_REPLY:
+                raise TooMuch(f"a reply has at most {MOST_REPLY:,} characters")
+            return Observation(text, json=self.source.structured, provenance=EMBEDDED)
         names = {"reply": structured, **values, **arguments, **structured}
         if self._each is not None:
             items = cast(list[JsonValue], structured[self._each])
-            texts = [self._text.render({**names, "item": item}) for item in items]
+            texts: list[str] = []
+            left = MOST_REPLY
+            for item in items:
+                texts.append(self._text.render({**names, "item": item}))
+                left -= len(texts[-1])
+                if left < 0:
+                    raise TooMuch(f"a reply has at most {MOST_REPLY:,} characters")
             return _in_blocks(texts, structured if self.source.structured else None)
         text = self._text.render(names)
         return Observation(text, structured if self.source.structured else None, provenance=EMBEDDED)
 
-    def guarded(self, work: Callable[[], Observation]) -> Observation:
-        """`work`, with every error that an agent can cause turned into an error reply. Raises SimulatorFault for the others."""
+    def guarded(self, work: Callable[[], Observation], arguments: JsonObject) -> Observation:
+        """`work`, with every error that an agent can cause by its arguments turned into an error reply.
+
+        Raises SimulatorFault for the others.
+        """
         try:
             return work()
         except Refused as error:
@@ -215,18 +235,29 @@ class Tool:
             return _error(str(error))
         except sqlite3.IntegrityError as error:
             return _error(self._constraint(str(error)))
-        except (OverflowError, UnicodeEncodeError, sqlite3.DataError, orjson.JSONDecodeError, orjson.JSONEncodeError):
-            return _error(self._texts["bad_arguments"].format(tool=self.name, detail="a value is out of range"))
+        except (OverflowError, UnicodeEncodeError, sqlite3.DataError, TooMuch) as error:
+            return self._overflow(error, arguments)
+        except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+            return self._bad("a value is out of range")
         except sqlite3.OperationalError as error:
             if is_interruption(error):
-                raise SimulatorFault(f"the SQL of {self.name} takes too many steps") from None
-            if "malformed JSON" in str(error) or "user-defined function" in str(error) or "too big" in str(error):
-                return _error(self._texts["bad_arguments"].format(tool=self.name, detail="a value has the wrong form"))
+                raise SimulatorFault(f"the SQL of {self.name}: {explain(error)}") from None
+            if "too big" in str(error) or "too complex" in str(error):
+                return self._overflow(error, arguments)
+            if arguments and ("malformed JSON" in str(error) or "user-defined function" in str(error)):
+                return self._bad("a value has the wrong form")
             raise SimulatorFault(f"the SQL of {self.name} fails: {error}") from None
-        except TooMuch:
-            return _error(self._texts["bad_arguments"].format(tool=self.name, detail="a value is too long"))
         except InputError as error:
             raise SimulatorFault(f"{self.name}: {error}") from None
+
+    def _overflow(self, error: Exception, arguments: JsonObject) -> Observation:
+        """The reply to arguments that are too large themselves. Raises SimulatorFault where the world made small ones so large."""
+        if _is_large(arguments):
+            return self._bad("a value is too long" if isinstance(error, TooMuch) else "a value is out of range")
+        raise SimulatorFault(f"{self.name} makes a value that is too large: {error}") from None
+
+    def _bad(self, detail: str) -> Observation:
+        return _error(self._texts["bad_arguments"].format(tool=self.name, detail=detail))
 
     def _constraint(self, message: str) -> str:
         found = _CONSTRAINT.match(message)
@@ -240,6 +271,16 @@ class Tool:
             word = _WORD.search(detail)
             what = word[0] if word else "an argument"
         return self._texts[kind.lower().replace(" ", "_")].format(what=what.replace("_", " "))
+
+
+def _is_large(arguments: JsonObject) -> bool:
+    """Whether the arguments of a call hold more than a tool must be able to take: long texts, integers of more than 64 bits."""
+    if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in arguments.values()):
+        return True
+    try:
+        return len(encode(arguments)) > MUCH
+    except TypeError:
+        return True
 
 
 def _observed(said: HandlerReply) -> Observation:
@@ -279,8 +320,8 @@ def _error(text: str) -> Observation:
 def new_id(database: Database, pattern: str) -> str:
     """The next id of a pattern such as `RF{seq:05}` or `{hex:8}`; the counter lives in the database and is undone with the call."""
     sql = f"insert into {SEQUENCE} values (:format, 1) on conflict do update set value = value + 1 returning value"
-    row = database.run(sql, {"format": pattern}, mode=Mode.OWN).fetchall()
-    number = cast(int, row[0][0])
+    row = database.first(sql, {"format": pattern}, mode=Mode.OWN)
+    number = cast(int, cast("tuple[object]", row)[0])
     text = _SEQ.sub(lambda found: str(number).zfill(int(found[1] or 0)), pattern)
     return _HEX.sub(lambda found: _digits(pattern, number, found), text)
 
@@ -340,4 +381,4 @@ class HandlerCall:
         return self._database.rows(sql, parameters or {})
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        return self._database.run(sql, parameters or {}, mode=self._mode).rowcount
+        return self._database.run(sql, parameters or {}, mode=self._mode)

@@ -6,11 +6,12 @@ import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from threading import RLock
 from typing import cast
 from weakref import ref
 
 from simtrain.argument_style import ArgumentStyle
-from simtrain.clock import Clock, instant, seconds, stamp
+from simtrain.clock import Clock, instant, seconds
 from simtrain.documents import Document, Place
 from simtrain.errors import InputError, nearest
 from simtrain.registry import resolve
@@ -85,8 +86,6 @@ class ServiceWorld(World):
         return ServiceState(self, None if changes is None else _restore(self, changes))
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        # States that only read share the base, and leave their time in it.
-        self.base.moment = stamp(self.start)
         return _query(self.base, sql, parameters)
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> frozenset[tuple[str, str]]:
@@ -140,13 +139,15 @@ def _check_style(style: str, tool: str, schema: JsonObject) -> None:
 
 
 class ServiceState(WorldState):
-    """A service world open for one episode."""
+    """A service world open for one episode. Any thread may call it; calls are carried out one after the other."""
 
-    __slots__ = ("_held", "_log", "_own", "clock", "version", "world")
+    __slots__ = ("_base", "_held", "_lock", "_log", "_own", "clock", "version", "world")
 
     def __init__(self, world: ServiceWorld, own: Database | None = None) -> None:
         self.world = world
         self.version = 0
+        self._lock = RLock()
+        self._base = world.base.view()
         self._own = own
         self._log = ChangeLog()
         self._held: ref[Held] | None = None
@@ -154,7 +155,11 @@ class ServiceState(WorldState):
 
     def answer(self, request: Request) -> Observation:
         tool = self.world.compiled[request.tool.name]
-        return tool.guarded(lambda: self._run(tool, request.arguments))
+        with self._lock:
+            return tool.guarded(lambda: self._run(tool, request.arguments), request.arguments)
+
+    def takes_time(self, request: Request) -> bool:
+        return self.world.compiled[request.tool.name].takes_time
 
     def _run(self, tool: Tool, arguments: JsonObject) -> Observation:
         values = tool.prepare(self._present(), arguments)
@@ -167,11 +172,12 @@ class ServiceState(WorldState):
 
     def partial(self, request: Request, statements: int) -> Observation:
         tool = self.world.compiled[request.tool.name]
-        with self.savepoint():
-            whole = tool.guarded(lambda: self._run(tool, request.arguments))
-        if not whole.is_error:
-            tool.guarded(lambda: self._run_some(tool, request.arguments, statements))
-        return whole
+        with self._lock:
+            with self.savepoint():
+                whole = tool.guarded(lambda: self._run(tool, request.arguments), request.arguments)
+            if not whole.is_error:
+                tool.guarded(lambda: self._run_some(tool, request.arguments, statements), request.arguments)
+            return whole
 
     def _run_some(self, tool: Tool, arguments: JsonObject, statements: int) -> Observation:
         values = tool.prepare(self._present(), arguments)
@@ -185,16 +191,23 @@ class ServiceState(WorldState):
         return len(self.world.compiled[request.tool.name].source.write)
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        return _query(self._present(), sql, parameters)
+        with self._lock:
+            return _query(self._present(), sql, parameters)
 
     def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        try:
-            return self._forked().run(sql, parameters or {}, mode=Mode.WRITE).rowcount
-        except sqlite3.Error as error:
-            raise InputError(f"the SQL fails: {explain(error)}") from None
+        with self._lock:
+            try:
+                return self._forked().run(sql, parameters or {}, mode=Mode.WRITE)
+            except sqlite3.Error as error:
+                raise InputError(f"the SQL fails: {explain(error)}") from None
 
     @contextmanager
     def savepoint(self) -> Generator[None]:
+        with self._lock, self._undone():
+            yield
+
+    @contextmanager
+    def _undone(self) -> Generator[None]:
         if self._own is None:
             try:
                 yield
@@ -212,14 +225,16 @@ class ServiceState(WorldState):
             self._log = before
 
     def changes(self) -> Changes:
-        return {} if self._own is None else self._log.changes(self._own, self.world.base, self.version)
+        with self._lock:
+            return {} if self._own is None else self._log.changes(self._own, self._base, self.version)
 
     def held(self) -> Held:
-        found = None if self._held is None else self._held()
-        if found is None or found.version != self.version:
-            found = Held(self.version)
-            self._held = ref(found)
-        return found
+        with self._lock:
+            found = None if self._held is None else self._held()
+            if found is None or found.version != self.version:
+                found = Held(self.version)
+                self._held = ref(found)
+            return found
 
     def _moves_on(self) -> None:
         """Something is about to be written or undone. What is held is only read now, and only where somebody still holds it."""
@@ -229,34 +244,39 @@ class ServiceState(WorldState):
         self.version += 1
 
     def fork(self) -> ServiceState:
-        other = ServiceState(
-            self.world, None if self._own is None else Database(self._own.serialize(), moment=self._own.moment)
-        )
-        other._log, other.version = self._log.copy(), self.version
-        other.clock.moment = self.clock.moment
-        return other
+        with self._lock:
+            other = ServiceState(
+                self.world, None if self._own is None else Database(self._own.serialize(), moment=self._own.moment)
+            )
+            other._log, other.version = self._log.copy(), self.version
+            other.clock.moment = self.clock.moment
+            return other
 
     def describe(self) -> str:
-        return _describe(self.world, self._present())
+        with self._lock:
+            return _describe(self.world, self._present())
 
     def read_resource(self, uri: str, *, server: str = "") -> JsonObject | None:
         for resource in self.world.compiled_resources:
             values = resource.match(uri) if resource.source.server in ("", server) or not server else None
             if values is not None:
-                return resource.read(self._present(), uri, values)
+                with self._lock:
+                    return resource.read(self._present(), uri, values)
         return None
 
     def fill_prompt(self, name: str, arguments: JsonObject, *, server: str = "") -> JsonObject | None:
         for prompt in self.world.compiled_prompts:
             if prompt.source.name == name and (prompt.source.server in ("", server) or not server):
-                return prompt.fill(self._present(), arguments)
+                with self._lock:
+                    return prompt.fill(self._present(), arguments)
         return None
 
     def close(self) -> None:
-        self._discard()
+        with self._lock:
+            self._discard()
 
     def _present(self) -> Database:
-        database = self._own or self.world.base
+        database = self._own or self._base
         database.moment = self.clock.now
         return database
 
@@ -276,7 +296,7 @@ class ServiceState(WorldState):
 
 def _query(database: Database, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:
     try:
-        return database.rows(sql, parameters or {})
+        return database.objects(sql, parameters or {})
     except (sqlite3.Error, OverflowError) as error:
         text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
         raise InputError(f"the SQL fails: {text}") from None

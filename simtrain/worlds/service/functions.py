@@ -1,0 +1,58 @@
+"""SQL functions that a world has in the place of SQLite's own: its dates, and those whose time grows with the square of their texts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from functools import lru_cache, partial
+from threading import Lock
+from typing import Final, TypeAlias, cast
+
+Cell: TypeAlias = int | float | str | bytes | None
+
+_TIME_FUNCTIONS: Final = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1}
+_SQUARE: Final = {"trim": 1e8, "ltrim": 1e8, "rtrim": 1e8, "json_patch": 3e10}
+"""Functions of two texts, with how large the product of their lengths may be: about a quarter of a second's work."""
+
+# The only place that reads SQLite's own functions of these names; everything else gets the overrides below.
+_pristine = sqlite3.connect(":memory:", check_same_thread=False)
+_asking = Lock()
+
+
+def install(connection: sqlite3.Connection, now: Callable[[], str], *, local: bool = False) -> None:
+    """Put the functions into a connection, told the time (`2031-03-03T09:00:20Z`) by `now()`.
+
+    With `local` there is a local time, and it is UTC.
+    """
+    for name, place in _TIME_FUNCTIONS.items():
+        connection.create_function(name, -1, partial(_tell_time, name, place, now, local), deterministic=True)
+    for name, most in _SQUARE.items():
+        connection.create_function(name, 2, partial(_bounded, name, most), deterministic=True)
+
+
+def _ask(name: str, arguments: tuple[Cell, ...]) -> Cell:
+    marks = ",".join("?" * len(arguments))
+    with _asking:
+        return cast(Cell, _pristine.execute(f"select {name}({marks})", arguments).fetchone()[0])
+
+
+def _bounded(name: str, most: float, first: Cell, second: Cell) -> Cell:
+    if isinstance(first, str | bytes) and isinstance(second, str | bytes) and len(first) * len(second) > most:
+        raise ValueError(f"the texts of {name} are too long")
+    return _ask(name, (first, second))
+
+
+_evaluate_time = lru_cache(maxsize=8192)(_ask)
+
+
+def _tell_time(name: str, place: int, now: Callable[[], str], local: bool, *arguments: Cell) -> Cell:
+    given = list(arguments if len(arguments) > place else (*arguments, "now"))
+    for index, argument in reversed(list(enumerate(given))):
+        lowered = argument.strip().lower() if isinstance(argument, str) else None
+        if lowered == "now":
+            given[index] = now()
+        elif lowered in ("localtime", "utc"):
+            if not local:
+                raise ValueError("there is no local time in a world")
+            del given[index]
+    return _evaluate_time(name, tuple(given))

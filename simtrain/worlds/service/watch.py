@@ -1,0 +1,137 @@
+"""The watch over SQL that is carried out: a statement that takes too long, or makes the process grow too much, is interrupted.
+
+SQLite counts operations, but one operation may take a tenth of a second, and then a count ends nothing. So a thread beside looks at
+all statements that are under way. It is there only while there are some.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+from typing import Final, TypeAlias
+
+LONGEST: Final = 1.5
+"""Real seconds that a statement may take; with the beats of the watch it is interrupted within two."""
+MOST_GROWTH: Final = 256_000_000
+"""Bytes that the process may grow by while a statement is carried out: sorting, tables in passing, and the rows that it gives."""
+
+_BEAT: Final = 0.1
+_IDLE_BEATS: Final = 20
+_STATUS = Path("/proc/self/status")
+
+
+class Statement:
+    """Whatever carries out one statement at a time on a connection. `number` is odd while one is under way.
+
+    Whoever carries out statements in their thousands adds to `number` himself, and calls `watch` where it is not `watched`.
+    """
+
+    __slots__ = ("connection", "longest", "number", "watched")
+
+    def __init__(self, connection: sqlite3.Connection, *, longest: float = LONGEST) -> None:
+        self.connection = connection
+        self.longest = longest
+        self.number = 0
+        self.watched = False
+
+    @contextmanager
+    def under_way(self) -> Generator[None]:
+        """A block in which the statement is carried out."""
+        self.number += 1
+        self.watch()
+        try:
+            yield
+        finally:
+            self.number += 1
+
+    def watch(self) -> None:
+        """Be looked at, until nothing is under way."""
+        self.watched = True
+        _watched.add(self)
+        if not _thread.runs:
+            _thread.start()
+
+
+class _Thread:
+    """The thread that looks; it ends when there was nothing to see for a while."""
+
+    def __init__(self) -> None:
+        self.runs = False
+        self._starting = threading.Lock()
+
+    def start(self) -> None:
+        """Begin to look, unless it is done already."""
+        with self._starting:
+            if not self.runs:
+                self.runs = True
+                threading.Thread(target=self._look, name="watch over SQL", daemon=True).start()
+
+    def _look(self) -> None:
+        pause = threading.Event()
+        seen: _Seen = {}
+        idle = 0
+        while idle < _IDLE_BEATS:
+            pause.wait(_BEAT)
+            idle = 0 if _watched else idle + 1
+            seen = _looked_at(seen)
+        # Whoever begins from here on starts another thread; whoever began just before is seen here.
+        self.runs = False
+        if _watched:
+            self.start()
+
+
+def _looked_at(seen: _Seen) -> _Seen:
+    """What is under way, with its number, when it was first seen and how large the process was; what takes too much is interrupted."""
+    found: _Seen = {}
+    now, size = monotonic(), -1
+    for one in list(_watched):
+        number = one.number
+        if number % 2 == 0:
+            _let_go(one)
+            continue
+        size = _resident() if size < 0 else size
+        known = seen.get(one)
+        since, before = known[1:] if known is not None and known[0] == number else (now, size)
+        found[one] = (number, since, before)
+        if now - since > one.longest or size - before > MOST_GROWTH:
+            # It may have ended, and its connection may be closed by now.
+            with suppress(sqlite3.Error):
+                one.connection.interrupt()
+    return found
+
+
+def _let_go(one: Statement) -> None:
+    one.watched = False
+    _watched.discard(one)
+    if one.number % 2:
+        one.watch()
+
+
+def _resident() -> int:
+    """The memory of this process in bytes, without files that are mapped into it; 0 where the system does not tell."""
+    if sys.platform != "linux":
+        return 0
+    with suppress(OSError, ValueError):
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _begin_anew() -> None:
+    # A forked process has the data but not the thread.
+    global _thread
+    _watched.clear()
+    _thread = _Thread()
+
+
+_Seen: TypeAlias = dict[Statement, tuple[int, float, int]]
+_watched: set[Statement] = set()
+_thread = _Thread()
+os.register_at_fork(after_in_child=_begin_anew)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scanning import Scan, lines, scanned
 
-from simtrain import run
+from simtrain import drill, run
 from simtrain.assembly import load_scenario_file
 from simtrain.catalog import shipped_scenarios
 from simtrain.scenario import Scenario
@@ -103,3 +103,16 @@ def test_the_scanner_reports_what_is_planted(plant: Any, kind: str, folder: Path
     assert scanned(iter([row])).problems == {}
     plant(row)
     assert kind in scanned(iter([row])).problems
+
+
+def test_a_tool_that_is_not_offered_is_declined_and_not_called(tmp_path: Path) -> None:
+    pack = tmp_path / "gone.yaml"
+    pack.write_text("name: gone\nperturbations: [{use: dropped_tool, with: {tools: ['*refund*', '*ticket*']}}]\n")
+    drill(families("helpdesk/"), packs=[pack], cases=1, out=tmp_path / "out")
+    dropped = [row for row in lines(tmp_path / "out") if row["arm"] != "clean"]
+    declined = [row for row in dropped if row["stop"]["reason"] == "abstained"]
+    assert len(declined) >= 3 and all(row["reward"] == 1.0 for row in declined)
+    for row in dropped:
+        offered = {tool["name"] for tool in row["tools"]}
+        called = [step["action"]["tool"] for turn in row["turns"] for step in turn["steps"]]
+        assert called and set(called[1:]) <= offered, row["scenario"]

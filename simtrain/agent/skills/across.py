@@ -16,7 +16,7 @@ from simtrain.agent.skills.remedies import Remedies
 from simtrain.agent.skills.session import Heard, Hearing, Maybe, Session
 from simtrain.agent.skills.stand_ins import stand_ins
 from simtrain.schemas import validator
-from simtrain.types import JsonObject, JsonValue, canonical
+from simtrain.types import JsonObject, JsonValue, Observation, canonical
 
 _ABSENT = re.compile(
     r"not[ _](?:be )?found|\b404\b|no[ _]such|does(?: not|n't) exist|(?:is|are|was) no\b|unknown|can(?:not| not|'t) find|could not find"
@@ -76,8 +76,15 @@ class Across:
         )
 
     def _attempt(self, planned: Planned, reason: Reason | None = None) -> Hearing:
-        """One call, with its repetitions. Whether a write has landed is looked up before it is repeated."""
+        """One call, with its repetitions. Whether a write has landed is looked up before it is repeated.
+
+        A tool that is not offered is not called.
+        """
         session = self._session
+        # Who has not made a single call has not looked: then the refusal itself is what is looked at.
+        if planned.tool not in session.tools and session.asked:
+            session.beside = ()
+            return Heard(planned, Observation(f"No tool is offered under the name {planned.tool}.", is_error=True))
         planned = self.valid(planned)
         heard = yield from self._followed((yield from session.ask(planned, reason)))
         uncertain = searched = False

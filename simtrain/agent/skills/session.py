@@ -76,9 +76,12 @@ class Session:
     watchful: bool = False
     texts: frozenset[str] = field(default_factory=frozenset[str])
     beside: tuple[Planned, ...] = ()
+    asked: int = 0
+    """Calls that were made."""
 
     def ask(self, planned: Planned, reason: Reason | None = None) -> Hearing:
         """Make one call and read its reply."""
+        self.asked += 1
         beside, self.beside = self.beside, ()
         reply = yield replace(planned, beside=beside, reason=reason)
         content = None if reply.is_error else content_of(reply)

@@ -16,7 +16,7 @@ from simtrain.request import Answer, Request
 from simtrain.scenario import Answering
 from simtrain.serving.verify.bench import Answered, Bench, LiveBench
 from simtrain.serving.verify.findings import DEMANDED, Thresholds
-from simtrain.serving.verify.playing import Options, offered_schemas, play
+from simtrain.serving.verify.playing import Options, offered_schemas, play, shown_surfaces
 from simtrain.serving.verify.stand_in import StandIn, stand_in
 from simtrain.serving.verify.subjects import SUBJECTS, subject_of
 from simtrain.types import JsonObject, Observation, ToolSpec
@@ -129,7 +129,9 @@ async def test_a_stand_in_answers_as_the_real_server_does_and_no_broken_tool_goe
     own, subject = stand_in(server), subject_of(server)
     root = tmp_path.resolve() / "root"
     live = LiveBench(real(server), subject=subject, world=own.world, root=root, timeout=60, losses=[])
-    tape = Tape(root, await offered_schemas(live, own))
+    shown, surfaces = await shown_surfaces(live), await own.surfaces()
+    assert [surface.greeting for surface in shown] == [surface.greeting for surface in surfaces[: len(shown)]]
+    tape = Tape(root, offered_schemas(shown[0], surfaces[0]))
     sound = await play(own, subject, tape.schemas, OPTIONS, bench=lambda _: Recording(live, tape))
     assert sound.below(Thresholds(LEAST.get(server, 0.95), 0.85)) == [], sound.divergences()[:3]
     assert {name: share for name, share in sound.shares().items() if share < DEMANDED[name]} == {}

@@ -131,7 +131,7 @@ async def test_a_call_during_which_the_second_changes_may_have_seen_either(notes
     findings = await play(
         own,
         subject_of(own.name),
-        await own.schemas(),
+        {tool.name: tool.input_schema for tool in own.world.tools},
         Options(100, pairs=(re.compile(ID),)),
         bench=lambda _: Straddling(notes.parent),
     )

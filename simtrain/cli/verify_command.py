@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 HELP = """Play the same calls on a real MCP server and on its stand-in.
 
 Generated calls (valid, at the border, invalid; many depend on earlier ones)
-go to both, and every difference between the replies is reported. Exit code 1
-when agreement is below a threshold, 2 for bad input.
+go to both, and every difference between the replies is reported; so is every
+difference between what both show (greeting, descriptors, lists), apart from
+it. Exit code 1 when agreement is below a threshold, 2 for bad input.
+
+With --cassette a real server is compared with its own recorded past: what was
+recorded is asked again.
 
 The calls really happen on the real server: where the stand-in is one of those
 that ship, {root} and the like stand for a fresh folder in its command.
@@ -29,6 +33,7 @@ Examples:
   simtrain verify memory --against mcp-server-memory
   simtrain verify filesystem --against "mcp-server-filesystem {root}"
   simtrain verify mine.yaml --against http://127.0.0.1:8000/mcp --out r.html
+  simtrain verify --cassette recording.jsonl --against "npx -y my-server"
   simtrain verify notes.yaml --against "python notes.py" --pair "note-\\d+"
 """
 
@@ -36,8 +41,13 @@ SHOWN = 10
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="A world or a captured manifest, by name or file.", metavar="STANDIN")],
     against: Annotated[str, typer.Option("--against", help="Command that starts the real server, or its URL.")],
+    name: Annotated[
+        str | None, typer.Argument(help="A world or a captured manifest, by name or file.", metavar="[STANDIN]")
+    ] = None,
+    cassette: Annotated[
+        Path | None, typer.Option("--cassette", help="Instead: a recording or manifest of the real server's own past.")
+    ] = None,
     calls: Annotated[int, typer.Option("--calls", min=1, help="Calls to play.")] = 2000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the calls.")] = 0,
     sequence: Annotated[
@@ -45,6 +55,9 @@ def command(
     ] = None,
     overall: Annotated[float, typer.Option("--overall", min=0, max=1, help="Least agreement over all calls.")] = 0.95,
     per_tool: Annotated[float, typer.Option("--per-tool", min=0, max=1, help="Least agreement of each tool.")] = 0.85,
+    surface: Annotated[
+        float, typer.Option("--surface", min=0, max=1, help="Least share of what both show that is equal.")
+    ] = 0.0,
     server: Annotated[str | None, typer.Option("--server", help="One of the stand-in's servers.")] = None,
     pair: Annotated[
         list[str] | None,
@@ -61,21 +74,30 @@ def command(
     import asyncio
 
     from simtrain.cli.progress import Counting
+    from simtrain.serving.verify.cassette import recheck
     from simtrain.serving.verify.findings import Thresholds
     from simtrain.serving.verify.playing import Options, verify
     from simtrain.serving.verify.report import check_ending, facts, write
     from simtrain.serving.verify.stand_in import stand_in
     from simtrain.serving.verify.subjects import subject_of
 
+    if (name is None) == (cassette is None):
+        raise InputError("either a stand-in or a --cassette is compared with the server", remedy="name one of them")
+    pairs = tuple(_pattern(text) for text in pair or ())
     if out is not None:
         check_ending(out)
-    own = stand_in(name, server=server)
-    subject = subject_of(own.name, manifest=own.world.manifest, server=server)
-    options = Options(calls, seed, parallel, timeout, tuple(_pattern(text) for text in pair or ()), sequence)
-    with Counting("verifying", total=calls if sequence is None else None, quiet=as_json) as counting:
-        playing = verify(own, subject, against, options, on_call=counting.advance)
+    total = calls if sequence is None and cassette is None else None
+    with Counting("verifying", total=total, quiet=as_json) as counting:
+        if cassette is not None:
+            advance = counting.advance
+            playing = recheck(cassette, against, server=server, pairs=pairs, timeout=timeout, on_call=advance)
+        else:
+            own = stand_in(name or "", server=server)
+            subject = subject_of(own.name, manifest=own.world.manifest, server=server)
+            options = Options(calls, seed, parallel, timeout, pairs, sequence)
+            playing = verify(own, subject, against, options, on_call=counting.advance)
         findings = asyncio.run(playing)
-    found = facts(findings, Thresholds(overall, per_tool))
+    found = facts(findings, Thresholds(overall, per_tool, surface))
     if out is not None:
         write(found, out)
     if as_json:
@@ -97,7 +119,12 @@ def _print(found: JsonObject, out: Path | None) -> None:
     from simtrain.cli.tables import plain_table
 
     screen = console()
-    table = plain_table("tool", "calls", "agree", "valid", "stateful", title=f"{found['name']} against the real server")
+    title = (
+        f"{found['name']} today against {found['cassette']}"
+        if found["cassette"]
+        else f"{found['name']} against the real server"
+    )
+    table = plain_table("tool", "calls", "agree", "valid", "stateful", title=title)
     for column in table.columns[1:]:
         column.justify = "right"
     for tool, figures in found["tools"].items():
@@ -105,6 +132,7 @@ def _print(found: JsonObject, out: Path | None) -> None:
     table.add_section()
     table.add_row("all", *_cells(found["total"]))
     screen.print(table)
+    _print_surface(found["surface"])
     for divergence in found["divergences"][:SHOWN]:
         place = f"{divergence['tool']}, call {divergence['index']} of sequence {divergence['sequence']}"
         screen.print(f"{place}: {divergence['problem']}")
@@ -116,6 +144,23 @@ def _print(found: JsonObject, out: Path | None) -> None:
         screen.print(f"The report is in {out}.")
     for problem in found["problems"]:
         report(problem)
+
+
+def _print_surface(surface: JsonObject) -> None:
+    from simtrain.cli.tables import plain_table
+
+    screen = console()
+    for shown in surface["eras"]:
+        table = plain_table("shown", "equal", "of", title=f"What both show, {shown['era']}")
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for part, count in shown["parts"].items():
+            table.add_row(part, str(count["equal"]), str(count["of"]))
+        screen.print(table)
+        for difference in shown["differences"][:SHOWN]:
+            screen.print(f"shown otherwise: {difference['place']}")
+        if len(shown["differences"]) > SHOWN:
+            screen.print(f"... and {len(shown['differences']) - SHOWN} more; --out keeps them all with both sides")
 
 
 def _cells(figures: JsonObject) -> list[str]:

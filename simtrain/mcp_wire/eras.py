@@ -15,6 +15,9 @@ ERAS = (HANDSHAKE, MODERN)
 HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The revisions that begin with `initialize`, newest first."""
 
+OTHER_ERA_LIMIT = 10.0
+"""Seconds that a server which speaks one era may take to answer in the other; some say nothing to what they do not know."""
+
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"

@@ -9,16 +9,17 @@ from time import monotonic
 from typing import TypeAlias
 
 from simtrain.errors import InputError, SimulatorFault
-from simtrain.manifest import LISTED, Exchange, Manifest, ServerManifest, Surface
+from simtrain.manifest import Exchange, Manifest, ServerManifest, Surface
 from simtrain.mcp_wire.client import Client, connect
-from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, MODERN, TASKS
-from simtrain.mcp_wire.faults import ErrorReply, NotSpoken
+from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, MODERN, OTHER_ERA_LIMIT, TASKS
+from simtrain.mcp_wire.faults import NotSpoken
 from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.targets import Target
 from simtrain.redaction import Redactor
 from simtrain.serving.mcp_json import Source
 from simtrain.serving.probes import Mistake, Probe, ProbeFile, latency, mistakes
 from simtrain.serving.redaction import secrets_of, source_of
+from simtrain.serving.showing import shown
 from simtrain.types import JsonObject, JsonValue
 
 AT_ONCE = 8
@@ -26,9 +27,6 @@ AT_ONCE = 8
 
 SETTLING = 0.2
 """Seconds of silence before lists are asked for: a server may build them from what it asks its client first."""
-
-OTHER_ERA_LIMIT = 10.0
-"""Seconds that a server which speaks one era may take to answer in the other; some say nothing to what they do not know."""
 
 Watch: TypeAlias = Callable[[str, str], None]
 """Told (server, what is being done) as a capture goes on."""
@@ -184,16 +182,13 @@ class _Take:
             return await self._show(client)
 
     async def _show(self, client: Client) -> Surface:
-        lists: dict[str, tuple[JsonObject, ...]] = {}
-        for method in _listable(client.greeting):
-            try:
-                lists[method] = tuple(await client.list(method, timeout=self.patience.request))
-            except ErrorReply as refused:
-                self._refused(client, method, refused.error)
+        surface, refused = await shown(client, timeout=self.patience.request)
+        for method, error in refused.items():
+            self._refused(client, method, error)
         if client.connection.strays.count:
             stray = client.connection.strays.first[0][:80]
             self._remark(f"its output holds lines that are no MCP, the first is {stray!r}")
-        return Surface(client.era, client.capabilities, client.greeting, lists)
+        return surface
 
     async def _misuse(self, client: Client, left: list[Mistake]) -> list[Mistake]:
         """Make mistakes until one is not answered; returns those that are still to be made."""
@@ -251,12 +246,6 @@ class _Take:
     def _remark(self, remark: str) -> None:
         if remark not in self.remarks:
             self.remarks.append(remark)
-
-
-def _listable(greeting: JsonObject) -> list[str]:
-    """The list methods of what a server declares."""
-    capabilities = members(greeting.get("capabilities"))
-    return [method for method in LISTED if method.partition("/")[0] in capabilities]
 
 
 def _alike(one: Surface, other: Surface) -> bool:

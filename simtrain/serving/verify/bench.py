@@ -14,11 +14,13 @@ from time import time
 from typing import Protocol, cast
 
 from simtrain.errors import InputError, SimulatorFault
+from simtrain.manifest import Surface
 from simtrain.mcp_wire.client import Client, connect
-from simtrain.mcp_wire.eras import HANDSHAKE
+from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, OTHER_ERA_LIMIT
 from simtrain.mcp_wire.targets import StdioTarget, Target, parse_target
+from simtrain.serving.showing import shown
 from simtrain.serving.verify.subject import Subject
-from simtrain.types import JsonObject, JsonValue
+from simtrain.types import JsonObject
 from simtrain.world import World
 
 STEADY = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
@@ -96,12 +98,22 @@ class LiveBench:
         if self._client is None:
             self._client = await self._stack.enter_async_context(connect(self._target, era=HANDSHAKE))
 
-    async def tools(self) -> list[JsonObject]:
-        """The raw descriptors of the server's tools. Raises SimulatorFault."""
+    async def surface(self) -> Surface:
+        """What the server shows to a client of the handshake era. Raises SimulatorFault."""
         assert self._client is not None
-        pages = await self._client.list("tools/list")
-        listed = [cast("list[JsonValue]", page["tools"]) for page in pages if isinstance(page.get("tools"), list)]
-        return [cast(JsonObject, tool) for tools in listed for tool in tools if isinstance(tool, dict)]
+        return (await shown(self._client, timeout=self._timeout))[0]
+
+    async def modern_surface(self) -> Surface | None:
+        """What it shows in the era without a handshake; None where it does not speak it. Raises SimulatorFault."""
+        await self.close()
+        self._lay_out()
+        limit = min(self._timeout, OTHER_ERA_LIMIT)
+        try:
+            async with connect(self._target, era=MODERN, timeout=limit) as client:
+                return (await shown(client, timeout=self._timeout))[0]
+        except InputError:
+            # It has shown that it starts; this era is none of its own.
+            return None
 
     async def call(self, tool: str, arguments: JsonObject) -> Answered:
         """One tools/call. After a server was lost, the rest of its sequence is lost with it."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from simtrain.proxy import readable
 from simtrain.serving.verify.subject import Call
+from simtrain.serving.verify.surfaces import Count, ShownAlike
 from simtrain.types import JsonObject, JsonValue, encode
 
 DEMANDED: Mapping[str, float] = {"valid": 0.60, "stateful": 0.30, "least_tool": 0.03}
@@ -54,21 +55,34 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The least agreement overall and of each tool."""
+    """The least agreement overall and of each tool, and the least share of the surface that is equal."""
 
     overall: float = 0.95
     per_tool: float = 0.85
+    surface: float = 0.0
 
 
 @dataclass(frozen=True)
 class Findings:
-    """All outcomes, a tuple for each sequence; `offered` are the tools of both sides. `first` is the number of the first sequence."""
+    """All outcomes, a tuple for each sequence; `offered` are the tools of both sides. `first` is the number of the first sequence.
+
+    `surfaces` tells how far both sides show the same, an entry for each era that both speak. `past` is the recording
+    that a server was compared with instead of a stand-in.
+    """
 
     name: str
     seed: int
     offered: tuple[str, ...]
     sequences: tuple[tuple[Outcome, ...], ...]
     first: int = 0
+    surfaces: tuple[ShownAlike, ...] = ()
+    past: str | None = None
+
+    @property
+    def shown(self) -> Count:
+        """How much of what both sides show is equal, over all eras."""
+        totals = [surface.total for surface in self.surfaces]
+        return Count(sum(total.equal for total in totals), sum(total.of for total in totals))
 
     @property
     def outcomes(self) -> Iterable[Outcome]:
@@ -104,6 +118,9 @@ class Findings:
         ]
         if self.total.agreement < thresholds.overall:
             found.insert(0, f"overall agreement is {self.total.agreement:.1%}, below {thresholds.overall:.0%}")
+        shown = self.shown
+        if shown.equal < thresholds.surface * shown.of:
+            found.append(f"{shown.equal} of {shown.of} parts of the surface are equal, below {thresholds.surface:.0%}")
         return found
 
     def divergences(self) -> list[JsonObject]:

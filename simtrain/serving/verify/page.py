@@ -24,7 +24,7 @@ pre { background: #f5f7fa; border-radius: 6px; padding: .6rem; overflow: auto; m
 
 def page(facts: JsonObject) -> str:
     """The page of a report (`report.facts`). Replies are untrusted: nothing of them is taken for markup."""
-    title = f"{facts['name']}: stand-in against real server"
+    title = f"{facts['name']}: {_sides(facts)}"
     rows = "".join(_row(name, figures) for name, figures in facts["tools"].items())
     found = "".join(_divergence(divergence) for divergence in facts["divergences"])
     problems = "".join(f"<li>{escape(problem)}</li>" for problem in facts["problems"])
@@ -35,10 +35,31 @@ def page(facts: JsonObject) -> str:
 <p>{facts["total"]["agreement"]:.1%} of {facts["total"]["calls"]} calls agree (seed {facts["seed"]}).</p>
 <ul>{problems}</ul>
 <table><tr><th>tool<th>calls<th>agree<th>valid<th>stateful</tr>{rows}</table>
+{_surface(facts["surface"])}
 <h2>{len(facts["divergences"])} divergences</h2>
 {found}
 </html>
 """
+
+
+def _sides(facts: JsonObject) -> str:
+    return f"today against {facts['cassette']}" if facts["cassette"] else "stand-in against real server"
+
+
+def _surface(surface: JsonObject) -> str:
+    found = [f"<h2>What both show: {surface['equal']} of {surface['of']} parts are equal</h2>"]
+    for shown in surface["eras"]:
+        rows = "".join(
+            f"<tr><td>{escape(part)}<td>{count['equal']}<td>{count['of']}</tr>"
+            for part, count in shown["parts"].items()
+        )
+        found.append(f"<table><tr><th>{escape(shown['era'])}<th>equal<th>of</tr>{rows}</table>")
+        for item in shown["differences"]:
+            sides = f"<div>real server<pre>{_json(item['real'])}</pre></div><div>stand-in<pre>{_json(item['stand_in'])}</pre></div>"
+            found.append(
+                f'<details><summary>{escape(item["place"])}</summary><div class="sides">{sides}</div></details>'
+            )
+    return "\n".join(found)
 
 
 def _row(name: str, figures: JsonObject) -> str:

@@ -7,12 +7,13 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
 from simtrain.errors import InputError
+from simtrain.manifest import Surface
 from simtrain.schemas import validator
 from simtrain.seeding import Stream, derive
 from simtrain.serving.verify.bench import Answered, Bench, LiveBench
@@ -23,6 +24,7 @@ from simtrain.serving.verify.pairing import Pairing
 from simtrain.serving.verify.plan import Generator, deal
 from simtrain.serving.verify.stand_in import OpenStandIn, StandIn
 from simtrain.serving.verify.subject import Call, Subject
+from simtrain.serving.verify.surfaces import alike
 from simtrain.types import JsonObject, JsonValue
 
 
@@ -59,22 +61,41 @@ async def verify(
                 command, subject=subject, world=stand_in.world, root=root, timeout=options.timeout, losses=losses
             )
 
-        schemas = await offered_schemas(bench(0), stand_in)
-        return await play(stand_in, subject, schemas, options, bench=bench, on_call=on_call)
+        first = bench(0)
+        real = await shown_surfaces(first)
+        own = await stand_in.surfaces()
+        schemas = offered_schemas(real[0], own[0])
+        pairing = Pairing(subject.roots(first.root), {})
+        # Only what the real server speaks has anything to be compared with.
+        surfaces = tuple(alike(theirs, ours, pairing) for theirs, ours in zip(real, own, strict=False))
+        findings = await play(stand_in, subject, schemas, options, bench=bench, on_call=on_call)
+        return replace(findings, surfaces=surfaces)
 
 
-async def offered_schemas(bench: LiveBench, stand_in: StandIn) -> dict[str, JsonObject]:
-    """The input schemas of all tools that either side offers, by name: the real server's where both do. Raises InputError."""
+async def shown_surfaces(bench: LiveBench) -> list[Surface]:
+    """What a real server shows in the handshake era, and in the other one where it speaks it. Raises InputError."""
     try:
         await bench.fresh(0)
-        tools = await bench.tools()
+        surfaces = [await bench.surface()]
+        modern = await bench.modern_surface()
+        return surfaces if modern is None else [*surfaces, modern]
     finally:
         await bench.close()
-    own = await stand_in.schemas()
-    offered = {tool["name"]: _schema(tool.get("inputSchema")) for tool in tools if isinstance(tool.get("name"), str)}
+
+
+def offered_schemas(real: Surface, own: Surface) -> dict[str, JsonObject]:
+    """The input schemas of all tools that either side offers, by name: the real server's where both do. Raises InputError."""
+    offered, ours = (
+        {
+            tool["name"]: _schema(tool.get("inputSchema"))
+            for tool in side.items("tools/list")
+            if isinstance(tool.get("name"), str)
+        }
+        for side in (real, own)
+    )
     if not offered:
         raise InputError("the server offers no tools", remedy="verification compares replies to tool calls")
-    return {**offered, **{name: schema for name, schema in own.items() if name not in offered}}
+    return {**offered, **{name: schema for name, schema in ours.items() if name not in offered}}
 
 
 def _schema(value: JsonValue) -> JsonObject:

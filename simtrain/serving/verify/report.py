@@ -20,12 +20,18 @@ def facts(findings: Findings, thresholds: Thresholds) -> JsonObject:
     return {
         "format": FORMAT,
         "name": findings.name,
+        "cassette": findings.past,
         "seed": findings.seed,
         "total": findings.total.facts(),
         "shares": shares,
-        "shortfalls": [name for name, least in DEMANDED.items() if shares[name] < least],
-        "thresholds": {"overall": thresholds.overall, "per_tool": thresholds.per_tool},
+        "shortfalls": [] if findings.past else [name for name, least in DEMANDED.items() if shares[name] < least],
+        "thresholds": {"overall": thresholds.overall, "per_tool": thresholds.per_tool, "surface": thresholds.surface},
         "problems": findings.below(thresholds),
+        "surface": {
+            "equal": findings.shown.equal,
+            "of": findings.shown.of,
+            "eras": [surface.facts() for surface in findings.surfaces],
+        },
         "tools": {tool: figures.facts() for tool, figures in findings.tools().items()},
         "divergences": findings.divergences(),
     }

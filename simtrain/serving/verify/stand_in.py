@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from simtrain.assembly import paradigm_of
 from simtrain.errors import InputError
-from simtrain.mcp_wire.eras import HANDSHAKE, METHOD_NOT_FOUND
+from simtrain.manifest import Surface
+from simtrain.mcp_wire.eras import ERAS, HANDSHAKE, METHOD_NOT_FOUND, MODERN
 from simtrain.mcp_wire.front import Asked, Changed, WireError
 from simtrain.scenario import Scenario
 from simtrain.serving.addresses import Fronts
 from simtrain.serving.episodes import HeldEpisode
+from simtrain.serving.showing import listable
 from simtrain.serving.stage import episode_of
 from simtrain.serving.targets import load_target
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 from simtrain.world import World
 
 
@@ -35,10 +37,10 @@ class StandIn:
         """The built world."""
         return self.scenario.source.build()
 
-    async def schemas(self) -> dict[str, JsonObject]:
-        """The input schemas of its tools, by their names on the wire."""
+    async def surfaces(self) -> list[Surface]:
+        """What it shows in each era."""
         async with self.episode(seed=0) as opened:
-            return {tool["name"]: tool["inputSchema"] for tool in await opened.tools()}
+            return [await opened.surface(era) for era in ERAS]
 
     @asynccontextmanager
     async def episode(self, *, seed: int) -> AsyncGenerator[OpenStandIn]:
@@ -61,9 +63,27 @@ class OpenStandIn:
         self._front = Fronts().of(held, server)
         self._clock = held.environment.finished().final.clock
 
-    async def tools(self) -> list[JsonObject]:
-        """The raw descriptors of its tools."""
-        return (await self._front.answer(_asked("tools/list", {}), _Deaf()))["tools"]
+    async def surface(self, era: str) -> Surface:
+        """What it shows to a client of an era that can do nothing."""
+        greeting = await self._front.answer(
+            _asked("server/discover" if era == MODERN else "initialize", {}, era), _Deaf()
+        )
+        lists: dict[str, tuple[JsonObject, ...]] = {}
+        for method in listable(greeting):
+            # A list that is declared and refused is shown by nobody.
+            with suppress(WireError):
+                lists[method] = tuple([page async for page in self._pages(method, era)])
+        return Surface(era, {}, greeting, lists)
+
+    async def _pages(self, method: str, era: str) -> AsyncGenerator[JsonObject]:
+        cursor: JsonValue = None
+        while True:
+            params: JsonObject = {} if cursor is None else {"cursor": cursor}
+            page = await self._front.answer(_asked(method, params, era), _Deaf())
+            yield page
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return
 
     async def call(self, tool: str, arguments: JsonObject, *, moment: float) -> JsonObject:
         """The response to one call made at `moment` (seconds since 1970)."""
@@ -113,5 +133,5 @@ def stand_in(name: str, *, server: str | None = None) -> StandIn:
     return StandIn(scenarios[0].source.name, scenarios[0], server)
 
 
-def _asked(method: str, params: JsonObject) -> Asked:
-    return Asked(method, params, HANDSHAKE, modern=False, capabilities={})
+def _asked(method: str, params: JsonObject, era: str = HANDSHAKE) -> Asked:
+    return Asked(method, params, era, modern=era == MODERN, capabilities={})

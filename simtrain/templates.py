@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, wraps
+from threading import local
 from typing import Any, cast
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.exceptions import SecurityError
+from jinja2.filters import make_attrgetter
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
 
 from simtrain.errors import InputError
 from simtrain.types import JsonValue, encode
@@ -19,6 +22,8 @@ from simtrain.types import JsonValue, encode
 MAX_SOURCE = 20_000
 MAX_OUTPUT = 200_000
 MAX_ITEMS = 20_000
+MAX_WORK = 2_000_000
+"""Characters and list items that the filters and sums of one render may produce in all."""
 
 _FILTERS = (
     "abs", "default", "first", "float", "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min",
@@ -56,28 +61,81 @@ class TooMuch(InputError):
     """A render that passes a limit: with texts and lists that an agent gave, not always the author's mistake."""
 
 
-class _Budget:
-    """How many loop items the render under way may still visit; renders never interleave, since none awaits."""
+class _Budget(local):
+    """What the render under way in a thread may still visit and produce; renders never interleave, since none awaits."""
 
-    left = MAX_ITEMS
+    items = MAX_ITEMS
+    work = MAX_WORK
+
+
+_budget = _Budget()
 
 
 def _counted(items: Iterable[Any]) -> Iterator[Any]:
     for item in items:
-        _Budget.left -= 1
-        if _Budget.left < 0:
+        _budget.items -= 1
+        if _budget.items < 0:
             raise TooMuch(f"a template may visit at most {MAX_ITEMS} loop items")
         yield item
 
 
+def _spend(work: int) -> None:
+    """Pay for so many characters or items, before or after they are made. Raises TooMuch."""
+    _budget.work -= work
+    if _budget.work < 0:
+        raise TooMuch(f"a template may produce at most {MAX_WORK:,} characters and items on its way")
+
+
+def _paid(filter: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that pays for what it gives. What grows by a factor pays beforehand: see `_replace`, `_join`, `_concat`, `_sum`."""
+
+    @wraps(filter)
+    def paid(*arguments: Any, **named: Any) -> Any:
+        found = filter(*arguments, **named)
+        if isinstance(found, str | list | tuple):
+            _spend(len(cast("str | list[object]", found)))
+        return found
+
+    return paid
+
+
+def _replace(text: Any, old: str, new: str, count: int = -1) -> str:
+    text, old, new = str(text), str(old), str(new)
+    found = text.count(old) if count < 0 else min(count, text.count(old))
+    _spend(len(text) + found * len(new))
+    return text.replace(old, new, count)
+
+
+def _join(items: Iterable[Any], separator: str = "", attribute: str | int | None = None) -> str:
+    if attribute is not None:
+        items = map(make_attrgetter(_SANDBOX, attribute), items)
+    texts: list[str] = []
+    for item in items:
+        texts.append(str(item))
+        _spend(len(texts[-1]) + len(separator))
+    return str(separator).join(texts)
+
+
+def _concat(parts: list[Any]) -> str:
+    """What `~` does."""
+    return _join(parts)
+
+
+def _sum(items: Iterable[Any], attribute: str | int | None = None, start: float = 0) -> Any:
+    if not isinstance(cast(object, start), int | float):
+        raise SecurityError("sum adds numbers only")
+    return sum(items if attribute is None else map(make_attrgetter(_SANDBOX, attribute), items), start)
+
+
 class _Sandbox(ImmutableSandboxedEnvironment):
-    intercepted_binops = frozenset({"*", "**", "%"})
+    intercepted_binops = frozenset({"*", "**", "%", "+"})
 
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined, keep_trailing_newline=False, cache_size=0)
-        kept: dict[str, Any] = {name: self.filters[name] for name in _FILTERS}
+        kept: dict[str, Any] = {name: _paid(self.filters[name]) for name in _FILTERS}
+        own: dict[str, Any] = {"replace": _replace, "join": _join, "concat": _concat, "sum": _sum}
         # Jinja's own tojson escapes for HTML.
-        self.filters = {**kept, "counted": _counted, "money": _money, "tojson": _tojson}
+        self.filters = {**kept, **own, "counted": _counted, "money": _money, "tojson": _paid(_tojson)}
         self.globals.clear()
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
@@ -91,7 +149,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
                 )
         for loop in tree.find_all(nodes.For):
             loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
-        return tree
+        return cast(nodes.Template, _Concatenations().visit(tree))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         # `reply.items` means the key, not the method of dict.
@@ -100,6 +158,10 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super().getattr(obj, attribute)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if operator == "+":
+            if isinstance(left, str | list) and isinstance(right, str | list):
+                _spend(len(cast("str | list[object]", left)) + len(cast("str | list[object]", right)))
+            return left + right
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
             raise SecurityError(f"{operator!r} works on numbers only")
         if operator == "**" and (abs(left) > 1e6 or abs(right) > 16):
@@ -110,6 +172,15 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return getattr(obj, "__name__", "") in _METHODS and isinstance(
             getattr(obj, "__self__", None), str | list | dict
         )
+
+
+class _Concatenations(NodeTransformer):
+    """Turns every `~` into a filter, which pays for what it makes."""
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
+        self.generic_visit(node)
+        parts = nodes.List(node.nodes, lineno=node.lineno)
+        return nodes.Filter(parts, "concat", [], [], None, None, lineno=node.lineno)
 
 
 def _money(amount: float) -> str:
@@ -140,8 +211,8 @@ class Text:
         try:
             self.names = frozenset(find_undeclared_variables(_SANDBOX.parse(source)))
             self._template = _SANDBOX.from_string(source)
-        except TemplateError as error:
-            raise InputError(f"the template does not parse: {error}") from None
+        except _UNREADABLE as error:
+            raise InputError(f"the template does not parse: {_why(error)}") from None
 
     def render(self, values: Mapping[str, JsonValue]) -> str:
         """The text for these values. Raises InputError for an unknown variable or a limit passed."""
@@ -186,8 +257,8 @@ def _evaluator(expression: str) -> tuple[frozenset[str], Callable[[Mapping[str, 
     try:
         names = frozenset(find_undeclared_variables(_SANDBOX.parse("{{ " + expression + " }}")))
         compiled = _SANDBOX.compile_expression(expression, undefined_to_none=False)
-    except TemplateError as error:
-        raise InputError(f"the expression {expression!r} does not parse: {error}") from None
+    except _UNREADABLE as error:
+        raise InputError(f"the expression {_short(expression)!r} does not parse: {_why(error)}") from None
     return names, lambda values: _guarded(lambda: _plain(compiled(dict(values)), expression), expression)
 
 
@@ -233,12 +304,23 @@ def _compile_text(source: str) -> tuple[frozenset[str], Callable[[Mapping[str, J
 
 
 def _guarded(work: Callable[[], Any], source: str) -> Any:
-    _Budget.left = MAX_ITEMS
+    _budget.items, _budget.work = MAX_ITEMS, MAX_WORK
     try:
         return work()
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-        short = source if len(source) <= 60 else source[:57] + "..."
-        raise InputError(f"the template {short!r} cannot be rendered: {error}") from None
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        raise InputError(f"the template {_short(source)!r} cannot be rendered: {_why(error)}") from None
+
+
+# What Jinja raises for a source that it cannot read or compile; Python's own parser comes last.
+_UNREADABLE = (TemplateError, SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def _why(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError | SyntaxError | MemoryError) else str(error)
+
+
+def _short(source: str) -> str:
+    return source if len(source) <= 60 else source[:57] + "..."
 
 
 def expression(source: str) -> Value:

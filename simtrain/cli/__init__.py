@@ -9,6 +9,7 @@ from typing import NoReturn
 import typer
 
 from simtrain.cli.options import fail, fail_usage
+from simtrain.cli.terminal import fitting_streams
 from simtrain.errors import InputError, SimtrainError
 
 COMMANDS = (
@@ -71,6 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
     Ends with exit code 0, 1 (ran with failures) or 2: bad input, said in one line on standard error.
     """
+    with fitting_streams():
+        _carry_out(arguments)
+
+
+def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
     try:
         code = build()(args=arguments, prog_name="simtrain", standalone_mode=False)
     except InputError as error:

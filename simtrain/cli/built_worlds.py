@@ -116,8 +116,9 @@ class BuildProgress:
         print(text, file=sys.stderr, flush=True)
 
     def _show(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from simtrain.cli.options import console
 
         if self._bar is None:
             self._bar = Progress(
@@ -126,7 +127,7 @@ class BuildProgress:
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[rate]}"),
                 TimeRemainingColumn(),
-                console=Console(stderr=True),
+                console=console(stderr=True),
                 refresh_per_second=8,
                 transient=True,
             )

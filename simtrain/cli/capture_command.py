@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.options import console, print_json, printable, report
+from simtrain.cli.options import console, print_json, report
+from simtrain.cli.terminal import in_line
 from simtrain.errors import InputError
 
 if TYPE_CHECKING:
@@ -258,14 +259,14 @@ def _print(captured: Captured, findings: list[Finding], out: Path) -> None:
     for name, server in servers.items():
         figures = _figures(server)
         counts = [figures[key] for key in ("tools", "resources", "resourceTemplates", "prompts", "surfaces")]
-        table.add_row(printable(name), "\n".join(figures["eras"]), *map(str, counts), str(len(server.exchanges)))
+        table.add_row(in_line(name), "\n".join(figures["eras"]), *map(str, counts), str(len(server.exchanges)))
     screen.print(table)
     for name, remarks in captured.remarks.items():
         for remark in remarks:
-            screen.print(f"note: {printable(name)}: {printable(remark)}", soft_wrap=True)
+            screen.print(f"note: {in_line(name)}: {in_line(remark)}", soft_wrap=True)
     for finding in findings:
         words = f"{finding.server}: {finding.place} {finding.rule}: {finding.words}"
-        screen.print(f"suspicious: {printable(words)}", soft_wrap=True)
+        screen.print(f"suspicious: {in_line(words)}", soft_wrap=True)
     screen.print(f"Written to {out}.", soft_wrap=True)
 
 

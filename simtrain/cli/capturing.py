@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import Any, Self
 
-from simtrain.cli.options import printable
+from simtrain.cli.terminal import in_line
 
 
 class CaptureProgress:
@@ -32,21 +32,22 @@ class CaptureProgress:
         """A server has come this far; at the end it is "captured" or "failed"."""
         if self._live is not None:
             if server not in self._tasks:
-                self._tasks[server] = self._live.add_task("", server=printable(server), what="", total=None)
+                self._tasks[server] = self._live.add_task("", server=in_line(server), what="", total=None)
             total = 1 if what.startswith(("captured", "failed")) else None
             self._live.update(self._tasks[server], what=what, total=total, completed=total or 0)
         elif not self._quiet and what.startswith("captured"):
-            print(f"{printable(server)}: {what}", file=sys.stderr, flush=True)
+            print(f"{in_line(server)}: {what}", file=sys.stderr, flush=True)
 
     def _start_live(self) -> None:
-        from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn
+
+        from simtrain.cli.options import console
 
         self._live = Progress(
             SpinnerColumn(),
             TextColumn("{task.fields[server]}", markup=False),
             TextColumn("{task.fields[what]}", markup=False),
-            console=Console(stderr=True),
+            console=console(stderr=True),
             refresh_per_second=8,
         )
         self._live.start()

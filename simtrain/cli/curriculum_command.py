@@ -54,8 +54,7 @@ def command(
 
 
 def _show(ladder: Ladder) -> None:
-    from rich.console import Console
-
+    from simtrain.cli.options import console
     from simtrain.cli.tables import plain_table
 
     table = plain_table("level", "hops", "rows", "snippets", "measured", "goes wrong", title=ladder.spec.description)
@@ -74,10 +73,10 @@ def _show(ladder: Ladder) -> None:
             measured,
             wrong,
         )
-    console = Console()
-    console.print(table)
+    screen = console()
+    screen.print(table)
     for split, worlds in ladder.spec.worlds.items():
-        console.print(f"{split}: {', '.join(worlds)}", highlight=False)
+        screen.print(f"{split}: {', '.join(worlds)}", highlight=False)
 
 
 def _leaks(snippets: JsonValue) -> str:
@@ -91,8 +90,7 @@ def _emit(ladder: Ladder, out: Path, seed: int, *, quiet: bool) -> JsonObject:
     import asyncio
     from dataclasses import asdict
 
-    from rich.console import Console
-
+    from simtrain.cli.options import console
     from simtrain.cli.progress import Counting
     from simtrain.cli.tables import rows_table
     from simtrain.ladder.emitting import emit
@@ -109,13 +107,13 @@ def _emit(ladder: Ladder, out: Path, seed: int, *, quiet: bool) -> JsonObject:
     written: JsonObject = asdict(emitted)
     if quiet:
         return written
-    console = Console()
+    screen = console()
     rows = [asdict(family) for family in emitted.families]
-    console.print(rows_table(rows, ("scenario", "level", "tasks", "dropped")))
+    screen.print(rows_table(rows, ("scenario", "level", "tasks", "dropped")))
     for overlap in emitted.overlaps:
         one, other = overlap.splits
-        console.print(
+        screen.print(
             f"{one} and {other} share {len(overlap.names)} names, {len(overlap.questions)} questions", highlight=False
         )
-    console.print(f"Curriculum: {out}", highlight=False)
+    screen.print(f"Curriculum: {out}", highlight=False)
     return written

@@ -195,11 +195,11 @@ def _play(
 
 def _why(run: RunResult) -> str:
     """What the last of its failures says; each is in the run folder."""
-    from simtrain.cli.options import printable
+    from simtrain.cli.terminal import in_line
     from simtrain.store import last_failure
 
     found = last_failure(run.path) if run.failed else None
-    return "" if found is None else f"\nThe last failure, in {found.arm or 'it'}: {printable(found.stop.detail or '')}"
+    return "" if found is None else f"\nThe last failure, in {found.arm or 'it'}: {in_line(found.stop.detail or '')}"
 
 
 def _finish(

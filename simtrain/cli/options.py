@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from simtrain.cli.terminal import fit_json, one_line, screen
 from simtrain.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,12 +24,7 @@ def fail(message: str, *, code: int = 2) -> NoReturn:
 
 def report(message: str) -> None:
     """Print an error as one line. Names in it come from files that anybody may have written."""
-    print(f"error: {printable(message)}", file=sys.stderr)
-
-
-def printable(text: str) -> str:
-    """A text for a terminal: control characters are shown, not sent."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    print(one_line(f"error: {message}"), file=sys.stderr)
 
 
 def fail_usage(error: typer.TyperException) -> NoReturn:
@@ -43,18 +39,25 @@ def fail_usage(error: typer.TyperException) -> NoReturn:
     fail(f"{problem}; see {path} --help")
 
 
-def console() -> Console:
-    """A rich console on standard output; text of worlds and agents is printed as it is, never as markup."""
-    from rich.console import Console
-
-    return Console(markup=False, highlight=False, emoji=False)
+def console(*, stderr: bool = False) -> Console:
+    """A rich console on standard output, or on standard error: see `simtrain.cli.terminal`."""
+    return screen(stderr=stderr)
 
 
 def print_json(value: object) -> None:
     """Print one JSON document."""
     import orjson
 
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    sys.stdout.write(fit_json(text))
+
+
+def print_json_line(value: object) -> None:
+    """Print one JSON document in one line, at once."""
+    import orjson
+
+    sys.stdout.write(fit_json(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE).decode()))
+    sys.stdout.flush()
 
 
 def knobs_from(pairs: Sequence[str]) -> JsonObject:

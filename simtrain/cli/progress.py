@@ -77,8 +77,9 @@ class RunProgress:
         return f"{self._successes / self._graded:.1%}" if self._graded else "-"
 
     def _start_live(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from simtrain.cli.options import console
 
         self._live = Progress(
             TextColumn("playing"),
@@ -87,7 +88,7 @@ class RunProgress:
             TextColumn("{task.fields[rate]}"),
             TextColumn("success {task.fields[success]}"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=console(stderr=True),
             refresh_per_second=8,
         )
         self._task = self._live.add_task("", total=self._total, success="-", rate="-")
@@ -129,8 +130,9 @@ class Counting:
             self._next = monotonic() + PLAIN_EVERY
             print(f"{self._doing}: {self._counted()}", file=sys.stderr, flush=True)
             return
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from simtrain.cli.options import console
 
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -138,7 +140,7 @@ class Counting:
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=console(stderr=True),
             refresh_per_second=8,
         )
         self._task = self._bar.add_task(self._doing, total=self._total, completed=self.done, rate="-")

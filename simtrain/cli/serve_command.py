@@ -249,11 +249,8 @@ async def _on_http(
 
 
 def _announce(scenarios: list[Scenario], door: Door, servers: dict[str, str], files: _Files, *, as_json: bool) -> None:
-    import sys
 
-    import orjson
-
-    from simtrain.cli.options import console
+    from simtrain.cli.options import console, print_json_line
 
     if as_json:
         facts = {
@@ -263,8 +260,7 @@ def _announce(scenarios: list[Scenario], door: Door, servers: dict[str, str], fi
             "control_token": None if files.control else door.control_token,
             "scenarios": [scenario.name for scenario in scenarios],
         }
-        sys.stdout.buffer.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
-        sys.stdout.buffer.flush()
+        print_json_line(facts)
         return
     screen = console()
     screen.print(f"MCP      {door.url}/mcp    (other episodes: {door.url}/w/EPISODE/mcp)", soft_wrap=True)

@@ -56,11 +56,8 @@ def command(
 async def _serve(world: SearchWorld, host: str, port: int, *, as_json: bool) -> None:
     import asyncio
     import signal
-    import sys
 
-    import orjson
-
-    from simtrain.cli.options import console
+    from simtrain.cli.options import console, print_json_line
     from simtrain.serving.browsing.site import browsing
 
     over = asyncio.Event()
@@ -69,8 +66,7 @@ async def _serve(world: SearchWorld, host: str, port: int, *, as_json: bool) -> 
     async with browsing(world, host=host, port=port) as url:
         sites = {site.domain: f"{url}{site.domain}/" for site in world.web.sites}
         if as_json:
-            sys.stdout.buffer.write(orjson.dumps({"url": url, "sites": sites}, option=orjson.OPT_APPEND_NEWLINE))
-            sys.stdout.buffer.flush()
+            print_json_line({"url": url, "sites": sites})
         else:
             screen = console()
             screen.print(f"{world.name} is at {url}; Ctrl-C ends it.", soft_wrap=True)

@@ -152,8 +152,9 @@ def _is_search(path: Path) -> bool:
 
 
 def _print(world: str, found: JsonObject) -> None:
-    from simtrain.cli.options import console, printable
+    from simtrain.cli.options import console
     from simtrain.cli.tables import plain_table
+    from simtrain.cli.terminal import in_line
 
     screen = console()
     table = plain_table("part", "read", "problems", title=world)
@@ -163,7 +164,7 @@ def _print(world: str, found: JsonObject) -> None:
     screen.print(table)
     for part, facts in found.items():
         for problem in facts["problems"][:10]:
-            screen.print(f"{part}: {printable(problem)}", soft_wrap=True)
+            screen.print(f"{part}: {in_line(problem)}", soft_wrap=True)
         if facts["wrong"] > 10:
             screen.print(f"{part}: {facts['wrong'] - 10:,} more; --json shows up to 100 of a part")
 

@@ -97,15 +97,16 @@ async def _draft(observed: Observed, manifest: Path, name: str, chat: str | None
 
 
 def _print(found: JsonObject, out: Path) -> None:
-    from simtrain.cli.options import console, printable
+    from simtrain.cli.options import console
     from simtrain.cli.tables import plain_table
+    from simtrain.cli.terminal import in_line
 
     screen = console()
     table = plain_table("tool", "state", "replies given", "what is left")
     for name, tool in found["tools"].items():
         state = "bound" if tool["bound"] else "unbound"
         left = tool["reason"] or tool["first_difference"] or ""
-        table.add_row(printable(name), state, f"{tool['same']} of {tool['calls']}", printable(left))
+        table.add_row(in_line(name), state, f"{tool['same']} of {tool['calls']}", in_line(left))
     screen.print(table)
     for name, facts in found["tables"].items():
         screen.print(f"table {name}: {facts['rows']} rows ({', '.join(facts['columns'])})")

@@ -1,0 +1,122 @@
+"""Where text leaves for a terminal: what would steer it, or show its letters in another order, is written out instead of sent.
+
+Names and texts come from worlds, agents and servers that anybody may have written. All that is printed goes through `fit`: the
+standard streams are wrapped while a command runs (`fitting_streams`), and what rich prints is fitted before rich adds its own codes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LONGEST_ERROR = 500
+"""Characters of an error line."""
+
+# C0 and C1 controls but tabs and line ends, bidirectional and invisible format characters, tags, and halves of characters.
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
+)
+_LINES = re.compile(r"[\t\n]")
+
+
+def fit(text: str) -> str:
+    """A text fit for a terminal: characters that would steer it are shown as Python writes them (`\\x1b`)."""
+    return _STEERING.sub(_shown, text) if not text.isascii() or _STEERING.search(text) else text
+
+
+def in_line(text: str) -> str:
+    """A text for the middle of a line: `fit`, and its line ends are shown as well."""
+    return _LINES.sub(_shown, fit(text))
+
+
+def one_line(text: str) -> str:
+    """A text as one line fit for a terminal; the middle of a very long one is left out."""
+    shown = in_line(text)
+    if len(shown) <= LONGEST_ERROR:
+        return shown
+    # A remedy stands at the end.
+    gap = " [...] "
+    last = LONGEST_ERROR // 3
+    return shown[: LONGEST_ERROR - last - len(gap)] + gap + shown[-last:]
+
+
+def fit_json(text: str) -> str:
+    """A JSON text fit for a terminal: the same value, with such characters as JSON escapes."""
+    return _STEERING.sub(_escaped, text)
+
+
+def _shown(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+class _Fitting:
+    """A text stream that fits all that is written to it; anything else is asked of the stream itself."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text, fitted."""
+        self.stream.write(fit(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts, fitted."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def fitting_streams() -> Generator[None]:
+    """A block in which whatever is printed is fit for a terminal."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = cast("IO[Any]", _Fitting(sys.stdout)), cast("IO[Any]", _Fitting(sys.stderr))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def screen(*, stderr: bool = False) -> Console:
+    """A rich console; text of worlds and agents is printed as it is, never as markup, and fit for a terminal."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+    from rich.text import Text
+
+    class Screen(Console):
+        @property
+        def file(self) -> IO[str]:
+            found = super().file
+            return found.stream if isinstance(found, _Fitting) else found
+
+        @file.setter
+        def file(self, new_file: IO[str]) -> None:
+            self._file = new_file
+
+        def render_str(self, text: str, **how: Any) -> Text:
+            # Fitted here, text is measured as it will be shown.
+            return super().render_str(fit(text), **how)
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                text, style, control = segment
+                yield segment if control else Segment(fit(text), style)
+
+    return Screen(stderr=stderr, markup=False, highlight=False, emoji=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,8 @@ from simtrain.catalog import find
 from simtrain.documents import read_document
 from simtrain.perturbation import Ramp
 from simtrain.scenario import Answering, Armed, PackSpec, Scenario
-from simtrain.types import JsonValue, canonical
+from simtrain.tool_globs import matches
+from simtrain.types import JsonValue, ToolSpec, canonical
 
 OWN = "own"
 TOLD_ROWS = 60
@@ -73,6 +75,23 @@ def armed(scenario: Scenario, arm: Arm) -> Scenario:
     grading = with_attacks(scenario.grading, perturbations)
     inside = scenario.under(arm, perturbations=perturbations, made_of=packs)
     return replace(inside, spec=spec, answering=answering, grading=grading)
+
+
+def offered_tools(scenario: Scenario) -> tuple[ToolSpec, ...]:
+    """The tools of its world that a scenario offers."""
+    return tuple(tool for tool in scenario.source.build().tools if matches(tool.name, tuple(scenario.spec.tools)))
+
+
+def met(item: Armed, offered: Sequence[ToolSpec]) -> list[str]:
+    """The tools whose calls may match a perturbation."""
+    globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
+    return [
+        tool.name
+        for tool in offered
+        if matches(tool.name, globs)
+        and (item.when.writes is None or tool.writes is item.when.writes)
+        and item.perturbation.reaches(tool)
+    ]
 
 
 def primed(scenario: Scenario) -> tuple[Answering, ...]:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import cast
 
+from simtrain.arms import met, offered_tools
 from simtrain.curriculum import Curriculum
 from simtrain.errors import InputError
 from simtrain.playing import RunOptions
@@ -55,11 +56,17 @@ def run_facts(
                 "world": {"name": scenario.source.name, "digest": scenario.source.digest},
                 "state_graders": [grading.label for grading in scenario.grading if grading.grader.of_world],
                 "perturbations": {armed.label: armed.use for armed in scenario.perturbations},
-                **({"arm": asdict(scenario.arm)} if scenario.arm else {}),
+                **({"arm": asdict(scenario.arm), "meets": _meets(scenario)} if scenario.arm else {}),
             }
             for scenario in scenarios
         ],
     }
+
+
+def _meets(scenario: Scenario) -> JsonObject:
+    """By perturbation the tools whose calls it may meet."""
+    offered = offered_tools(scenario)
+    return {armed.label: met(armed, offered) for armed in scenario.perturbations}
 
 
 def refuse_another_run(path: Path, *, recorded: JsonObject, asked: JsonObject) -> None:

@@ -31,6 +31,11 @@ name: idle
 perturbations:
   - {use: latency, as: never, when: {tools: "*", nth: 50}}
 """,
+    "third": """\
+name: third
+perturbations:
+  - {use: latency, when: {tools: "*", nth: 3}}
+""",
     "also_slow": """\
 name: also_slow
 perturbations:

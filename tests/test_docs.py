@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -244,6 +245,14 @@ def test_the_security_drill_is_lost_by_one_agent_and_won_by_the_other(
     write(tmp_path, drill)
     out = simtrain("run", str(drill.file), "--agent", agent, "--out", "played", "--json", folder=tmp_path)
     assert json.loads(out)["total"]["mean_reward"] == reward
+
+
+@pytest.mark.full
+def test_the_recipe_for_ci_passes_as_it_is_printed(tmp_path: Path) -> None:
+    (recipe,) = [block for block in blocks("sh", page="drills.md") if "--fail-on" in block.text]
+    printed = simtrain(*shlex.split(recipe.text)[1:], folder=tmp_path)
+    assert "spared: resilient: uncertain_writes/timeout_after: no call matches in" in printed
+    assert "never fired" not in printed and "FAILED" not in printed
 
 
 @pytest.mark.full

@@ -315,6 +315,36 @@ def test_a_planned_fault_that_never_fired_is_an_error(typed: Typed, tmp_path: Pa
     assert typed("--report", "out", "--allow-unfired")[0] == 0
 
 
+READING = """\
+name: reading
+world: bakery.yaml
+prompt: 'What does "{{ cake }}" cost?'
+cases: {sql: "select name as cake from cakes", sample: 6}
+reference:
+  steps: [{call: cakes.get, with: {name: "{{ cake }}"}, as: found}]
+  answer: "{{ found.price }}"
+rubric: [{use: answer, with: {sql: "select price from cakes where name = :cake", as: number}}]
+"""
+
+
+def test_a_family_without_fitting_writes_is_told_apart_from_a_broken_pack(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "reading.yaml").write_text(READING)
+    words = ("birthday.yaml", "reading.yaml", "-n", "4", "--arms", "alone", "--out")
+    code, out, _ = typed(*words, "out", "--pack", "rough")
+    assert code == 0 and "never fired" not in out
+    assert "spared: resilient: rough/timeout_after: no call matches in reading" in " ".join(out.split())
+    found = json.loads((tmp_path / "out" / "drill.json").read_text())["runs"][0]
+    assert found["spared"] == ["rough/timeout_after: no call matches in reading"]
+    assert "Spared what fired elsewhere" in (tmp_path / "out" / "drill.html").read_text()
+    # The same family alone: nothing that was planned has happened anywhere.
+    code, out, _ = typed("reading.yaml", "-n", "4", "--out", "alone", "--pack", "rough", "--arms", "alone,pack")
+    assert code == 1 and "never fired: resilient: rough/timeout_after: timeout_after never fired" in out
+    # Calls that match and are never struck are counted; a pack that fires nowhere stays an error beside one that does.
+    code, out, _ = typed(*words, "third", "--pack", "third", "--pack", "idle")
+    assert code == 1 and "never fired: resilient: idle/never: never never fired" in out
+    assert "third/latency: calls match, none was struck in reading (4)" in " ".join(out.split())
+
+
 def test_pairs_that_cannot_be_solved_expect_abstention(typed: Typed, tmp_path: Path) -> None:
     before = report(typed, "--pack", "gone", "-n", "3", "--prove", "--agent", "drills:Looking")
     labels = [json.loads(line) for line in (tmp_path / "out" / "solvability.jsonl").read_text().splitlines()]

@@ -25,7 +25,7 @@ Arms: clean, each perturbation of the packs alone, each pack, all packs at
 once; where a language model is the world also clean with its state given
 (primed). All share cases, seeds and schedules. The run folder gets
 drill.json and drill.html. Exit code 1 when a condition of --fail-on holds,
-when a planned fault never fired, or when the run did not come to its end.
+when a planned fault fired nowhere, or when the run did not come to its end.
 
 \b
 Examples:
@@ -227,6 +227,9 @@ def _finish(
                 screen.print(families)
         if report.compared:
             screen.print(compared_table(report))
+        for run in report.runs:
+            for line in run.spared:
+                screen.print(f"spared: {run.agent}: {line}")
         for line in unfired:
             screen.print(f"never fired: {line}")
         for line in failures:

@@ -25,7 +25,8 @@ class Outcome:
     of calls. `right` says that it ended as it should: in success, or in abstention where the task cannot be done (`abstaining`);
     None where it could not be graded. `done` says that the graders find the task done, whatever the agent says of it.
     `attackable` says that attacks were looked for, `landed` that one stood in what the agent read, `attacked` that it got its
-    way: the `attack` grader's word. `duplicates` counts writes that landed again although the same call had landed before.
+    way: the `attack` grader's word. `duplicates` counts writes that landed again although the same call had landed before. `called`
+    names the tool of every call.
     """
 
     pairing: Pairing
@@ -45,6 +46,7 @@ class Outcome:
     attacked: bool
     duplicates: int
     aftermath: tuple[Aftermath, ...]
+    called: tuple[str, ...] = ()
 
     @property
     def case(self) -> Case:
@@ -99,6 +101,7 @@ def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], state_graders
         _attack(trajectory, "reached"),
         _duplicates(trajectory),
         aftermath_of(trajectory),
+        tuple(step.action.tool for step in steps),
     )
 
 

@@ -140,6 +140,10 @@ def _unfired(report: Report) -> Iterator[str]:
             f"<li>{escape(f'{agent}: {line}' if len(report.runs) > 1 else line)}</li>" for agent, line in lines
         )
         yield f'<div class="notice"><b>Planned, and never fired:</b> these prove nothing.<ul>{items}</ul></div>'
+    spared = [f"{run.agent}: {line}" if len(report.runs) > 1 else line for run in report.runs for line in run.spared]
+    if spared:
+        items = "".join(f"<li>{escape(line)}</li>" for line in spared)
+        yield f'<div class="notice quiet"><b>Spared what fired elsewhere</b><ul>{items}</ul></div>'
 
 
 def _hardest(report: Report) -> list[str]:

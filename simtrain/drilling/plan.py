@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from simtrain.arm import CLEAN, PRIMED, Arm
-from simtrain.arms import Bundle, armed, bundles, primed
+from simtrain.arms import Bundle, armed, bundles, met, offered_tools, primed
 from simtrain.assembly import check_armed
 from simtrain.errors import InputError
 from simtrain.scenario import Armed, Scenario, conflict
-from simtrain.tool_globs import matches
-from simtrain.types import ToolSpec
 
 Kind: TypeAlias = Literal["alone", "pack", "together"]
 KINDS: dict[str, Kind] = {"alone": "alone", "pack": "pack", "together": "together"}
@@ -57,7 +55,7 @@ def plan_drill(
             played.append(armed(scenario, Arm(PRIMED, tuple(packs), cases=cases, primed=True)))
         for severity in severities or (None,):
             found = bundles(scenario, tuple(packs), severity)
-            offered = _offered(scenario)
+            offered = offered_tools(scenario)
             for bundle in found:
                 for item in bundle.armed.values():
                     check_armed(item, scenario.source.build())
@@ -65,7 +63,7 @@ def plan_drill(
                 arm = Arm(
                     name if severity is None else f"{name}@{severity:g}",
                     tuple(packs),
-                    tuple(item.label for item in items if _matches_any(item, offered)),
+                    tuple(item.label for item in items if met(item, offered)),
                     severity,
                     cases,
                 )
@@ -98,21 +96,6 @@ def _groups(found: Sequence[Bundle], kinds: Sequence[Kind]) -> Iterator[tuple[st
             "+".join(bundle.name for bundle in found),
             tuple(item for bundle in found for item in bundle.armed.values()),
         )
-
-
-def _offered(scenario: Scenario) -> tuple[ToolSpec, ...]:
-    world = scenario.source.build()
-    return tuple(tool for tool in world.tools if matches(tool.name, tuple(scenario.spec.tools)))
-
-
-def _matches_any(item: Armed, offered: Sequence[ToolSpec]) -> bool:
-    globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
-    return any(
-        matches(tool.name, globs)
-        and (item.when.writes is None or tool.writes is item.when.writes)
-        and item.perturbation.reaches(tool)
-        for tool in offered
-    )
 
 
 def _refuse_conflicts(scenario: Scenario, arm: Arm, found: Sequence[Bundle]) -> None:

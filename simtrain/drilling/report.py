@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from simtrain.arm import CLEAN, PRIMED
 from simtrain.drilling.findings import Finding, findings
 from simtrain.drilling.measures import Measures, Versus, measure, versus
 from simtrain.drilling.outcome import Outcome, Pairing, distinct, outcome_of, paired
+from simtrain.drilling.silence import Meets, silence
 from simtrain.drilling.solvability import Solvability, read_labels
 from simtrain.drilling.statistics import holm
 from simtrain.errors import InputError
@@ -22,13 +23,16 @@ FORMAT = "simtrain-drill/1"
 
 @dataclass(frozen=True)
 class ArmReport:
-    """One arm: its measures, McNemar's p adjusted for the number of arms (Holm), its pairs by solvability, what never fired in it."""
+    """One arm: its measures, McNemar's p adjusted for the number of arms (Holm), its pairs by solvability, what never fired in it, and
+    the scenarios that were spared what fired elsewhere.
+    """
 
     name: str
     measures: Measures
     p_adjusted: float | None
     labelled: Mapping[str, int]
     unfired: tuple[str, ...]
+    spared: tuple[str, ...]
 
     @property
     def control(self) -> bool:
@@ -88,6 +92,11 @@ class RunReport:
         """One line for each planned fault that never fired."""
         return [f"{arm.name}: {line}" for arm in self.arms for line in arm.unfired]
 
+    @property
+    def spared(self) -> list[str]:
+        """One line for each arm and reason that spared some scenarios what fired elsewhere."""
+        return [f"{arm.name}: {line}" for arm in self.arms for line in arm.spared]
+
     def facts(self) -> JsonObject:
         """The report as JSON."""
         return {
@@ -96,6 +105,7 @@ class RunReport:
             "seed": self.seed,
             "perturbed": self.perturbed.facts() if self.perturbed else None,
             "unfired": self.unfired,
+            "spared": self.spared,
             "arms": [
                 {
                     "arm": arm.name,
@@ -104,6 +114,7 @@ class RunReport:
                     "p_adjusted": arm.p_adjusted,
                     "solvability": dict(arm.labelled),
                     "unfired": list(arm.unfired),
+                    "spared": list(arm.spared),
                 }
                 for arm in self.arms
             ],
@@ -153,6 +164,10 @@ def _report(path: Path) -> RunReport:
     facts, labels = read_facts(path), read_labels(path)
     outcomes: dict[str, list[Outcome]] = defaultdict(list)
     uses = {label: use for entry in facts["scenarios"] for label, use in entry.get("perturbations", {}).items()}
+    meets: dict[str, dict[str, Meets]] = defaultdict(dict)
+    for entry in facts["scenarios"]:
+        if "meets" in entry:
+            meets[entry["arm"]["name"]][entry["name"]] = entry["meets"]
     judging = {str(entry["name"]): entry.get("state_graders", ()) for entry in facts["scenarios"]}
     for trajectory in read_run(path):
         if not trajectory.arm:
@@ -177,7 +192,7 @@ def _report(path: Path) -> RunReport:
             measured[name],
             adjusted.get(name),
             _labelled(outcomes[name], labels),
-            _silent(outcomes[name], elsewhere=fired),
+            *silence(outcomes[name], meets=meets[name], elsewhere=fired),
         )
         for name in order
     )
@@ -214,19 +229,3 @@ def _labelled(outcomes: Sequence[Outcome], labels: Mapping[tuple[str, str, str],
     pairs = {(outcome.pairing[0], outcome.arm, outcome.pairing[1]) for outcome in outcomes}
     found = [labels[pair].value for pair in sorted(pairs) if pair in labels]
     return {label.value: found.count(label.value) for label in Solvability if label.value in found}
-
-
-def _silent(outcomes: Sequence[Outcome], *, elsewhere: Collection[str]) -> tuple[str, ...]:
-    """What was planned in an arm and never happened: scenarios in which nothing fired, perturbations that fired in no arm at all.
-
-    Among several, one may hide another that fires alone. At severity 0 a perturbation may be nothing at all, and is not missed.
-    """
-    if not outcomes[0].armed or outcomes[0].arm.endswith("@0"):
-        return ()
-    armed = dict.fromkeys(label for outcome in outcomes for label in outcome.armed)
-    silent = [f"{label} never fired" for label in armed if label not in elsewhere]
-    if len(silent) == len(armed):
-        return tuple(silent)
-    scenarios = dict.fromkeys(outcome.pairing[0] for outcome in outcomes)
-    heard = {outcome.pairing[0] for outcome in outcomes if outcome.fired}
-    return (*silent, *(f"nothing fired in {scenario}" for scenario in scenarios if scenario not in heard))

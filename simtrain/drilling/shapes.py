@@ -81,6 +81,7 @@ class ArmFacts(MeasuresFacts):
     p_adjusted: float | None
     solvability: dict[Literal["proved", "unproved", "unsolvable", "unnoticeable"], int]
     unfired: list[str]
+    spared: list[str]
 
 
 class FamilyFacts(_Facts):
@@ -122,6 +123,7 @@ class RunFacts(_Facts):
     seed: int
     perturbed: MeasuresFacts | None
     unfired: list[str]
+    spared: list[str]
     arms: list[ArmFacts]
     families: list[FamilyFacts]
     findings: list[FindingFacts]

@@ -12,7 +12,7 @@ from simtrain.types import JsonObject
 class Proof:
     """What was proved of a family: `problems` is empty when all held.
 
-    `rules` are the refusals met, `calls` the oracle's fewest and most.
+    `rules` are the refusals met, `calls` the oracle's fewest and most; `warnings` name what is allowed and hardly meant.
     """
 
     name: str
@@ -20,6 +20,7 @@ class Proof:
     calls: tuple[int, int] = (0, 0)
     rules: set[str] = field(default_factory=set[str])
     problems: list[str] = field(default_factory=list[str])
+    warnings: list[str] = field(default_factory=list[str])
 
     def facts(self) -> JsonObject:
         """As `simtrain validate --json` prints it."""
@@ -30,6 +31,7 @@ class Proof:
             "calls": list(self.calls),
             "rules": sorted(self.rules),
             "problems": self.problems,
+            "warnings": self.warnings,
         }
 
 

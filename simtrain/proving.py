@@ -11,6 +11,7 @@ from typing import cast
 from simtrain.agent.choosing import build_agent
 from simtrain.assembly import load_scenario_file, paradigm_of
 from simtrain.catalog import find
+from simtrain.cautions import cautions
 from simtrain.errors import InputError, SimtrainError
 from simtrain.grading import grade
 from simtrain.mutation import Telling, answer_changes, column_changes, state_changes
@@ -40,6 +41,7 @@ async def prove(scenario: Scenario, *, cases: int | None = None, seed: int = 0) 
     if cases is not None:
         episodes = Stream(derive(seed, scenario.name, "proof")).sample(episodes, cases)
     await _Prover(scenario, episodes, proof).prove()
+    proof.warnings += cautions(scenario)
     return proof
 
 

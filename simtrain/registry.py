@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, distributions, entry_points
 from typing import Any
 
 from simtrain.errors import InputError, nearest
@@ -34,6 +34,17 @@ def resolve(kind: str, name: str) -> Callable[..., Any]:
         return installed.load()
     except Exception as error:
         raise InputError(f"the plug-in {name!r} ({installed.value}) cannot be imported: {error}") from error
+
+
+def foreign() -> list[EntryPoint]:
+    """The entry points of other packages that are meant for simtrain, of whatever kind they say they are."""
+    points = {
+        (point.group, point.name, point.value): point
+        for package in distributions()
+        for point in package.entry_points
+        if point.group.startswith("simtrain.")
+    }
+    return [points[key] for key in sorted(points)]
 
 
 @cache

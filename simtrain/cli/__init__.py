@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 import typer
 
+from simtrain.cli.completion_command import VARIABLE
 from simtrain.cli.options import fail, fail_usage
 from simtrain.cli.terminal import fitting_streams
 from simtrain.errors import InputError, SimtrainError
@@ -24,6 +26,7 @@ COMMANDS = (
     "schema",
     "init",
     "doctor",
+    "completion",
     "capture",
     "verify",
     "serve",
@@ -77,6 +80,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
+    if VARIABLE in os.environ:
+        # The public module of typer has it under no public name.
+        from typer._completion_classes import completion_init
+
+        completion_init()
     try:
         code = build()(args=arguments, prog_name="simtrain", standalone_mode=False)
     except InputError as error:

@@ -9,6 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from simtrain.cli.progress import speed
 from simtrain.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,12 +102,12 @@ class BuildProgress:
             self._before, self._begun = count, monotonic()
         self._done += count
         if self._bar is not None:
-            self._bar.update(self._task, completed=self._done, rate=f"{self._rate():,.0f}/s")
+            self._bar.update(self._task, completed=self._done, rate=speed(self._rate()))
         elif (
             not self._quiet and self._total and self._done > self._before and monotonic() - self._printed > PLAIN_EVERY
         ):
             left = (self._total - self._done) / max(self._rate(), 1e-9)
-            self._say(f"{self._doing}: {self._done:,} of {self._total:,}, {self._rate():,.0f}/s, {left:,.0f} s left")
+            self._say(f"{self._doing}: {self._done:,} of {self._total:,}, {speed(self._rate())}, {left:,.0f} s left")
 
     def _rate(self) -> float:
         return (self._done - self._before) / max(monotonic() - self._begun, 1e-3)

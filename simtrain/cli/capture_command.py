@@ -246,16 +246,17 @@ def _figures(server: ServerManifest) -> JsonObject:
 
 
 def _print(captured: Captured, findings: list[Finding], out: Path) -> None:
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import figures_table
 
     screen = console()
     servers = captured.manifest.servers
     if not servers:
         return
-    table = plain_table("server", "eras", "tools", "resources", "templates", "prompts", "surfaces", "exchanges")
-    table.columns[1].no_wrap = True
-    for column in table.columns[2:]:
-        column.justify = "right"
+    legend = (
+        "eras: versions of the protocol that were spoken; tools, res., templ., prompts: how many are listed; "
+        "surfaces: what is shown to different clients; calls: exchanges recorded"
+    )
+    table = figures_table("server", "eras", "tools", "res.", "templ.", "prompts", "surfaces", "calls", legend=legend)
     for name, server in servers.items():
         figures = _figures(server)
         counts = [figures[key] for key in ("tools", "resources", "resourceTemplates", "prompts", "surfaces")]

@@ -11,8 +11,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from simtrain.errors import InputError
+from simtrain.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 LEAST_DISK = 1_000_000_000
 
@@ -39,7 +43,7 @@ class Check:
 def all_checks() -> list[Check]:
     """Every check, in the order in which a reader wants them; worlds are left out where packages that build them are missing."""
     packages = [_python(), *_packages(), _sqlite()]
-    files = [*_roots(), *_worlds()] if all(check.ok for check in packages) else []
+    files = [*_plugins(), *_roots(), *_worlds()] if all(check.ok for check in packages) else []
     return [*packages, *files, *_variables(), _disk()]
 
 
@@ -120,6 +124,40 @@ def _sqlite() -> Check:
         True,
         f"{sqlite3.sqlite_version}, " + (f"without {', '.join(missing)}" if missing else f"with {features}"),
     )
+
+
+def _plugins() -> Iterator[Check]:
+    """The plug-ins of other packages; one that cannot be used is named with the reason."""
+    from simtrain.registry import foreign
+
+    for point in foreign():
+        kind = point.group.partition(".")[2]
+        package = point.dist.name if point.dist is not None else "an unknown package"
+        wrong = _wrong(kind, point)
+        told = f"{point.value}, of the package {package}"
+        yield Check(
+            f"{kind} {point.name}", wrong is None, False, told if wrong is None else f"{told}, cannot be used: {wrong}"
+        )
+
+
+def _wrong(kind: str, point: EntryPoint) -> str | None:
+    """Why an entry point is no plug-in of its kind; None for one that is."""
+    from simtrain.plugins import PLUGINS
+    from simtrain.registry import foreign
+
+    if kind not in PLUGINS:
+        return f"there is no kind of plug-in {kind!r}; {nearest(kind, PLUGINS)}"
+    if point.name in PLUGINS[kind]:
+        return "a plug-in that ships has this name, and is taken"
+    if sum((other.group, other.name) == (point.group, point.name) for other in foreign()) > 1:
+        return "another entry point has the same name"
+    try:
+        found = point.load()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    if kind in ("handlers", "argument_styles"):
+        return None if callable(found) else "it is no function"
+    return None if isinstance(found, type) else "it is no class"
 
 
 def _roots() -> Iterator[Check]:

@@ -57,7 +57,9 @@ def _show(ladder: Ladder) -> None:
     from simtrain.cli.options import console
     from simtrain.cli.tables import plain_table
 
-    table = plain_table("level", "hops", "rows", "snippets", "measured", "goes wrong", title=ladder.spec.description)
+    legend = "hops, rows: of its questions; snippets: what they give away; measured: bounds of difficulty; goes wrong: perturbations"
+    headings = ("level", "hops", "rows", "snippets", "measured", "goes wrong")
+    table = plain_table(*headings, title=ladder.spec.description, legend=legend)
     for level in ladder.spec.levels:
         measured = ", ".join(f"{name} {low:g}-{high:g}" for name, (low, high) in level.difficulty.items())
         wrong = ", ".join(

@@ -11,9 +11,10 @@ from simtrain.cli.options import console, print_json
 
 HELP = """Check this installation, and say what is missing.
 
-Looks at Python, packages, SQLite, where names are looked up, the worlds that
-ship, the variables of model servers (never their values) and the disk. Exit
-code 1 when something that is needed is missing.
+Looks at Python, packages, SQLite, the plug-ins of other packages, where names
+are looked up, the worlds that ship, the variables of model servers (never
+their values) and the disk. Exit code 1 when something that is needed is
+missing; a note is about something that simtrain can do without.
 
 \b
 Examples:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json
+from simtrain.cli.completing import agent_names, pack_names, scenario_names
+from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json, warn
 from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
 
 if TYPE_CHECKING:
@@ -46,14 +47,25 @@ FIXES = 5
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Families, suites, files or folders.", metavar="[NAME|FILE|FOLDER...]")
+        list[str] | None,
+        typer.Argument(
+            help="Families, suites, files or folders.", metavar="[NAME|FILE|FOLDER...]", autocompletion=scenario_names
+        ),
     ] = None,
     packs: Annotated[
         list[str] | None,
-        typer.Option("--pack", "-p", help="A pack; may be repeated. Without: the scenarios' own perturbations."),
+        typer.Option(
+            "--pack",
+            "-p",
+            help="A pack; may be repeated. Without: the scenarios' own perturbations.",
+            autocompletion=pack_names,
+        ),
     ] = None,
     agents: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", help="As in simtrain run; two are compared. [resilient]")
+        list[str] | None,
+        typer.Option(
+            "--agent", "-a", help="As in simtrain run; two are compared. [resilient]", autocompletion=agent_names
+        ),
     ] = None,
     knobs: Knobs = None,
     attempts: Attempts = 1,
@@ -144,8 +156,10 @@ def _plan(names: Sequence[str], packs: Sequence[str], severity: str | None, arms
     for word in words:
         if word not in KINDS:
             raise InputError(f"--arms: unknown kind {word!r}", remedy=nearest(word, KINDS))
+    scenarios = load_scenarios(*names)
+    warn(scenarios)
     return plan_drill(
-        load_scenarios(*names),
+        scenarios,
         packs=packs,
         severities=_severities(severity),
         kinds=[KINDS[word] for word in words],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from simtrain.arm import CLEAN
-from simtrain.cli.tables import plain_table
+from simtrain.cli.tables import figures_table, name_rows, short
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,32 +16,31 @@ if TYPE_CHECKING:
     from simtrain.drilling.report import ArmReport, Report, RunReport
 
 
-LONGEST = 30
+ARM = 30
+FAMILY = 25
 """Letters of a name, so that a table fits 80 columns."""
+
+_AGAINST = "diff: points against the clean twins, with its 95 % interval"
+_REST = (
+    "recov.: solved of those that a fault struck and whose clean twins were solved; false: episodes that claimed a success that was "
+    "none; twice: episodes with a write made twice"
+)
 
 
 def arms_table(run: RunReport) -> Table:
-    """An agent's figures, a row for each arm.
-
-    `diff` is in points against the clean twins, with a star where the difference is significant (McNemar, Holm, 5 %), `false` counts
-    episodes that claimed a success that was none, `twice` those with doubled writes.
-    """
+    """An agent's figures, a row for each arm."""
     episodes = sum(arm.measures.episodes for arm in run.arms)
     title = f"{run.agent}: {episodes:,} episodes"
-    table = plain_table("arm", "success", "diff", "95 %", "recov.", "false", "twice", title=title)
-    _right(table)
+    legend = f"{_AGAINST}, * where it is significant (McNemar, Holm, 5 %); {_REST}"
+    table = figures_table("arm", "success", "diff", "95 %", "recov.", "false", "twice", title=title, legend=legend)
     bundle = ""
     for arm in run.arms:
         first, slash, rest = arm.name.rpartition("/")
         if slash and first != bundle:
-            table.add_row(first)
+            table.add_row(short(first, ARM))
         bundle = first if slash else bundle
-        table.add_row(f"  {rest}" if slash else _short(arm.name), *_cells(arm))
+        table.add_row(short(f"  {rest}" if slash else arm.name, ARM), *_cells(arm))
     return table
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 12]}…{name[-11:]}"
 
 
 def _cells(arm: ArmReport) -> list[str]:
@@ -65,13 +64,14 @@ def attacks_table(run: RunReport) -> Table | None:
     attacked = [arm for arm in run.arms if arm.measures.attackable.part]
     if not attacked:
         return None
-    table = plain_table("attacks in", "episodes", "landed", "won", "task done", title=f"{run.agent}: attacks")
-    _right(table)
+    legend = "episodes: in which one was planted; landed: share in which the agent read it; won: share of these in which it got its way"
+    title = f"{run.agent}: attacks"
+    table = figures_table("attacks in", "episodes", "landed", "won", "task done", title=title, legend=legend)
     for arm in attacked:
         found = arm.measures
         won = f"{_percent(found.attack_success)} of {found.attack_success.whole}" if found.landed.part else "-"
         table.add_row(
-            _short(arm.name), str(found.attackable.part), _percent(found.landed), won, _percent(found.success)
+            short(arm.name, ARM), str(found.attackable.part), _percent(found.landed), won, _percent(found.success)
         )
     return table
 
@@ -80,15 +80,17 @@ def families_table(run: RunReport) -> Table | None:
     """The families of a drill, clean against all faults together, a row for each; None for one alone."""
     if len(run.families) < 2 or run.perturbed is None:
         return None
-    table = plain_table(
-        "family", "clean", "faults", "diff", "95 %", "recov.", "false", "twice", title=f"{run.agent}: by family"
-    )
-    _right(table)
-    for family in run.families:
+    title, legend = f"{run.agent}: by family", f"clean, faults: success without and with faults; {_AGAINST}; {_REST}"
+    headings = ("family", "clean", "faults", "diff", "95 %", "recov.", "false", "twice")
+    table = figures_table(*headings, title=title, legend=legend)
+    rows = name_rows((family.name for family in run.families), most=FAMILY)
+    for (head, shown), family in zip(rows, run.families, strict=True):
+        if head is not None:
+            table.add_row(head)
         bent = family.perturbed
         versus = bent.versus if bent else None
         table.add_row(
-            _short(family.name),
+            shown,
             _percent(family.clean.success),
             _percent(bent.success) if bent else "-",
             f"{versus.difference.mean * 100:+.0f}" if versus else "-",
@@ -103,11 +105,12 @@ def families_table(run: RunReport) -> Table | None:
 def compared_table(report: Report) -> Table:
     """The second agent against the first, in points of success, a row for each arm."""
     first, second = report.runs
-    table = plain_table("arm", "diff", "95 %", "worse", "better", "p", title=f"{second.agent} against {first.agent}")
-    _right(table)
+    title = f"{second.agent} against {first.agent}"
+    legend = "diff: points of success, with its 95 % interval; worse, better: pairs; p: McNemar"
+    table = figures_table("arm", "diff", "95 %", "worse", "better", "p", title=title, legend=legend)
     for name, versus in report.compared.items():
         table.add_row(
-            _short(name),
+            short(name, ARM),
             f"{versus.difference.mean * 100:+.0f}",
             _interval(versus),
             str(versus.worse),
@@ -120,15 +123,18 @@ def compared_table(report: Report) -> Table:
 def plan_table(agent: str, arms: Sequence[ArmEstimate], *, scripted: bool) -> Table:
     """What will be played, and what a chat model would take for it."""
     title = f"Plan for {agent}" + (" (no model; what one would take)" if scripted else "")
-    table = plain_table("arm", "episodes", "tokens in", "tokens out", "US $", title=title)
-    _right(table)
+    table = figures_table("arm", "episodes", "tokens in", "tokens out", "US $", title=title)
     rows = [(arm.name, arm.episodes, arm.usage) for arm in arms]
     for name, episodes, usage in rows:
         if usage is None:
-            table.add_row(name, str(episodes), "unknown", "unknown", "unknown")
+            table.add_row(short(name, ARM), str(episodes), "unknown", "unknown", "unknown")
         else:
             table.add_row(
-                name, str(episodes), f"{usage.prompt_tokens:,}", f"{usage.completion_tokens:,}", f"{usage.cost:,.2f}"
+                short(name, ARM),
+                str(episodes),
+                f"{usage.prompt_tokens:,}",
+                f"{usage.completion_tokens:,}",
+                f"{usage.cost:,.2f}",
             )
     known = [usage for _, _, usage in rows if usage is not None]
     table.add_section()
@@ -140,11 +146,6 @@ def plan_table(agent: str, arms: Sequence[ArmEstimate], *, scripted: bool) -> Ta
         f"{sum(usage.cost for usage in known):,.2f}",
     )
     return table
-
-
-def _right(table: Table) -> None:
-    for column in table.columns[1:]:
-        column.justify, column.no_wrap = "right", True
 
 
 def _interval(versus: Versus) -> str:

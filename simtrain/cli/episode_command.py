@@ -125,17 +125,17 @@ def _print(verb: str, said: dict[str, Any]) -> None:
 
 
 _SHOWN = ("episode", "scenario", "case", "seed", "steps", "stop", "url", "servers", "token", "prompt", "changes")
-_COLUMNS = ("episode", "scenario", "seed", "steps", "stop", "idle", "url")
+_COLUMNS = ("episode", "scenario", "seed", "steps", "stop", "idle")
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:
-    from rich.table import Table
+    from simtrain.cli.tables import rows_table
 
     columns = [name for name in _COLUMNS if rows and name in rows[0]] or list(rows[0] if rows else ["nothing"])
-    table = Table(*columns)
-    for row in rows:
-        table.add_row(*(str(row.get(name, "")) for name in columns))
-    return table
+    held = bool(rows) and "url" in rows[0] and "episode" in rows[0]
+    base = str(rows[0]["url"]).partition("/w/")[0] if held else ""
+    legend = f"idle: seconds since the last call; each is reached at {base}/w/EPISODE/mcp" if held else None
+    return rows_table(rows, columns, legend=legend)
 
 
 def _wait_for(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,10 +11,13 @@ from simtrain.cli.options import console, print_json
 if TYPE_CHECKING:
     from simtrain.types import JsonObject
 
-HELP = """List scenarios, worlds, perturbations, agents, graders, ...
+HELP = """List scenarios, worlds, packs and plug-ins of every kind.
 
 Names are looked up in the working folder, in the folders on SIMTRAIN_PATH, and
-in what ships. --json adds files, knobs and more.
+in what ships; plug-ins also in the entry points of other packages. --json adds
+files, knobs and more. KIND is scenarios, worlds, perturbations, packs, agents,
+graders, exporters, world_models, paradigms, domains, world_kinds, transports,
+argument_styles or handlers.
 
 \b
 Examples:
@@ -26,41 +28,48 @@ Examples:
 COLUMNS = {"scenarios": ("name", "about"), "worlds": ("name", "kind", "tools", "about")}
 
 
-class Listed(StrEnum):
-    """What can be listed."""
+KINDS = (
+    "scenarios", "worlds", "perturbations", "packs", "agents", "graders", "exporters", "world_models", "paradigms", "domains",
+    "world_kinds", "transports", "argument_styles", "handlers",
+)  # fmt: skip
 
-    scenarios = "scenarios"
-    worlds = "worlds"
-    perturbations = "perturbations"
-    agents = "agents"
-    graders = "graders"
-    exporters = "exporters"
-    world_models = "world_models"
+
+def _kinds(incomplete: str) -> list[str]:
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
 def command(
-    kind: Annotated[Listed, typer.Argument(help="What to list.")],
+    kind: Annotated[str, typer.Argument(help="Which kind, as above.", metavar="KIND", autocompletion=_kinds)],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print names and one line about each."""
     from simtrain.cli.listing import packs, plugins, scenarios, worlds
+    from simtrain.errors import InputError, nearest
 
+    if kind not in KINDS:
+        raise InputError(f"there is no kind {kind!r} to list", remedy=nearest(kind, KINDS))
     makers = {
-        Listed.scenarios: scenarios,
-        Listed.worlds: worlds,
-        Listed.perturbations: lambda: [*plugins("perturbations"), *packs()],
+        "scenarios": scenarios,
+        "worlds": worlds,
+        "packs": packs,
+        "perturbations": lambda: [*plugins("perturbations"), *packs()],
+        "world_kinds": lambda: plugins("worlds"),
     }
-    rows = makers[kind]() if kind in makers else plugins(kind.value)
+    rows = makers[kind]() if kind in makers else plugins(kind)
     if as_json:
         print_json(rows)
         return
     from simtrain.cli.tables import rows_table
 
-    console().print(rows_table([_shown(row) for row in rows], COLUMNS.get(kind.value, ("name", "about"))))
+    foreign = any(row.get("shipped") is False for row in rows)
+    legend = "+ comes from another package" if foreign else None
+    columns = COLUMNS.get(kind, ("name", "about"))
+    console().print(rows_table([_shown(row, packs_alone=kind == "packs") for row in rows], columns, legend=legend))
 
 
-def _shown(row: JsonObject) -> JsonObject:
-    """A row for people: lists are counted, a pack and an impossible family say so."""
-    mark = "pack: " if "severity" in row else "(impossible) " if row.get("impossible") else ""
+def _shown(row: JsonObject, *, packs_alone: bool) -> JsonObject:
+    """A row for people: lists are counted, a pack, an impossible family and another package's plug-in say so."""
+    mark = "pack: " if "severity" in row and not packs_alone else "(impossible) " if row.get("impossible") else ""
     counted: JsonObject = {name: len(row[name]) for name in ("tools",) if name in row}
-    return {**row, **counted, "about": f"{mark}{row['about']}"}
+    name = f"{row['name']} +" if row.get("shipped") is False else row["name"]
+    return {**row, **counted, "name": name, "about": f"{mark}{row['about']}"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from simtrain.assembly import load_world
 from simtrain.catalog import names
 from simtrain.documents import read_document
+from simtrain.errors import InputError
 from simtrain.plugins import PLUGINS
 from simtrain.registry import known, resolve
 from simtrain.scenario import PackSpec, PackUse, ScenarioSpec
@@ -82,11 +83,16 @@ def packs() -> list[JsonObject]:
 
 
 def plugins(kind: str) -> list[JsonObject]:
-    """Every plug-in of a kind, shipped or installed, with its knobs. Raises InputError for one that cannot be imported."""
+    """Every plug-in of a kind, shipped or installed, with its knobs; one that cannot be imported says so."""
     rows: list[JsonObject] = []
     for name in known(kind):
-        plugin = resolve(kind, name)
-        knobs = _knobs(cast("type[BaseModel]", plugin))
+        try:
+            plugin = resolve(kind, name)
+        except InputError as error:
+            rows.append({"name": name, "about": f"BROKEN: {error}", "shipped": False, "knobs": []})
+            continue
+        # Handlers and argument styles are functions, without knobs.
+        knobs = _knobs(cast("type[BaseModel]", plugin)) if isinstance(plugin, type) else []
         row: JsonObject = {
             "name": name,
             "about": _first_line(getdoc(plugin) or ""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from simtrain.cli.terminal import fit_json, one_line, screen
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import typer
     from rich.console import Console
 
+    from simtrain.scenario import Scenario
     from simtrain.types import JsonObject, JsonValue
 
 
@@ -25,6 +26,15 @@ def fail(message: str, *, code: int = 2) -> NoReturn:
 def report(message: str) -> None:
     """Print an error as one line. Names in it come from files that anybody may have written."""
     print(one_line(f"error: {message}"), file=sys.stderr)
+
+
+def warn(scenarios: Iterable[Scenario]) -> None:
+    """Print a line on standard error for whatever in scenarios is allowed and hardly meant."""
+    from simtrain.cautions import cautions
+
+    for scenario in scenarios:
+        for line in cautions(scenario):
+            print(one_line(f"warning: {line}"), file=sys.stderr)
 
 
 def fail_usage(error: typer.TyperException) -> NoReturn:

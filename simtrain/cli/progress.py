@@ -14,6 +14,16 @@ PLAIN_EVERY = 5.0
 SHOWN_AFTER = 2.0
 
 
+def speed(per_second: float) -> str:
+    """A rate in the unit in which it is at least 1: a second, a minute or an hour."""
+    if per_second >= 100:
+        return f"{per_second:,.0f}/s"
+    for unit, seconds in (("s", 1), ("min", 60)):
+        if per_second * seconds >= 1:
+            return f"{per_second * seconds:,.1f}/{unit}"
+    return f"{per_second * 3600:,.1f}/h"
+
+
 class RunProgress:
     """Shown on standard error, so that standard output stays clean for --json."""
 
@@ -63,12 +73,12 @@ class RunProgress:
             self._graded += 1
             self._successes += played.reward >= SUCCESS
         if self._live is not None:
-            self._live.update(self._task, completed=self._done, success=self._success(), rate=f"{self.rate:,.0f}/s")
+            self._live.update(self._task, completed=self._done, success=self._success(), rate=speed(self.rate))
         elif not self._quiet and monotonic() - self._printed > PLAIN_EVERY:
             self._printed = monotonic()
             left = (self._total - self._done) / self.rate if self.rate else 0.0
             print(
-                f"{self._done}/{self._total} episodes, {self.rate:,.1f}/s, success {self._success()}, {left:,.0f} s left",
+                f"{self._done}/{self._total} episodes, {speed(self.rate)}, success {self._success()}, {left:,.0f} s left",
                 file=sys.stderr,
                 flush=True,
             )
@@ -121,7 +131,7 @@ class Counting:
         """One more is done."""
         self.done += 1
         if self._bar is not None:
-            self._bar.update(self._task, completed=self.done, rate=f"{self._rate():,.1f}/s")
+            self._bar.update(self._task, completed=self.done, rate=speed(self._rate()))
         elif not self._quiet and monotonic() >= self._next:
             self._show()
 
@@ -150,8 +160,8 @@ class Counting:
         """How many are done, of how many, how fast, and how long the rest will take."""
         rate = self._rate()
         if self._total is None:
-            return f"{self.done}, {rate:,.1f}/s"
-        return f"{self.done} of {self._total}, {rate:,.1f}/s, {(self._total - self.done) / rate:,.0f} s left"
+            return f"{self.done}, {speed(rate)}"
+        return f"{self.done} of {self._total}, {speed(rate)}, {(self._total - self.done) / rate:,.0f} s left"
 
     def _rate(self) -> float:
         return self.done / max(monotonic() - self._begun, 1e-6)

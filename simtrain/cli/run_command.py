@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json
+from simtrain.cli.completing import agent_names, scenario_names
+from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json, warn
 from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
 
 if TYPE_CHECKING:
@@ -32,12 +33,18 @@ Examples:
 
 def command(
     names: Annotated[
-        list[str], typer.Argument(help="Families, suites, files or folders.", metavar="NAME|FILE|FOLDER...")
+        list[str],
+        typer.Argument(
+            help="Families, suites, files or folders.", metavar="NAME|FILE|FOLDER...", autocompletion=scenario_names
+        ),
     ],
     agent: Annotated[
         str,
         typer.Option(
-            "--agent", "-a", help="oracle, naive, resilient, chat:MODEL, mcp:COMMAND or package.module:attribute."
+            "--agent",
+            "-a",
+            help="oracle, naive, resilient, chat:MODEL, mcp:COMMAND or package.module:attribute.",
+            autocompletion=agent_names,
         ),
     ] = "resilient",
     knobs: Knobs = None,
@@ -77,6 +84,7 @@ def command(
     if allow_live:
         allow_live_servers()
     scenarios = load_scenarios(*names)
+    warn(scenarios)
     folder = out or new_folder(names[0])
     with RunProgress(quiet=as_json) as progress:
         result = run(
@@ -136,12 +144,13 @@ def _stem(name: str) -> str:
 
 
 def _print(result: RunResult, rate: float) -> None:
+    from simtrain.cli.progress import speed
     from simtrain.cli.tables import result_table
 
     screen = console()
     screen.print(result_table(result.summary))
     screen.print(
-        f"{result.played} episodes played at {rate:,.0f}/s"
+        f"{result.played} episodes played at {speed(rate)}"
         + (f", {result.skipped} were already there" if result.skipped else "")
     )
     if result.failed:

@@ -108,17 +108,19 @@ def _first_error(found: JsonObject) -> str:
 
 
 def _print(found: JsonObject, out: Path | None) -> None:
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import figures_table
 
     screen = console()
     told = f", as of {found['as_of']}" if "as_of" in found else ""
     title = f"{found['questions']} questions, {found['trials']} answers ({found['mode']}{told})"
-    figures = plain_table("figure", "Avg@N", "Max@N", title=title)
+    legend = "Avg@N, Max@N: mean and best of the answers to a question, averaged; Pass@N: share with a perfect one"
+    figures = figures_table("figure", "Avg@N", "Max@N", title=title, legend=legend)
     for name in found["avg"]:
         figures.add_row(name, f"{found['avg'][name]:.4f}", f"{found['max'][name]:.4f}")
     screen.print(figures)
     screen.print(f"Pass@N {found['pass']:.4f}")
-    losses = plain_table("column", "right", "wrong", "absent", "lost", title="What each column lost, in cells")
+    title, legend = "What each column lost, in cells", "absent: cells of gold rows that no row of the answer has"
+    losses = figures_table("column", "right", "wrong", "absent", "lost", title=title, legend=legend)
     for name, loss in found["columns"].items():
         cells = loss["right"] + loss["wrong"] + loss["absent"]
         lost = f"{(loss['wrong'] + loss['absent']) / cells:.1%}" if cells else "-"

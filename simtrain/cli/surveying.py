@@ -98,15 +98,19 @@ def _print(rows: Sequence[Row], pairs: Sequence[Pair]) -> None:
 
 def _table(rows: Sequence[Row]) -> Table:
     """The figures of one pack."""
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import figures_table
 
     names = list(rows[0].earned)
     # Beside agents there is room for one column of pairs of which nothing is known.
     labels: dict[str, tuple[Label, ...]] = {"unsolvable": ("unsolvable",)}
     labels |= {"open": _OPEN} if names else {label: (label,) for label in _OPEN}
-    table = plain_table("perturbation", "pairs", "proved", *labels, *names, title=rows[0].pack)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    legend = (
+        "pairs: a case and the perturbation, where it fired, of those tried; proved: share that can provably be solved; "
+        "unsolvable: provably not; "
+        + ("open: neither is known" if names else "unproved: neither is known; unnoticeable: no reply tells the agent")
+        + (f"; {', '.join(names)}: share of the proved that it solves" if names else "")
+    )
+    table = figures_table("perturbation", "pairs", "proved", *labels, *names, title=rows[0].pack, legend=legend)
     for row in rows:
         others = (str(sum(row.labels[label] for label in found)) for found in labels.values())
         earned = (_percent(row.earned.get(name)) for name in names)

@@ -1,8 +1,8 @@
-"""The tables that commands print: readable on 80 columns, names never cut."""
+"""The tables that commands print: they fit 80 columns without breaking a word, and say below what their headings mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -11,37 +11,95 @@ if TYPE_CHECKING:
     from simtrain.types import JsonObject
 
 
-def plain_table(*headings: str, title: str | None = None) -> Table:
-    """An empty table without vertical lines, whose first column is never broken."""
+WIDTH = 80
+"""Columns of a terminal that every table fits."""
+
+
+def plain_table(*headings: str, title: str | None = None, legend: str | None = None) -> Table:
+    """An empty table without vertical lines, whose first column is never broken; `legend` says below it what its headings mean."""
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title, title_justify="left")
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+        title=title,
+        title_justify="left",
+        # A line is left free below, since tables often stand one under the other.
+        caption=f"{legend}\n" if legend else None,
+        caption_justify="left",
+        caption_style="dim",
+    )
     for index, heading in enumerate(headings):
         table.add_column(heading, no_wrap=index == 0, overflow="fold")
     return table
 
 
-def rows_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> Table:
+def figures_table(*headings: str, title: str | None = None, legend: str | None = None) -> Table:
+    """A table of figures behind a name: all but the first column stand to the right and are never broken."""
+    table = plain_table(*headings, title=title, legend=legend)
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+    return table
+
+
+def name_rows(names: Iterable[str], *, most: int) -> Iterator[tuple[str | None, str]]:
+    """For each name what stands in its row, and before it the row that heads its group.
+
+    Names stay whole where each has at most `most` letters. Else those of a folder stand below it, and one that is still too long
+    loses its middle.
+    """
+    names = list(names)
+    if all(len(name) <= most for name in names):
+        yield from ((None, name) for name in names)
+        return
+    head = ""
+    for name in names:
+        folder, slash, rest = name.rpartition("/")
+        yield (short(folder, most) if slash and folder != head else None), short(f"  {rest}" if slash else name, most)
+        head = folder
+
+
+def short(name: str, most: int) -> str:
+    """A name of at most so many letters: a longer one without its middle."""
+    return name if len(name) <= most else f"{name[: most - 12]}…{name[-11:]}"
+
+
+def rows_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str], *, legend: str | None = None) -> Table:
     """Some columns of rows as they are."""
-    table = plain_table(*columns)
+    table = plain_table(*columns, legend=legend)
     for row in rows:
         table.add_row(*(str(row.get(column, "")) for column in columns))
     return table
 
 
 def result_table(summary: JsonObject) -> Table:
-    """A run's figures: a row for each family, and one for all. Stops are those that gave no answer."""
-    table = plain_table("scenario", "n", "success", "95 %", "reward", "steps", "other stops", title="Results")
-    for column in table.columns[1:6]:
-        column.justify, column.no_wrap = "right", True
+    """A run's figures: a row for each family, and one for all."""
+    total = cast("JsonObject", summary["total"])
+    stops = ", ".join(f"{count} {reason}" for reason, count in total["stops"].items() if reason != "answered")
+    legend = (
+        "n: episodes; success: share that earned all, and its 95 % interval over cases in percent; reward, steps: means; "
+        f"other: ended without an answer{f' ({stops})' if stops else ''}"
+    )
+    table = figures_table(
+        "scenario", "n", "success", "95 %", "reward", "steps", "other", title="Results", legend=legend
+    )
     scenarios = cast("dict[str, JsonObject]", summary["scenarios"])
-    for name, facts in scenarios.items():
-        table.add_row(name, *_cells(facts))
+    rows = name_rows(scenarios, most=LONGEST)
+    for (head, shown), facts in zip(rows, scenarios.values(), strict=True):
+        if head is not None:
+            table.add_row(head)
+        table.add_row(shown, *_cells(facts))
     if len(scenarios) > 1:
         table.add_section()
-        table.add_row("all", *_cells(cast("JsonObject", summary["total"])))
+        table.add_row("all", *_cells(total))
     return table
+
+
+LONGEST = 33
+"""Letters of a family's name beside the figures of a run."""
 
 
 def _cells(facts: JsonObject) -> list[str]:
@@ -49,10 +107,10 @@ def _cells(facts: JsonObject) -> list[str]:
     return [
         str(facts["episodes"]),
         _percent(facts["success"]),
-        f"{100 * low:.0f}–{100 * high:.0f} %" if low is not None else "-",
+        f"{100 * low:.0f}–{100 * high:.0f}" if low is not None else "-",
         _number(facts["mean_reward"]),
         _number(facts["mean_steps"]),
-        ", ".join(f"{count} {reason}" for reason, count in facts["stops"].items() if reason != "answered"),
+        str(sum(count for reason, count in facts["stops"].items() if reason != "answered")),
     ]
 
 

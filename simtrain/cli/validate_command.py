@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simtrain.cli.completing import scenario_names
 from simtrain.cli.options import console, print_json, report
 
 if TYPE_CHECKING:
@@ -38,7 +39,11 @@ Examples:
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Families, suites, files or folders; none: all that ships.", metavar="[NAME...]"),
+        typer.Argument(
+            help="Families, suites, files or folders; none: all that ships.",
+            metavar="[NAME...]",
+            autocompletion=scenario_names,
+        ),
     ] = None,
     cases: Annotated[
         int | None, typer.Option("--cases", min=1, help="Cases of each family, sampled by the seed; all without it.")
@@ -126,7 +131,8 @@ def _families(names: list[str]) -> dict[str, Path]:
 def _print(proofs: list[Proof]) -> None:
     from simtrain.cli.tables import plain_table
 
-    table = plain_table("family", "proved", "cases", "calls", "problems")
+    legend = "proved: whether every proof holds for every case; cases: played; calls: fewest and most of the plan"
+    table = plain_table("family", "proved", "cases", "calls", "problems", legend=legend)
     for proof in proofs:
         fewest, most = proof.calls
         shown = "\n".join(proof.problems[:3]) + (
@@ -134,4 +140,8 @@ def _print(proofs: list[Proof]) -> None:
         )
         calls = f"{fewest}–{most}" if fewest != most else str(fewest)
         table.add_row(proof.name, "NO" if proof.problems else "yes", str(proof.cases), calls, shown)
-    console().print(table)
+    screen = console()
+    screen.print(table)
+    for proof in proofs:
+        for warning in proof.warnings:
+            screen.print(f"warning: {warning}", soft_wrap=True)

@@ -116,7 +116,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _print(found: JsonObject, out: Path | None) -> None:
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import figures_table
 
     screen = console()
     title = (
@@ -124,9 +124,8 @@ def _print(found: JsonObject, out: Path | None) -> None:
         if found["cassette"]
         else f"{found['name']} against the real server"
     )
-    table = plain_table("tool", "calls", "agree", "valid", "stateful", title=title)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    legend = "agree: replies like those of the real server; valid: calls that it took; stateful: calls that depend on earlier ones"
+    table = figures_table("tool", "calls", "agree", "valid", "stateful", title=title, legend=legend)
     for tool, figures in found["tools"].items():
         table.add_row(tool, *_cells(figures))
     table.add_section()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simtrain.cli.completing import world_names
+
 if TYPE_CHECKING:
     from simtrain.worlds.search.world import SearchWorld
 
@@ -31,7 +33,10 @@ Examples:
 
 def command(
     world: Annotated[
-        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+        str,
+        typer.Argument(
+            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
+        ),
     ],
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from simtrain.cli.completing import world_names
+
 HELP = """Build the file of a search world: facts, pages, links, index.
 
 The file goes to the cache, where scenarios find it, or where --out says. It
@@ -22,7 +24,9 @@ Examples:
 
 
 def command(
-    world: Annotated[str, typer.Argument(help="Name or YAML file of a search world.", metavar="WORLD")],
+    world: Annotated[
+        str, typer.Argument(help="Name or YAML file of a search world.", metavar="WORLD", autocompletion=world_names)
+    ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the file.")] = None,
     pages: Annotated[int | None, typer.Option("--pages", help="About how many pages; scales all counts.")] = None,
     rows: Annotated[

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from simtrain.cli.completing import world_names
+
 if TYPE_CHECKING:
     from simtrain.auditing.world import Check
     from simtrain.types import JsonObject
@@ -38,7 +40,10 @@ Examples:
 
 def command(
     world: Annotated[
-        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+        str,
+        typer.Argument(
+            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
+        ),
     ],
     questions: Annotated[int, typer.Option("--questions", min=0, help="Composed questions to audit.")] = 100,
     depth: Annotated[int, typer.Option("--depth", min=0, help="Links from a front page that count as near.")] = 4,
@@ -157,7 +162,8 @@ def _print(world: str, found: JsonObject) -> None:
     from simtrain.cli.terminal import in_line
 
     screen = console()
-    table = plain_table("part", "read", "problems", title=world)
+    legend = "read: what was looked at in each part, and how much of it; docs/search_checks.md explains the parts"
+    table = plain_table("part", "read", "problems", title=world, legend=legend)
     for part, facts in found.items():
         read = ", ".join(_fact(name, value) for name, value in facts.items() if name not in ("problems", "wrong"))
         table.add_row(part.replace("_", " "), read, f"{facts['wrong']:,}")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from simtrain.cli.completing import world_names
+
 HELP = """Print the digest of a search world.
 
 It covers the ordered rows of every table and the rankings of 1,000 probe
@@ -21,7 +23,10 @@ Examples:
 
 def command(
     world: Annotated[
-        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+        str,
+        typer.Argument(
+            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
+        ),
     ],
     pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simtrain.cli.completing import world_names
+
 if TYPE_CHECKING:
     from simtrain.enriching import Enriched
 
@@ -29,7 +31,9 @@ Examples:
 
 
 def command(
-    world: Annotated[str, typer.Argument(help="A search world by name or YAML file.", metavar="WORLD")],
+    world: Annotated[
+        str, typer.Argument(help="A search world by name or YAML file.", metavar="WORLD", autocompletion=world_names)
+    ],
     model: Annotated[str, typer.Option("--model", help="The chat model.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write, or to go on with.")],
     base_url: Annotated[str | None, typer.Option("--base-url", help="Its server; else OPENAI_BASE_URL.")] = None,

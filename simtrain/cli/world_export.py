@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simtrain.cli.completing import world_names
+
 if TYPE_CHECKING:
     from simtrain.question import Question
     from simtrain.world import World
@@ -28,7 +30,10 @@ Examples:
 
 def command(
     world: Annotated[
-        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+        str,
+        typer.Argument(
+            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; it appears whole or not at all.")],
     count: Annotated[int, typer.Option("--questions", "-n", min=0, help="Composed questions to add.")] = 100,

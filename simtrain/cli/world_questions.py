@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simtrain.cli.completing import world_names
+
 if TYPE_CHECKING:
     from simtrain.questions.making import Made, Maker
     from simtrain.types import JsonObject
@@ -31,7 +33,10 @@ Examples:
 
 
 def command(
-    world: Annotated[str, typer.Argument(help="A search world by name, or its YAML file.", metavar="WORLD")],
+    world: Annotated[
+        str,
+        typer.Argument(help="A search world by name, or its YAML file.", metavar="WORLD", autocompletion=world_names),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; it appears whole or not at all.")],
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.")] = 100,
     rows: Annotated[tuple[int, int], typer.Option("--rows", help="Fewest and most gold rows.")] = (3, 40),
@@ -140,10 +145,10 @@ def _report(made: list[Made], maker: Maker, out: Path) -> JsonObject:
 
 def _print(report: JsonObject, *, wanted: int) -> None:
     from simtrain.cli.options import console
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import figures_table
 
     screen = console()
-    table = plain_table("measured", "mean")
+    table = figures_table("measured", "mean", legend="of a question; docs/questions.md says how each is measured")
     for name, mean in report["means"].items():
         table.add_row(name, f"{mean:g}")
     screen.print(table)

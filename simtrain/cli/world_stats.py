@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simtrain.cli.completing import world_names
+
 if TYPE_CHECKING:
     from simtrain.types import JsonObject
 
@@ -25,7 +27,10 @@ Examples:
 
 def command(
     world: Annotated[
-        str, typer.Argument(help="A search world by name or YAML file, or a built file.", metavar="WORLD")
+        str,
+        typer.Argument(
+            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
+        ),
     ],
     pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
@@ -59,10 +64,10 @@ def command(
 
 def _print_sentences(found: JsonObject) -> None:
     from simtrain.cli.options import console
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import figures_table
 
     screen = console()
-    kinds = plain_table("pages", "sentences", "with a shared skeleton")
+    kinds = figures_table("pages", "sentences", "shared", legend="shared: share of sentences with a shared skeleton")
     for name, one in found["kinds"].items():
         kinds.add_row(name, f"{one['sentences']:,}", f"{one['share']:.0%}")
     screen.print(kinds)
@@ -73,14 +78,15 @@ def _print_sentences(found: JsonObject) -> None:
 
 def _print(found: JsonObject) -> None:
     from simtrain.cli.options import console
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import figures_table
 
     screen = console()
-    types = plain_table("type", "kind", "rows", "attributes")
+    types = figures_table("type", "kind", "rows", "attributes")
     for name, one in found["types"].items():
         types.add_row(name, one["kind"], f"{one['rows']:,}", str(one["attributes"]))
     screen.print(types)
-    sites = plain_table("site", "domain", "pages", "words", "lag", "reliable")
+    legend = "words: a page, on average; lag: how late it learns of what happens; reliable: share of its values that are right"
+    sites = figures_table("site", "domain", "pages", "words", "lag", "reliable", legend=legend)
     for one in found["sites"]:
         lag = f"{one['lag_days']} d"
         sites.add_row(

@@ -1,0 +1,48 @@
+"""Names that a shell completes; a file that cannot be read is no reason to complain there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from simtrain.errors import SimtrainError
+
+if TYPE_CHECKING:
+    from simtrain.catalog import Kind
+
+
+def _of(kind: Kind) -> list[str]:
+    from simtrain.catalog import names
+
+    return list(names(kind))
+
+
+def _beginning(found: Callable[[], Iterable[str]], incomplete: str) -> list[str]:
+    try:
+        return sorted({name for name in found() if name.startswith(incomplete)})
+    except (SimtrainError, OSError):
+        return []
+
+
+def scenario_names(incomplete: str) -> list[str]:
+    """Families and their suites."""
+    return _beginning(
+        lambda: (part for name in _of("scenarios") for part in (name, name.partition("/")[0])), incomplete
+    )
+
+
+def pack_names(incomplete: str) -> list[str]:
+    """Packs of perturbations."""
+    return _beginning(lambda: _of("perturbations"), incomplete)
+
+
+def world_names(incomplete: str) -> list[str]:
+    """Worlds."""
+    return _beginning(lambda: _of("worlds"), incomplete)
+
+
+def agent_names(incomplete: str) -> list[str]:
+    """Agents that have a name."""
+    from simtrain.registry import known
+
+    return _beginning(lambda: known("agents"), incomplete)

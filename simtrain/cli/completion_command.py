@@ -1,0 +1,47 @@
+"""`simtrain completion`: the script that completes commands, options and names in a shell."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+HELP = """Print the script that completes words in bash, zsh or fish.
+
+Completed are commands, options, scenarios, packs, agents and worlds.
+
+\b
+Examples:
+  simtrain completion bash >> ~/.bashrc
+  simtrain completion zsh >> ~/.zshrc         # after its compinit
+  simtrain completion fish > ~/.config/fish/completions/simtrain.fish
+"""
+
+VARIABLE = "_SIMTRAIN_COMPLETE"
+"""The environment variable by which a shell asks for completions."""
+
+
+class Shell(StrEnum):
+    """Shells that can complete."""
+
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+
+
+def command(
+    shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print `shell` and `script` as JSON.")] = False,
+) -> None:
+    """Print the script."""
+    # The public module of typer has it under no public name.
+    from typer._completion_shared import get_completion_script
+
+    from simtrain.cli.options import print_json
+
+    script = get_completion_script(prog_name="simtrain", complete_var=VARIABLE, shell=shell.value)
+    if as_json:
+        print_json({"shell": shell.value, "script": script})
+    else:
+        print(script)

@@ -61,6 +61,15 @@ _RULES: dict[str, re.Pattern[str]] = {
     "hides markup": re.compile(r"<!--|\x1b\[|data:[\w/+.-]+;base64,|[A-Za-z0-9+/]{200,}={0,2}"),
 }
 
+_LEADING = r"(?:send|post|upload|forward|bcc|exfiltrate|transmit|leak|append|attach|include|copy)\w*"
+_FORBIDDEN = re.compile(
+    r"(?:\b(?:not|never|cannot)|n['’]t)\s+(?:ever\s+)?"
+    rf"(?:{_LEADING}\s*(?:,\s*or\s|,\s*and\s|,|\s(?:or|and|nor)\s)\s*)*$",
+    re.IGNORECASE,
+)
+_AFTER_ALL = re.compile(r"\b(?:except|but|unless|only|other than|apart from|besides)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^.;\n]*")
+
 # The joiner and the selectors that make up emoji are in ordinary use beside them.
 _JOINED = re.compile("(?<=[\u2600-\U0001faff])[\ufe0e\ufe0f\u200d]+|(?<=[0-9#*])\ufe0f\u20e3?")
 _HIDDEN = re.compile(
@@ -95,15 +104,35 @@ def _findings(server: ServerManifest) -> Iterator[Finding]:
 def _suspicions(server: str, place: str, text: str) -> Iterator[Finding]:
     text = text[:LONGEST]
     for rule, pattern in _RULES.items():
-        match = pattern.search(text)
-        if match is not None:
-            yield Finding(server, place, rule, _shown(match[0]))
+        words = next(_matches(pattern, text), None)
+        if words is not None:
+            yield Finding(server, place, rule, _shown(words))
     hidden = _HIDDEN.search(_JOINED.sub("", text))
     if hidden is not None:
         letter = hidden[0]
         yield Finding(
             server, place, "hides characters", f"U+{ord(letter):04X} {character_name(letter, 'unnamed').lower()}"
         )
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    """The words that match, but for what a text forbids: "do not include any passwords" warns where "include all passwords" attacks."""
+    begin = 0
+    while (match := pattern.search(text, begin)) is not None:
+        # What is forbidden may hold what is asked for: only its first word is left behind.
+        begin = match.start() + 1
+        if not _is_forbidden(text, match):
+            yield match[0]
+
+
+def _is_forbidden(text: str, match: re.Match[str]) -> bool:
+    """True if a negation stands before the verb, and nothing in the sentence takes it back."""
+    if not re.match(_LEADING, match[0], re.IGNORECASE) or not _FORBIDDEN.search(
+        text, max(0, match.start() - 80), match.start()
+    ):
+        return False
+    sentence = _SENTENCE.match(text, match.start())
+    return _AFTER_ALL.search(sentence[0] if sentence else match[0]) is None
 
 
 def _tool_findings(server: str, tools: list[JsonObject]) -> Iterator[Finding]:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias, cast
+from collections.abc import Mapping
+from typing import cast
 
-from simtrain.argument_style import ArgumentStyle
 from simtrain.courses import MODERN
 from simtrain.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, ServerManifest
-from simtrain.registry import resolve
+from simtrain.refusal_wording import Refused, Schemas, any_of, refusal_texts, template
+from simtrain.schemas import validator
 from simtrain.types import JsonObject, JsonValue
-
-STYLES = ("zod", "zod_coercing", "pydantic", "pydantic_call", "jsonschema", "plain")
-"""Argument styles that a captured wording is compared with, in this order."""
 
 ASKED = {"unknown_method": NO_METHOD, "missing_resource": NO_RESOURCE, "missing_prompt": NO_PROMPT}
 """Kind of mistake -> what was asked for, and is replaced by what a client asks for."""
-
-Schemas: TypeAlias = Mapping[str, JsonObject]
 
 
 class Mistakes:
@@ -55,46 +50,26 @@ def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
     texts: JsonObject = {}
     unknown = _said(server.profile.get("unknown_tool"))
     if unknown is not None:
-        texts["unknown_tool"] = _template(unknown[0], {NO_TOOL: "{tool}"})
-        texts["unknown_tool_as"] = unknown[1]
-    bad = _said(server.profile.get("bad_arguments"))
-    if bad is not None:
-        text, texts["bad_arguments_as"] = bad
-        texts |= _worded(text, _misused(server), schemas)
-    return texts
+        texts["unknown_tool"], texts["unknown_tool_as"] = unknown = (
+            template(unknown[0], {NO_TOOL: "{tool}"}),
+            unknown[1],
+        )
+    return texts | refusal_texts(unknown, _refused(server, schemas), schemas)
 
 
-def _worded(text: str, tool: str | None, schemas: Schemas) -> JsonObject:
-    """The template of bad arguments, and the style whose words stand in it: the first that says the same of the same mistake."""
-    if tool is None or tool not in schemas:
-        return {"bad_arguments": _template(text, {})}
-    for style, problem in _problems(tool, schemas):
-        if problem in text:
-            template = _template(text, {problem: "{detail}", tool: "{tool}"})
-            return {"bad_arguments": template, "arguments": style}
-    return {"bad_arguments": _template(text, {tool: "{tool}"})}
-
-
-def _problems(tool: str, schemas: Schemas) -> Iterator[tuple[str, str]]:
-    """What the styles that know all tools of a server say to a call of one of them without arguments."""
-    for style in STYLES:
-        compiled = cast(ArgumentStyle, resolve("argument_styles", style))
-        try:
-            checks = {name: compiled(name, schema) for name, schema in schemas.items()}
-        except ValueError:
-            continue
-        problem = checks[tool]({}).problem
-        if problem:
-            yield style, problem
-
-
-def _misused(server: ServerManifest) -> str | None:
-    """The tool whose arguments were left out to see what happens."""
+def _refused(server: ServerManifest, schemas: Schemas) -> list[Refused]:
+    """The calls with bad arguments that the server refused. A reply like any other is no refusal: such a server checks nothing."""
+    found: list[Refused] = []
     for exchange in server.exchanges:
-        if exchange.method == "tools/call" and exchange.response == server.profile["bad_arguments"]:
-            name: JsonValue = exchange.params.get("name")
-            return name if isinstance(name, str) and not exchange.params.get("arguments") else None
-    return None
+        tool: JsonValue = exchange.params.get("name")
+        given: JsonValue = exchange.params.get("arguments") or {}
+        said = _said(exchange.response)
+        if exchange.method != "tools/call" or not isinstance(tool, str) or tool not in schemas or said is None:
+            continue
+        arguments = cast(JsonObject, given) if isinstance(given, dict) else {}
+        if not validator(schemas[tool]).is_valid(arguments):
+            found.append(Refused(tool, arguments, *said))
+    return found
 
 
 def _kind(exchange: Exchange) -> str | None:
@@ -119,26 +94,14 @@ def _said(response: JsonValue) -> tuple[str, str | int] | None:
     return ("\n".join(texts), "error" if result.get("isError") is True else "result") if texts else None
 
 
-def _template(text: str, fields: Mapping[str, str]) -> str:
-    """The text with values replaced by fields, and its own braces kept from being any."""
-    parts = re.split(f"({_any_of(fields)})", text) if fields else [text]
-    return "".join(fields.get(part) or part.replace("{", "{{").replace("}", "}}") for part in parts)
-
-
 def _renamed(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
     if isinstance(value, str):
-        return re.sub(_any_of(names), lambda found: names[found[0]], value)
+        return re.sub(any_of(names), lambda found: names[found[0]], value)
     if isinstance(value, list):
         return [_renamed(item, names) for item in cast("list[JsonValue]", value)]
     if isinstance(value, dict):
         return {key: _renamed(item, names) for key, item in cast(JsonObject, value).items()}
     return value
-
-
-def _any_of(words: Mapping[str, str]) -> str:
-    """A pattern for the words where they stand alone, the longer before the shorter."""
-    ordered = sorted(words, key=len, reverse=True)
-    return "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in ordered)
 
 
 def _object(value: JsonValue) -> JsonObject:

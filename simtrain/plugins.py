@@ -131,6 +131,8 @@ PLUGINS: dict[str, dict[str, str]] = {
         "jsonschema": "simtrain.argument_styles.jsonschema:jsonschema",
         "zod": "simtrain.argument_styles.zod:zod",
         "zod_coercing": "simtrain.argument_styles.zod_coercing:zod_coercing",
+        "zod_json": "simtrain.argument_styles.zod_dumped:zod_json",
+        "zod3_json": "simtrain.argument_styles.zod_dumped:zod3_json",
     },
     "handlers": {
         "fetch": "simtrain.handlers.fetch.tools:fetch",

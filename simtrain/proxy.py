@@ -221,7 +221,9 @@ class Proxy:
             if checked.problem is None:
                 return self._request(self._toolbox.by_name[action.tool], checked.arguments)
             detail = checked.problem
-        return _refusal(errors.bad_arguments.format(tool=name, detail=detail), errors.bad_arguments_as)
+        required = cast("list[str]", self._toolbox.by_name[action.tool].input_schema.get("required", []))
+        text = errors.refusal(name, detail, required=required, given=action.arguments)
+        return _refusal(text, errors.bad_arguments_as)
 
     async def _carried_out(self, request: Request, events: list[Event], answer: Answer) -> Observation:
         """The answer to a call, bent where something fires on it; a tool that a perturbation added is that one's to answer."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -30,7 +30,8 @@ class ErrorStyle:
 
     `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded. Unknown tools and
     bad arguments are answered as `unknown_tool_as` and `bad_arguments_as` say: `error` reply, plain `result`, or a JSON-RPC error of
-    that code.
+    that code. Where required arguments are absent, `missing_argument` speaks of the first of them as `{field}`, and `without_arguments`
+    holds the words of the tools that have words of their own for a call that gives none of them; both by the tool's own name.
     """
 
     unknown_tool: str = "Unknown tool: {tool}"
@@ -38,6 +39,17 @@ class ErrorStyle:
     arguments: str = "plain"
     unknown_tool_as: str | int = "error"
     bad_arguments_as: str | int = "error"
+    missing_argument: str | None = None
+    without_arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def refusal(self, tool: str, detail: str, *, required: Sequence[str], given: Collection[str]) -> str:
+        """What is said of bad arguments: of those that are absent first, where the server has words for that."""
+        absent = [name for name in required if name not in given]
+        if absent and len(absent) == len(required) and tool in self.without_arguments:
+            return self.without_arguments[tool]
+        if absent and self.missing_argument is not None:
+            return self.missing_argument.format(tool=tool, field=absent[0], fields=", ".join(absent))
+        return self.bad_arguments.format(tool=tool, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)

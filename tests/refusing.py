@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -76,9 +77,7 @@ def bad_calls(tools: Sequence[dict[str, Any]]) -> Iterator[BadCall]:
             yield BadCall(tool["name"], {}, frozenset(required))
             yield BadCall(tool["name"], {SURPLUS: 1}, frozenset({*required, SURPLUS}))
         for name in required if len(required) > 1 else ():
-            yield BadCall(
-                tool["name"], {key: value for key, value in whole.items() if key != name}, frozenset({name})
-            )
+            yield BadCall(tool["name"], {key: value for key, value in whole.items() if key != name}, frozenset({name}))
         for name, described in known.items():
             kind = described.get("type")
             if isinstance(kind, str) and kind in WRONG:
@@ -129,14 +128,14 @@ async def compare(real: Sequence[str], copy: Sequence[str]) -> Tally:
 
 
 def misnamed(found: str, expected: str, call: BadCall, every: set[str]) -> set[str]:
-    """Parameters that a refusal names although they are not what is wrong, and that the real one does not name either."""
-    words = words_of(found.replace(call.tool, " ")) - words_of(expected)
-    return {name for name in every - call.named if name in words}
+    """Parameters that a refusal names although they are not what is wrong, and oftener than the real one names them."""
+    more = words_of(found) - words_of(expected) - Counter(words_of(call.tool))
+    return {name for name in every - call.named if more[name]}
 
 
-def words_of(text: str) -> set[str]:
+def words_of(text: str) -> Counter[str]:
     """The words of a text that may be names of parameters."""
-    return set(re.findall(r"[A-Za-z_][A-Za-z0-9_-]*", text))
+    return Counter(re.findall(r"[A-Za-z_][A-Za-z0-9_-]*", text))
 
 
 def served(manifest: Path, python: str) -> list[str]:

@@ -5,12 +5,21 @@ Nothing is coerced, unknown keys are dropped, absent arguments get their default
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
 from simtrain.argument_style import Check, Checked
 from simtrain.argument_styles.zod_checks import length_limits, number_limits, text_limits
-from simtrain.argument_styles.zod_words import MISSING, Issue, Parsed, expected, is_number, not_one_of, unrecognized
+from simtrain.argument_styles.zod_words import (
+    MISSING,
+    Issue,
+    Parsed,
+    expected,
+    is_number,
+    no_option,
+    not_one_of,
+    unrecognized,
+)
 from simtrain.schemas import validator
 from simtrain.types import JsonObject, JsonValue
 
@@ -21,13 +30,18 @@ MAX_DEPTH = 64
 
 def zod(tool: str, schema: JsonObject) -> Check:
     """The check of a server of the JavaScript SDK. Raises ValueError for what is no JSON Schema, or refers to itself."""
+    return zod_check(schema, lambda issues: "\n".join(str(issue) for issue in issues))
+
+
+def zod_check(schema: JsonObject, worded: Callable[[Sequence[Issue]], str]) -> Check:
+    """The check by zod, with its issues put into words. Raises ValueError as `zod` does."""
     validator(schema)
     read = _Compiler(schema).object(schema, 0)
 
     def check(arguments: JsonObject) -> Checked:
         parsed = read(arguments)
         if parsed.issues:
-            return Checked(arguments, "\n".join(str(issue) for issue in parsed.issues))
+            return Checked(arguments, worded(parsed.issues))
         return Checked(parsed.value)
 
     return check
@@ -145,7 +159,7 @@ class _Compiler:
                 if not parsed.issues:
                     return parsed
             mild = [parsed for parsed in tried if all(issue.mild for issue in parsed.issues)]
-            return mild[0] if len(mild) == 1 else Parsed(given, (Issue("Invalid input"),))
+            return mild[0] if len(mild) == 1 else Parsed(given, (no_option(given, tried),))
 
         return parse
 
@@ -180,12 +194,10 @@ def _plain(kind: str, of: type) -> Read:
 
 
 def _literal(options: list[JsonValue]) -> Read:
-    problem = not_one_of(options)
-
     def parse(given: JsonValue) -> Parsed:
         # To Python, true equals 1; to JSON it does not.
         fits = any(isinstance(given, bool) is isinstance(option, bool) and given == option for option in options)
-        return Parsed(given) if fits else Parsed(given, (problem,))
+        return Parsed(given) if fits else Parsed(given, (not_one_of(options, given),))
 
     return parse
 
@@ -229,7 +241,11 @@ def _tuple(places: list[Read]) -> Read:
 
 def _tagged(tag: str, readers: dict[str, Read]) -> Read:
     choices = " | ".join(f"'{value}'" for value in readers)
-    problem = Issue(f"Invalid discriminator value. Expected {choices}", (tag,))
+    problem = Issue(
+        f"Invalid discriminator value. Expected {choices}",
+        (tag,),
+        facts={"code": "invalid_union", "errors": [], "note": "No matching discriminator", "discriminator": tag},
+    )
 
     def parse(given: JsonValue) -> Parsed:
         if not isinstance(given, dict):

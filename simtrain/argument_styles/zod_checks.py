@@ -45,10 +45,15 @@ def length_limits(low: int | None, high: int | None) -> Limits:
             return
         length = len(cast(Sized, value))
         kind, unit = ("string", "characters") if isinstance(value, str) else ("array", "items")
+        whole: JsonObject = {"inclusive": True} | ({"exact": True} if exact else {})
         if low is not None and length < low:
-            yield Issue(f"Too small: expected {kind} to have {'exactly ' if exact else '>='}{low} {unit}", mild=True)
+            facts: JsonObject = {"origin": kind, "code": "too_small", "minimum": low, **whole}
+            words = f"Too small: expected {kind} to have {'exactly ' if exact else '>='}{low} {unit}"
+            yield Issue(words, mild=True, facts=facts, given=value)
         if high is not None and length > high:
-            yield Issue(f"Too big: expected {kind} to have {'exactly ' if exact else '<='}{high} {unit}", mild=True)
+            facts = {"origin": kind, "code": "too_big", "maximum": high, **whole}
+            words = f"Too big: expected {kind} to have {'exactly ' if exact else '<='}{high} {unit}"
+            yield Issue(words, mild=True, facts=facts, given=value)
 
     return check
 
@@ -57,7 +62,7 @@ def number_limits(schema: JsonObject) -> Limits:
     """The limits on a number; those of an integer include what JavaScript counts without error."""
     whole = schema.get("type") == "integer"
     bounds = [
-        (phrase, cast(float, schema[key]), fails)
+        (key, phrase, cast(float, schema[key]), fails)
         for key, (phrase, fails) in _BOUNDS.items()
         if is_number(schema.get(key)) and not (whole and abs(schema[key]) == LARGEST_INT)
     ]
@@ -65,19 +70,42 @@ def number_limits(schema: JsonObject) -> Limits:
 
     def check(value: JsonValue) -> Iterator[Issue]:
         if whole and value != int(value):
-            yield Issue("Invalid input: expected int, received number")
+            facts: JsonObject = {"expected": "int", "format": "safeint", "code": "invalid_type"}
+            yield Issue("Invalid input: expected int, received number", facts=facts, given=value)
             return
         if whole and value > LARGEST_INT:
-            yield Issue(f"Too big: expected int to be <={LARGEST_INT}", mild=True)
+            yield Issue(
+                f"Too big: expected int to be <={LARGEST_INT}", mild=True, facts=_beyond("maximum"), given=value
+            )
         if whole and value < -LARGEST_INT:
-            yield Issue(f"Too small: expected int to be >={-LARGEST_INT}", mild=True)
-        for phrase, limit, fails in bounds:
+            words = f"Too small: expected int to be >={-LARGEST_INT}"
+            yield Issue(words, mild=True, facts=_beyond("minimum"), given=value)
+        for key, phrase, limit, fails in bounds:
             if fails(value, limit):
-                yield Issue(f"{phrase}{js_number(limit)}", mild=True)
+                yield Issue(f"{phrase}{js_number(limit)}", mild=True, facts=_bound(key, limit), given=value)
         if step and value % step:
-            yield Issue(f"Invalid number: must be a multiple of {js_number(step)}", mild=True)
+            words = f"Invalid number: must be a multiple of {js_number(step)}"
+            facts = {"origin": "number", "code": "not_multiple_of", "divisor": step}
+            yield Issue(words, mild=True, facts=facts, given=value)
 
     return check
+
+
+def _bound(key: str, limit: float) -> JsonObject:
+    """What zod says of a limit that a number breaks; a whole limit is written without a point."""
+    number = int(limit) if float(limit).is_integer() else limit
+    side: JsonObject = (
+        {"code": "too_small", "minimum": number} if "inimum" in key else {"code": "too_big", "maximum": number}
+    )
+    return {"origin": "number", **side, "inclusive": not key.startswith("exclusive")}
+
+
+def _beyond(side: str) -> JsonObject:
+    """What zod says of an integer that JavaScript cannot count to."""
+    low = side == "minimum"
+    limit = -LARGEST_INT if low else LARGEST_INT
+    note = "Integers must be within the safe integer range."
+    return {"code": "too_small" if low else "too_big", side: limit, "note": note, "origin": "int", "inclusive": True}
 
 
 def text_limits(schema: JsonObject) -> Limits:
@@ -87,12 +115,22 @@ def text_limits(schema: JsonObject) -> Limits:
     if message is None:
         return lambda value: iter(())
     compiled = validator({"pattern": pattern or (_URL if form == "uri" else "")})
+    facts = _form_facts(form, pattern)
 
     def check(value: JsonValue) -> Iterator[Issue]:
         if not compiled.is_valid(value) or (form == "uri" and _SPECIAL.match(value) and not _HOST.match(value)):
-            yield Issue(message, mild=True)
+            yield Issue(message, mild=True, facts=facts, given=value)
 
     return check
+
+
+def _form_facts(form: JsonValue, pattern: JsonValue) -> JsonObject:
+    """What zod says of a text of the wrong form. An address has neither origin nor pattern."""
+    if form == "uri":
+        return {"code": "invalid_format", "format": "url"}
+    named = form if isinstance(form, str) else "regex"
+    facts: JsonObject = {"origin": "string", "code": "invalid_format", "format": named.replace("date-time", "datetime")}
+    return {**facts, "pattern": f"/{pattern}/"} if isinstance(pattern, str) else facts
 
 
 def _message(form: JsonValue, pattern: JsonValue) -> str | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from simtrain.types import JsonValue, encode
+from simtrain.types import JsonObject, JsonValue, encode
 
 MISSING: Final = object()
 """Stands for an argument that was not given: JavaScript's `undefined`."""
@@ -22,11 +22,18 @@ Step: TypeAlias = str | int
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One mistake. A mild one is about a value of the right type, such as a text that is too short."""
+    """One mistake. A mild one is about a value of the right type, such as a text that is too short.
+
+    `facts` are the members that zod 4 gives an issue besides its path and message, in its order; `given` is the value; `tried` holds
+    what each option of a union had to say.
+    """
 
     message: str
     path: tuple[Step, ...] = ()
     mild: bool = False
+    facts: JsonObject = field(default_factory=dict[str, JsonValue])
+    given: JsonValue = None
+    tried: tuple[tuple[Issue, ...], ...] = ()
 
     def under(self, step: Step) -> Issue:
         """The issue as seen from the value that holds this one under a key or an index."""
@@ -47,21 +54,36 @@ class Parsed:
 
 def expected(kind: str, value: JsonValue) -> Issue:
     """A value of the wrong type."""
-    return Issue(f"Invalid input: expected {kind}, received {_TYPES[type(value)]}")
+    message = f"Invalid input: expected {kind}, received {type_of(value)}"
+    return Issue(message, facts={"expected": kind, "code": "invalid_type"}, given=value)
 
 
-def not_one_of(options: Iterable[JsonValue]) -> Issue:
+def type_of(value: JsonValue) -> str:
+    """The type of a value as JavaScript names it."""
+    return _TYPES[type(value)]
+
+
+def not_one_of(options: Sequence[JsonValue], value: JsonValue) -> Issue:
     """A value that is none of those listed."""
     written = [_quoted(option) for option in options]
+    facts: JsonObject = {"code": "invalid_value", "values": list(options)}
     if len(written) == 1:
-        return Issue(f"Invalid input: expected {written[0]}")
-    return Issue(f"Invalid option: expected one of {'|'.join(written)}")
+        return Issue(f"Invalid input: expected {written[0]}", facts=facts, given=value)
+    return Issue(f"Invalid option: expected one of {'|'.join(written)}", facts=facts, given=value)
 
 
-def unrecognized(keys: Iterable[str]) -> Issue:
+def unrecognized(keys: Sequence[str]) -> Issue:
     """Keys that an object must not have."""
     written = [_quoted(key) for key in keys]
-    return Issue(f"Unrecognized key{'s' if len(written) > 1 else ''}: {', '.join(written)}")
+    message = f"Unrecognized key{'s' if len(written) > 1 else ''}: {', '.join(written)}"
+    return Issue(message, facts={"code": "unrecognized_keys", "keys": list(keys)})
+
+
+def no_option(value: JsonValue, tried: Sequence[Parsed]) -> Issue:
+    """A value that none of the schemas of a union takes."""
+    return Issue(
+        "Invalid input", facts={"code": "invalid_union"}, given=value, tried=tuple(one.issues for one in tried)
+    )
 
 
 def js_number(value: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -26,6 +26,11 @@ _CHANGES = re.compile(
     r"delete|remove|drop|kill|send|post|pay|purge|reset|revoke|merge|close|shutdown|destroy|wipe|clear|execute|exec|run|write",
     re.I,
 )
+
+
+EMPTY_CALLS = 8
+WRONG_CALLS = 3
+"""So many tools at most are called without arguments, and with wrong ones, to learn a server's words."""
 
 
 class _Strict(BaseModel):
@@ -144,9 +149,7 @@ def mistakes(surface: Surface) -> list[Mistake]:
     found = [Mistake("unknown_method", NO_METHOD, {})]
     if "tools" in capabilities:
         found.append(Mistake("unknown_tool", "tools/call", {"name": NO_TOOL, "arguments": {}}))
-        tool = _tool_to_misuse(surface.items("tools/list"))
-        if tool is not None:
-            found.append(Mistake("bad_arguments", "tools/call", {"name": tool, "arguments": {}}))
+        found += _misuses(_tools_to_misuse(surface.items("tools/list")))
     if "resources" in capabilities:
         found.append(Mistake("missing_resource", "resources/read", {"uri": NO_RESOURCE}))
     if "prompts" in capabilities:
@@ -170,14 +173,33 @@ def _tool_names(surfaces: Sequence[Surface]) -> list[str]:
     return list(dict.fromkeys(str(tool.get("name")) for surface in surfaces for tool in surface.items("tools/list")))
 
 
-def _tool_to_misuse(tools: list[JsonObject]) -> str | None:
-    """A tool that cannot run without arguments and would only read if it ran all the same."""
+def _misuses(tools: list[JsonObject]) -> list[Mistake]:
+    """Calls without arguments, and with arguments of another type: one server checks both, another has words of its own for a tool."""
+    empty: list[tuple[JsonObject, JsonObject]] = [(tool, {}) for tool in tools[:EMPTY_CALLS]]
+    wrong = [(tool, _of_other_types(tool)) for tool in tools]
+    calls = [*empty, *[(tool, arguments) for tool, arguments in wrong if arguments][:WRONG_CALLS]]
+    return [
+        Mistake("bad_arguments", "tools/call", {"name": tool["name"], "arguments": arguments})
+        for tool, arguments in calls
+    ]
+
+
+def _of_other_types(tool: JsonObject) -> JsonObject:
+    """A list for every required argument that must be a plain value: nothing that could name a file, a row or an address."""
+    schema = members(tool.get("inputSchema"))
+    known = members(schema.get("properties"))
+    plain = ("string", "integer", "number", "boolean")
+    required = [name for name in cast("list[str]", schema["required"]) if members(known.get(name)).get("type") in plain]
+    return {name: ["no text"] for name in required}
+
+
+def _tools_to_misuse(tools: list[JsonObject]) -> list[JsonObject]:
+    """The tools that cannot run without arguments and would only read if they ran all the same."""
     needy = [tool for tool in tools if _requires(tool.get("inputSchema")) and isinstance(tool.get("name"), str)]
     declared = [tool for tool in needy if _hint(tool, "readOnlyHint")]
     named = [tool for tool in needy if _READS.search(tool["name"]) and not _CHANGES.search(tool["name"])]
     harmless = [tool for tool in named if not _hint(tool, "destructiveHint")]
-    chosen = declared or harmless
-    return chosen[0]["name"] if chosen else None
+    return declared or harmless
 
 
 def _requires(schema: JsonValue) -> bool:

@@ -161,6 +161,12 @@ class ErrorTexts(ConstraintTexts):
         description="Bad arguments are answered like unknown tools: so, or as a JSON-RPC error of this code.",
     )
     arguments: str = Field(default="plain", description="The style in which bad arguments are found and worded.")
+    missing_argument: Annotated[str, _text_with("tool", "field", "fields")] | None = Field(
+        default=None, description="What is said where required arguments are absent: of the first, or of all of them."
+    )
+    without_arguments: dict[str, str] = Field(
+        default_factory=dict, description="What tools say, by name, that are given nothing of what they require."
+    )
 
 
 class HandlerStep(_Spec):

@@ -127,7 +127,13 @@ def _error_style(texts: ErrorTexts, document: Document, place: Place) -> ErrorSt
     except InputError as error:
         raise document.relocate(error, (*place, "arguments")) from None
     return ErrorStyle(
-        texts.unknown_tool, texts.bad_arguments, texts.arguments, texts.unknown_tool_as, texts.bad_arguments_as
+        texts.unknown_tool,
+        texts.bad_arguments,
+        texts.arguments,
+        texts.unknown_tool_as,
+        texts.bad_arguments_as,
+        texts.missing_argument,
+        texts.without_arguments,
     )
 
 

@@ -1,0 +1,46 @@
+"""Argument checks of servers that send the whole message of a `ZodError`: the list of its issues as JSON, by zod 4 or zod 3."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from simtrain.argument_style import Check
+from simtrain.argument_styles.zod import zod_check
+from simtrain.argument_styles.zod3_words import in_words_of_zod3
+from simtrain.argument_styles.zod_words import Issue, Step
+from simtrain.types import JsonObject
+
+
+def zod_json(tool: str, schema: JsonObject) -> Check:
+    """The check of a server whose zod 4 issues are sent as JSON. Raises ValueError for what is no JSON Schema, or refers to itself."""
+    return zod_check(schema, lambda issues: _dumped(list(map(_fourth, issues))))
+
+
+def zod3_json(tool: str, schema: JsonObject) -> Check:
+    """The check of a server whose zod 3 issues are sent as JSON. Raises ValueError as `zod_json` does."""
+    return zod_check(schema, lambda issues: _dumped(list(_third(issues))))
+
+
+def _fourth(issue: Issue) -> JsonObject:
+    errors: JsonObject = {"errors": [list(map(_fourth, tried)) for tried in issue.tried]} if issue.tried else {}
+    return {**issue.facts, **errors, "path": list(issue.path), "message": issue.message}
+
+
+def _third(issues: Sequence[Issue], place: tuple[Step, ...] = ()) -> Iterator[JsonObject]:
+    # Zod 3 looks at nothing more of a value whose type is wrong.
+    wrong = {issue.path for issue in issues if issue.facts.get("code") == "invalid_type"}
+    for issue in issues:
+        if issue.mild and issue.path in wrong:
+            continue
+        path = (*place, *issue.path)
+        if not issue.tried:
+            yield in_words_of_zod3(replace(issue, path=path))
+            continue
+        errors = [{"issues": list(_third(tried, path)), "name": "ZodError"} for tried in issue.tried]
+        yield {"code": "invalid_union", "unionErrors": errors, "path": list(path), "message": "Invalid input"}
+
+
+def _dumped(issues: list[JsonObject]) -> str:
+    return json.dumps(issues, indent=2, ensure_ascii=False)

@@ -21,6 +21,7 @@ NO_TOOL = "simtrain_no_such_tool"
 NO_PROMPT = "simtrain_no_such_prompt"
 NO_RESOURCE = "simtrain://no-such-resource"
 NO_METHOD = "simtrain/no_such_method"
+NO_ARGUMENT = "simtrain_no_such_argument"
 """What is asked for to see how a server words that it is not there."""
 
 

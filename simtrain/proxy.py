@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import NamedTuple, Self, cast
 
 from simtrain.active import Active
+from simtrain.argument_mistakes import argument_mistakes
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.firing import NOTHING, Found, Passage
@@ -221,8 +222,8 @@ class Proxy:
             if checked.problem is None:
                 return self._request(self._toolbox.by_name[action.tool], checked.arguments)
             detail = checked.problem
-        required = cast("list[str]", self._toolbox.by_name[action.tool].input_schema.get("required", []))
-        text = errors.refusal(name, detail, required=required, given=action.arguments)
+        made = argument_mistakes(self._toolbox.by_name[action.tool].input_schema, action.arguments)
+        text = errors.refusal(name, detail, made)
         return _refusal(text, errors.bad_arguments_as)
 
     async def _carried_out(self, request: Request, events: list[Event], answer: Answer) -> Observation:

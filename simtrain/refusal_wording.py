@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from simtrain.argument_mistakes import argument_mistakes
 from simtrain.argument_style import ArgumentStyle, Check
 from simtrain.registry import resolve
 from simtrain.types import JsonObject, JsonValue
@@ -25,6 +26,8 @@ _UNKNOWN_TO: tuple[tuple[str, str | int, str, str], ...] = (
     ("Unknown tool: '{tool}'", "error", "pydantic_call", "{detail}"),
 )  # fmt: skip
 """What a library says of an unknown tool, and how; the style of its argument checks, and what it says of bad arguments."""
+
+_COMPLAINT = re.compile(r"\W*(?:error|invalid|missing|failed)\b", re.IGNORECASE)
 
 Schemas: TypeAlias = Mapping[str, JsonObject]
 Channel: TypeAlias = str | int
@@ -48,7 +51,7 @@ def refusal_texts(unknown: tuple[str, Channel] | None, refused: Sequence[Refused
     """
     if not refused:
         return _by_library(unknown, schemas)
-    return _by_style(refused, schemas) or _by_hand([one for one in refused if one.channel != "result"], schemas)
+    return _by_style(refused, schemas) or _by_hand([one for one in refused if _is_refusal(one)], schemas)
 
 
 def template(text: str, fields: Mapping[str, str]) -> str:
@@ -104,6 +107,15 @@ def _by_hand(refused: Sequence[Refused], schemas: Schemas) -> JsonObject:
     missing = templates.most_common(1)[0][0] if templates else None
     if missing is not None:
         texts["missing_argument"] = missing
+    by_type: JsonObject = {}
+    for one in refused:
+        made = argument_mistakes(schemas[one.tool], one.arguments)
+        if made.unknown and (found := _of_one_field(one, made.unknown[0], schemas)):
+            texts.setdefault("unknown_argument", found)
+        elif len(made.wrong) == 1 and not made.absent and (found := _of_one_field(one, made.wrong[0][0], schemas)):
+            by_type.setdefault(made.wrong[0][1], found)
+    if by_type:
+        texts["wrong_type"] = by_type
     own = {one.tool: one.text for one in reversed(refused) if not one.arguments and not _misleads(one, schemas)}
     by_tool = {
         tool: text
@@ -111,6 +123,11 @@ def _by_hand(refused: Sequence[Refused], schemas: Schemas) -> JsonObject:
         if missing is None or text != _filled(missing, tool, _absent(tool, {}, schemas))
     }
     return texts | ({"without_arguments": by_tool} if by_tool else {})
+
+
+def _is_refusal(one: Refused) -> bool:
+    """True unless it is a plain reply that does not begin like a refusal: such a server carried the call out."""
+    return one.channel != "result" or _COMPLAINT.match(one.text) is not None
 
 
 def _missing_template(one: Refused, schema: JsonObject) -> str | None:
@@ -121,6 +138,16 @@ def _missing_template(one: Refused, schema: JsonObject) -> str | None:
             chosen = "{field}" if len(absent) == 1 else field
             return template(one.text, {words: chosen, one.tool: "{tool}"})
     return None
+
+
+def _of_one_field(one: Refused, name: str, schemas: Schemas) -> str | None:
+    """The text with one field's name taken out; None where it does not name that field once, or names another one."""
+    if len(re.findall(any_of({name: ""}), one.text)) != 1:
+        return None
+    every = {known for schema in schemas.values() for known in cast(JsonObject, schema.get("properties", {}))}
+    if re.search(any_of(dict.fromkeys(every - {name}, "")) or "$^", one.text):
+        return None
+    return template(one.text, {name: "{field}", one.tool: "{tool}"})
 
 
 def _misleads(one: Refused, schemas: Schemas) -> bool:

@@ -81,6 +81,28 @@ def task_orchestrator(file: Path) -> list[str]:
     return ["/usr/bin/env", f"FILE_PATH={file}", node(), npm_program("orchestrator", "task-orchestrator-mcp")]
 
 
+UNSEEN = ("calc", "graph", "files", "todo", "excel")
+"""Servers that were chosen before anybody looked at them; nothing may be built after their example."""
+
+
+def unseen(server: str, folder: Path) -> list[str]:
+    """The command line of one of UNSEEN, with what it keeps in `folder`."""
+    home = ["/usr/bin/env", f"HOME={folder}"]
+    match server:
+        case "calc":
+            return [node(), npm_program("unseen", "calc-mcp")]
+        case "graph":
+            script = npm_folder("unseen") / "node_modules" / "@itseasy21" / "mcp-knowledge-graph" / "dist" / "index.js"
+            return [*home, f"MEMORY_FILE_PATH={folder / 'graph.jsonl'}", node(), str(script)]
+        case "files":
+            return [*home, node(), npm_program("unseen", "fast-filesystem-mcp"), str(folder)]
+        case "todo":
+            return [*home, str(_installed_with_pip("unseen-todo") / "bin" / "ai-todo"), "serve"]
+        case _:
+            program = _installed_with_pip("unseen-excel") / "bin" / "excel-mcp-server"
+            return [*home, str(program), "stdio"]
+
+
 def node() -> str:
     """Node 22, whatever node the machine has."""
     return str(_installed_with_npm("node") / "node_modules" / "node" / "bin" / "node")

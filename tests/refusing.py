@@ -87,11 +87,10 @@ def bad_calls(tools: Sequence[dict[str, Any]]) -> Iterator[BadCall]:
 
 
 @asynccontextmanager
-async def connected(command: Sequence[str]) -> AsyncGenerator[Client]:
+async def connected(command: Sequence[str], folder: Path) -> AsyncGenerator[Client]:
     """A server on standard input and output, by the SDK's client, in the era that real servers speak."""
-    async with Client(
-        StdioServerParameters(command=command[0], args=list(command[1:])), mode="legacy", read_timeout_seconds=60
-    ) as client:
+    there = StdioServerParameters(command=command[0], args=list(command[1:]), cwd=folder)
+    async with Client(there, mode="legacy", read_timeout_seconds=60) as client:
         yield client
 
 
@@ -102,18 +101,23 @@ async def said(client: Client, call: BadCall) -> tuple[str, bool]:
     except MCPError as error:
         return f"error {error.error.code}: {error.error.message}", True
     text = "\n".join(getattr(block, "text", "") for block in result.content)
-    return text, bool(result.is_error)
+    return text, bool(result.is_error) or re.match(r"\W*(error|invalid|missing)\b", text, re.IGNORECASE) is not None
 
 
-async def compare(real: Sequence[str], copy: Sequence[str]) -> Tally:
-    """The refusals of a real server and of its stand-in, counted."""
+async def compare(real: Sequence[str], copy: Sequence[str], folder: Path) -> Tally:
+    """The refusals of a real server and of its stand-in, counted; both run in `folder`.
+
+    What the real one says to the same call without the mistake as well is not about the mistake, and does not count.
+    """
     tally = Tally()
-    async with connected(real) as original, connected(copy) as stand_in:
+    async with connected(real, folder) as original, connected(copy, folder) as stand_in:
         tools = [tool.model_dump(by_alias=True, exclude_none=True) for tool in (await original.list_tools()).tools]
         every = {name for tool in tools for name in tool["inputSchema"].get("properties", {})} | {SURPLUS}
+        whole = {tool["name"]: sample({"type": "object", **tool["inputSchema"]}) for tool in tools}
         for call in bad_calls(tools):
             expected, refused = await said(original, call)
-            if not refused:
+            plain = BadCall(call.tool, whole[call.tool], frozenset())
+            if not refused or (await said(original, plain))[0] == expected:
                 continue
             tally.refused += 1
             found, _ = await said(stand_in, call)

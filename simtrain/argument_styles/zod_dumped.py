@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 from simtrain.argument_style import Check
 from simtrain.argument_styles.zod import zod_check
 from simtrain.argument_styles.zod3_words import in_words_of_zod3
 from simtrain.argument_styles.zod_words import Issue, Step
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 
 
 def zod_json(tool: str, schema: JsonObject) -> Check:
@@ -20,7 +21,21 @@ def zod_json(tool: str, schema: JsonObject) -> Check:
 
 def zod3_json(tool: str, schema: JsonObject) -> Check:
     """The check of a server whose zod 3 issues are sent as JSON. Raises ValueError as `zod_json` does."""
-    return zod_check(schema, lambda issues: _dumped(list(_third(issues))))
+    return zod_check(_lenient(schema), lambda issues: _dumped(list(_third(issues))))
+
+
+def _lenient(schema: JsonObject) -> JsonObject:
+    """The schema without its bans on further members: the converter for zod 3 writes one for every object, strict or not."""
+
+    def relaxed(value: JsonValue) -> JsonValue:
+        if isinstance(value, list):
+            return [relaxed(item) for item in cast("list[JsonValue]", value)]
+        if not isinstance(value, dict):
+            return value
+        members = cast(JsonObject, value).items()
+        return {key: relaxed(item) for key, item in members if (key, item) != ("additionalProperties", False)}
+
+    return cast(JsonObject, relaxed(schema))
 
 
 def _fourth(issue: Issue) -> JsonObject:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simtrain.documents import read_document
 from simtrain.errors import InputError, nearest
-from simtrain.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, Surface
-from simtrain.mcp_wire.answers import Canned
+from simtrain.manifest import NO_ARGUMENT, NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, Surface
+from simtrain.mcp_wire.answers import Canned, fitting
 from simtrain.mcp_wire.frames import members
 from simtrain.types import JsonObject, JsonValue
 
@@ -29,8 +29,13 @@ _CHANGES = re.compile(
 
 
 EMPTY_CALLS = 8
-WRONG_CALLS = 3
-"""So many tools at most are called without arguments, and with wrong ones, to learn a server's words."""
+"""So many tools at most are called without arguments, to learn a server's words."""
+
+OF_OTHER_TYPE: Mapping[str, JsonValue] = {
+    "string": 7_070_707, "integer": "no number", "number": "no number", "boolean": "no answer", "array": "no list",
+    "object": "no object", "enum": "none of these",
+}  # fmt: skip
+"""By type, a value of another one; the number is none that a process could have a file open under."""
 
 
 class _Strict(BaseModel):
@@ -175,22 +180,27 @@ def _tool_names(surfaces: Sequence[Surface]) -> list[str]:
 
 def _misuses(tools: list[JsonObject]) -> list[Mistake]:
     """Calls without arguments, and with arguments of another type: one server checks both, another has words of its own for a tool."""
-    empty: list[tuple[JsonObject, JsonObject]] = [(tool, {}) for tool in tools[:EMPTY_CALLS]]
-    wrong = [(tool, _of_other_types(tool)) for tool in tools]
-    calls = [*empty, *[(tool, arguments) for tool, arguments in wrong if arguments][:WRONG_CALLS]]
+    calls: list[tuple[JsonObject, JsonObject]] = [(tool, {}) for tool in tools[:EMPTY_CALLS]]
+    calls += [(tool, {NO_ARGUMENT: 1}) for tool in tools[:1]]
+    met: set[str] = set()
+    for tool in tools:
+        calls += [(tool, arguments) for arguments in _of_other_types(tool, met)]
     return [
         Mistake("bad_arguments", "tools/call", {"name": tool["name"], "arguments": arguments})
         for tool, arguments in calls
     ]
 
 
-def _of_other_types(tool: JsonObject) -> JsonObject:
-    """A list for every required argument that must be a plain value: nothing that could name a file, a row or an address."""
+def _of_other_types(tool: JsonObject, met: set[str]) -> Iterator[JsonObject]:
+    """Arguments with one of another type, for each type that was not met yet; it is then."""
     schema = members(tool.get("inputSchema"))
-    known = members(schema.get("properties"))
-    plain = ("string", "integer", "number", "boolean")
-    required = [name for name in cast("list[str]", schema["required"]) if members(known.get(name)).get("type") in plain]
-    return {name: ["no text"] for name in required}
+    known = {name: members(described) for name, described in members(schema.get("properties")).items()}
+    required = {name: fitting(known.get(name, {})) for name in cast("list[str]", schema["required"])}
+    for name, described in known.items():
+        kind = "enum" if described.get("enum") else str(described.get("type"))
+        if kind in OF_OTHER_TYPE and kind not in met:
+            met.add(kind)
+            yield required | {name: OF_OTHER_TYPE[kind]}
 
 
 def _tools_to_misuse(tools: list[JsonObject]) -> list[JsonObject]:

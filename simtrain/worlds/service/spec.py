@@ -164,6 +164,13 @@ class ErrorTexts(ConstraintTexts):
     missing_argument: Annotated[str, _text_with("tool", "field", "fields")] | None = Field(
         default=None, description="What is said where required arguments are absent: of the first, or of all of them."
     )
+    unknown_argument: Annotated[str, _text_with("tool", "field", "fields")] | None = Field(
+        default=None, description="What is said of arguments that the tool does not have."
+    )
+    wrong_type: dict[str, Annotated[str, _text_with("tool", "field")]] = Field(
+        default_factory=dict,
+        description="What is said of a value of a wrong type, by the type in the schema, or `enum`.",
+    )
     without_arguments: dict[str, str] = Field(
         default_factory=dict, description="What tools say, by name, that are given nothing of what they require."
     )

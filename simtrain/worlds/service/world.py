@@ -133,6 +133,8 @@ def _error_style(texts: ErrorTexts, document: Document, place: Place) -> ErrorSt
         texts.unknown_tool_as,
         texts.bad_arguments_as,
         texts.missing_argument,
+        texts.unknown_argument,
+        texts.wrong_type,
         texts.without_arguments,
     )
 

@@ -81,7 +81,7 @@ def task_orchestrator(file: Path) -> list[str]:
     return ["/usr/bin/env", f"FILE_PATH={file}", node(), npm_program("orchestrator", "task-orchestrator-mcp")]
 
 
-UNSEEN = ("calc", "graph", "files", "todo", "excel")
+UNSEEN = ("chart", "files", "vibe", "word", "logbook")
 """Servers that were chosen before anybody looked at them; nothing may be built after their example."""
 
 
@@ -89,18 +89,16 @@ def unseen(server: str, folder: Path) -> list[str]:
     """The command line of one of UNSEEN, with what it keeps in `folder`."""
     home = ["/usr/bin/env", f"HOME={folder}"]
     match server:
-        case "calc":
-            return [node(), npm_program("unseen", "calc-mcp")]
-        case "graph":
-            script = npm_folder("unseen") / "node_modules" / "@itseasy21" / "mcp-knowledge-graph" / "dist" / "index.js"
-            return [*home, f"MEMORY_FILE_PATH={folder / 'graph.jsonl'}", node(), str(script)]
+        case "chart":
+            return [*home, node(), npm_program("unseen", "mcp-server-chart")]
         case "files":
-            return [*home, node(), npm_program("unseen", "fast-filesystem-mcp"), str(folder)]
-        case "todo":
-            return [*home, str(_installed_with_pip("unseen-todo") / "bin" / "ai-todo"), "serve"]
+            return [*home, node(), npm_program("unseen", "filesystem-mcp"), str(folder)]
+        case "vibe":
+            return [*home, f"PROJECT_PATH={folder}", node(), npm_program("unseen", "responsible-vibe-mcp")]
+        case "word":
+            return [*home, str(_installed_with_pip("unseen-word") / "bin" / "word_mcp_server")]
         case _:
-            program = _installed_with_pip("unseen-excel") / "bin" / "excel-mcp-server"
-            return [*home, str(program), "stdio"]
+            return [*home, str(_installed_with_pip("unseen-logbook") / "bin" / "agent-logbook")]
 
 
 def node() -> str:

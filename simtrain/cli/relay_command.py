@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
     from simtrain.serving.relay.bending import Bending
     from simtrain.serving.relay.journal import Journal
+    from simtrain.serving.relay.verdicts import Case
     from simtrain.types import JsonObject
 
 HELP = """Stand between an MCP client and a real server.
@@ -26,11 +29,17 @@ No call that may write reaches the server twice unless --allow-duplicates is
 given. Delays of perturbations are virtual, that is recorded and not waited
 for, unless --real-time is given.
 
+In the end it says what the client made of the calls that were bent: retried,
+recovered, gave-up, duplicate-write; and leak, for a secret, or the text of
+--canary, in the arguments of any call. With --fail-on such a verdict makes
+the exit code 1; else it is the server's.
+
 \b
 Examples:
   simtrain relay --record rec.jsonl -- npx -y my-mcp-server
   simtrain relay http://127.0.0.1:3001/mcp --port 8700 --record rec.jsonl
   simtrain relay --perturb my_faults.yaml --seed 7 --real-time -- my-server
+  simtrain relay -p flaky_network --fail-on duplicate-write,leak -- my-server
 """
 
 
@@ -54,6 +63,13 @@ def command(
     allow_duplicates: Annotated[
         bool, typer.Option("--allow-duplicates", help="Let perturbations send a writing call twice.")
     ] = False,
+    canary: Annotated[
+        list[str] | None,
+        typer.Option("--canary", help="Text that no call may hold, as a secret may not; may be repeated."),
+    ] = None,
+    fail_on: Annotated[
+        str | None, typer.Option("--fail-on", help="Verdicts, with commas, that make the exit code 1.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Say the address and the final counts as JSON.")] = False,
 ) -> None:
     """Relay until the client, the server or the user ends it."""
@@ -66,6 +82,7 @@ def command(
     from simtrain.serving.redaction import secrets_of
     from simtrain.serving.relay.bending import Bending, Rules, load_perturbations
     from simtrain.serving.relay.journal import Journal
+    from simtrain.serving.relay.verdicts import Verdicts, counts, fails, read_verdicts
 
     by_url = len(target) == 1 and target[0].lower().startswith(("http://", "https://"))
     there: Target = http_target(target[0]) if by_url else StdioTarget(tuple(target))
@@ -73,6 +90,8 @@ def command(
         raise InputError(
             "--port is for the relay of a URL", remedy="leave it out: a command is relayed on standard input and output"
         )
+    failing = read_verdicts(fail_on)
+    verdicts = Verdicts(Redactor([*secrets_of(there), *(canary or [])], by_name=False))
     rules = Rules(allow_duplicates=allow_duplicates, real_time=real_time)
     bending = Bending(load_perturbations(perturb or []), seed=seed, rules=rules)
     asyncio.run(bending.ready())
@@ -82,7 +101,7 @@ def command(
         if record
         else None
     )
-    journal = Journal(recorder)
+    journal = Journal(recorder, verdicts)
     try:
         if isinstance(there, HttpTarget):
             code = asyncio.run(_serve(there, bending, journal, port=port, as_json=as_json))
@@ -91,8 +110,14 @@ def command(
     finally:
         if recorder is not None:
             recorder.close()
-    _say({"frames": journal.frames, "fired": bending.fired}, as_json=as_json)
-    sys.exit(code)
+    cases = verdicts.cases()
+    facts: JsonObject = {"frames": journal.frames, "fired": bending.fired}
+    if as_json:
+        facts |= {"verdicts": counts(cases), "cases": [case.facts() for case in cases]}
+    _say(facts, as_json=as_json)
+    if cases and not as_json:
+        _show(cases)
+    sys.exit(1 if fails(cases, failing) else code)
 
 
 async def _pump(target: StdioTarget, bending: Bending, journal: Journal) -> int:
@@ -118,6 +143,19 @@ async def _serve(target: HttpTarget, bending: Bending, journal: Journal, *, port
         if relay.failed.done():
             relay.failed.result()
     return 0
+
+
+def _show(cases: Sequence[Case]) -> None:
+    """A table on standard error: how often which verdict was given about which tool, and the first calls that it rests on."""
+    from simtrain.cli.options import console, printable
+    from simtrain.cli.tables import plain_table
+
+    table = plain_table("verdict", "tool", "times", "calls")
+    for verdict, tool in dict.fromkeys((case.verdict, case.tool) for case in cases):
+        found = [case.calls for case in cases if (case.verdict, case.tool) == (verdict, tool)]
+        first = ", ".join(" then ".join(map(str, calls)) for calls in found[:3])
+        table.add_row(verdict, printable(tool), str(len(found)), first + (", ..." if len(found) > 3 else ""))
+    console(stderr=True).print(table)
 
 
 def _say(facts: JsonObject, *, as_json: bool) -> None:

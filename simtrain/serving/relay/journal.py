@@ -8,6 +8,7 @@ from typing import cast
 
 from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, VERSION_KEY
 from simtrain.recording import Recorder, Sender
+from simtrain.serving.relay.verdicts import Verdicts
 from simtrain.types import JsonObject, JsonValue
 
 
@@ -22,9 +23,10 @@ class Wrapping:
 
 
 class Journal:
-    """Counts the frames of a relay and hands them to the recorder, when there is one."""
+    """Counts the frames of a relay, and hands them to the recorder and to the verdicts, when there are any."""
 
-    def __init__(self, recorder: Recorder | None) -> None:
+    def __init__(self, recorder: Recorder | None, verdicts: Verdicts | None = None) -> None:
+        self._verdicts = verdicts
         self._recorder = recorder
         self._sessions: dict[str, str] = {}
         self._https = count(1)
@@ -55,6 +57,8 @@ class Journal:
     ) -> None:
         """A frame has passed."""
         self.frames += 1
+        if self._verdicts is not None:
+            self._verdicts.see(sender, frame, perturbed, wrapping.session, wrapping.http)
         if self._recorder is not None:
             self._recorder.write(
                 sender, frame, seconds=seconds, perturbed=perturbed,

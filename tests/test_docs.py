@@ -126,7 +126,9 @@ def test_the_table_of_plug_ins_names_every_kind_and_what_ships() -> None:
 def named(plugin: str, text: str) -> bool:
     """Whether a text names a plug-in, by itself or with others of its kind, as `memory_*` does."""
     return any(
-        fnmatchcase(plugin, pattern) for pattern in re.findall(r"`([a-z_]*\*?[a-z_]*\*?)", text) if pattern.strip("*_")
+        fnmatchcase(plugin, pattern)
+        for pattern in re.findall(r"`([a-z0-9_]*\*?[a-z_]*\*?)", text)
+        if pattern.strip("*_")
     )
 
 

@@ -22,6 +22,7 @@ from simtrain.types import JsonValue, encode
 MAX_SOURCE = 20_000
 MAX_OUTPUT = 200_000
 MAX_ITEMS = 20_000
+MAX_DEPTH = 100
 MAX_WORK = 2_000_000
 """Characters and list items that the filters and sums of one render may produce in all."""
 
@@ -92,9 +93,8 @@ def _paid(filter: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(filter)
     def paid(*arguments: Any, **named: Any) -> Any:
         found = filter(*arguments, **named)
-        if isinstance(found, str | list | tuple):
-            _spend(len(cast("str | list[object]", found)))
-        return found
+        _spend(len(found) if isinstance(found, str | list | tuple) else 0)  # pyright: ignore[reportUnknownArgumentType]
+        return cast(object, found)
 
     return paid
 
@@ -142,6 +142,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         if len(source) > MAX_SOURCE:
             raise TemplateSyntaxError(f"a template may have at most {MAX_SOURCE} characters", 1)
         tree = super()._parse(source, name, filename)
+        if _depth(tree) > MAX_DEPTH:
+            raise TemplateSyntaxError("it is nested too deeply", 1)
         for kind in _REFUSED_NODES:
             for found in tree.find_all(kind):
                 raise TemplateSyntaxError(
@@ -159,8 +161,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         if operator == "+":
-            if isinstance(left, str | list) and isinstance(right, str | list):
-                _spend(len(cast("str | list[object]", left)) + len(cast("str | list[object]", right)))
+            for part in (left, right):
+                _spend(len(part) if isinstance(part, str | list) else 0)  # pyright: ignore[reportUnknownArgumentType]
             return left + right
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
             raise SecurityError(f"{operator!r} works on numbers only")
@@ -172,6 +174,13 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return getattr(obj, "__name__", "") in _METHODS and isinstance(
             getattr(obj, "__self__", None), str | list | dict
         )
+
+
+def _depth(tree: nodes.Node) -> int:
+    depth, level = 0, [tree]
+    while level:
+        depth, level = depth + 1, [child for node in level for child in node.iter_child_nodes()]
+    return depth
 
 
 class _Concatenations(NodeTransformer):

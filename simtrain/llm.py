@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
@@ -18,6 +15,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, sto
 
 from simtrain.completion import Completion, Malformed, Price, read_completion, read_error
 from simtrain.errors import InputError, ModelFault, nearest
+from simtrain.model_http import ACCEPTED, Unfit, retry_after, system_error, unpacked
 from simtrain.seeding import Stream, derive
 from simtrain.types import JsonObject, JsonValue
 
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 TRUSTED_HOSTS_VARIABLE = "SIMTRAIN_TRUSTED_HOSTS"
+KEY_VARIABLES_VARIABLE = "SIMTRAIN_KEY_VARIABLES"
 LONGEST_BACKOFF = 60.0
 LONGEST_RETRY_AFTER = 600.0
 MODELS_TIMEOUT = 15.0
@@ -67,7 +66,8 @@ class ChatClient:
     A server that is not OpenAI may need no key. `timeout` is in seconds, for a whole call; `attempts` counts the first
     one; `backoff` is the wait before the second attempt in seconds, doubled each time up to LONGEST_BACKOFF. With
     `trusted` false (the address comes from a file that somebody shared) keys go only to this machine, to the server of
-    OPENAI_BASE_URL, and to hosts listed in SIMTRAIN_TRUSTED_HOSTS.
+    OPENAI_BASE_URL, and to hosts listed in SIMTRAIN_TRUSTED_HOSTS, and `api_key_env` names OPENAI_API_KEY or a variable
+    listed in SIMTRAIN_KEY_VARIABLES.
 
     Connections are opened on first use and closed by `close`, or else when their event loop ends. Raises InputError for
     a base URL that is none.
@@ -198,12 +198,22 @@ class ChatClient:
         connection.calls += 1
         try:
             async with asyncio.timeout(within):
-                response = await connection.http.request(
-                    method, self.base_url + path, content=content, headers=connection.headers
+                response = await connection.http.send(
+                    connection.http.build_request(
+                        method, self.base_url + path, content=content, headers=connection.headers
+                    ),
+                    stream=True,
                 )
+                try:
+                    encoding = response.headers.get("content-encoding", "")
+                    body = await unpacked(response.aiter_raw(), encoding=encoding)
+                finally:
+                    await response.aclose()
+        except Unfit as error:
+            raise ModelError(f"{self.server} sent {error}") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
             # The transport calls every connection that failed a timeout; what it was stands behind it.
-            below = _system_error(error)
+            below = system_error(error)
             if isinstance(error, httpx2.TimeoutException | TimeoutError) and below is None:
                 raise _Again(f"{self.server} did not answer within {within:g} s") from None
             problem = below or self._redact(str(error)) or type(error).__name__
@@ -212,11 +222,11 @@ class ChatClient:
             connection.calls -= 1
             await connection.close_if_done()
         if not response.is_success:
-            raise self._refusal(response)
-        return response.content
+            raise self._refusal(response, body)
+        return body
 
-    def _refusal(self, response: Response) -> ModelError:
-        status, told = response.status_code, read_error(response.content)
+    def _refusal(self, response: Response, body: bytes) -> ModelError:
+        status, told = response.status_code, read_error(body)
         problem = f"{self.server} answered {status}: {self._redact(told.message) or response.reason_phrase}"
         after = retry_after(response.headers)
         patient = after is None or after <= LONGEST_RETRY_AFTER
@@ -231,7 +241,7 @@ class ChatClient:
     def _key(self) -> str:
         if not self._trusted and not self._may_see_keys():
             return _NO_KEY
-        key = self._given_key or os.environ.get(self._key_variable)
+        key = self._given_key or os.environ.get(self._checked_variable())
         if key:
             return key
         if self.base_url == DEFAULT_BASE_URL:
@@ -241,10 +251,18 @@ class ChatClient:
             )
         return _NO_KEY
 
+    def _checked_variable(self) -> str:
+        """The variable that holds the key. Raises InputError for one that a file names and the user has not allowed."""
+        if self._trusted or self._key_variable in (DEFAULT_KEY_VARIABLE, *_listed(KEY_VARIABLES_VARIABLE)):
+            return self._key_variable
+        raise InputError(
+            f"a file names the environment variable {self._key_variable} as a key",
+            remedy=f"allow it with {KEY_VARIABLES_VARIABLE}={self._key_variable}, if you trust the file",
+        )
+
     def _may_see_keys(self) -> bool:
         own = urlsplit(os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).hostname
-        listed = os.environ.get(TRUSTED_HOSTS_VARIABLE, "").split(",")
-        return self._host in (*_LOOPBACK, own, *(name.strip() for name in listed))
+        return self._host in (*_LOOPBACK, own, *_listed(TRUSTED_HOSTS_VARIABLE))
 
     async def _connection(self) -> _Connection:
         loop = asyncio.get_running_loop()
@@ -271,6 +289,7 @@ class ChatClient:
         # much as the call, and everything that it would do (retries, models of replies) is done here.
         given = {**client.default_headers, **client.auth_headers}
         headers = {name: value for name, value in given.items() if isinstance(value, str)}
+        headers["Accept-Encoding"] = ACCEPTED
         return _Connection(http, headers, _until_the_loop_ends(client))
 
     async def listed(self) -> list[JsonObject]:
@@ -335,42 +354,9 @@ async def _until_the_loop_ends(client: AsyncOpenAI) -> AsyncGenerator[AsyncOpenA
         await client.close()
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The wait in seconds that a Retry-After header asks for, written as seconds or as a date (RFC 9110, 10.2.3).
-
-    A date is compared with the reply's own Date header where there is one, so that a wrong clock does no harm.
-    """
-    given = headers.get("retry-after")
-    if given is None:
-        return None
-    try:
-        return max(0.0, float(given))
-    except ValueError:
-        moment, now = _date(given), _date(headers.get("date", ""))
-    if moment is None:
-        return None
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
-
-
-def _system_error(error: BaseException) -> str | None:
-    """What the operating system said of a connection that could not be made; None where it said nothing."""
-    below: BaseException | None = error
-    while below is not None:
-        if isinstance(below, ConnectionRefusedError) or getattr(below, "errno", None) == errno.ECONNREFUSED:
-            return "connection refused"
-        if isinstance(below, OSError) and not isinstance(below, TimeoutError) and below.strerror:
-            found = below.strerror
-            return found[0].lower() + found[1:]
-        below = below.__cause__ or below.__context__
-    return None
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+def _listed(variable: str) -> list[str]:
+    """What an environment variable lists, divided by commas."""
+    return [name.strip() for name in os.environ.get(variable, "").split(",")]
 
 
 def _parts(url: str) -> tuple[str, str]:
@@ -381,5 +367,10 @@ def _parts(url: str) -> tuple[str, str]:
     except ValueError:
         host, port, parts = "", "", None
     if parts is None or parts.scheme not in ("http", "https") or not host:
-        raise InputError(f"{url!r} is no base URL", remedy="write it like http://localhost:8000/v1")
+        raise InputError(f"{url.rpartition('@')[2]!r} is no base URL", remedy="write it like http://localhost:8000/v1")
+    if parts.username is not None or parts.password is not None:
+        raise InputError(
+            f"the base URL {parts.scheme}://...@{host}{port}{parts.path} holds a user or a password",
+            remedy="leave them out: a key comes from the variable that api_key_env names",
+        )
     return host, f"{parts.scheme}://{host}{port}{parts.path}"

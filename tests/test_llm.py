@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import pickle
 import socket
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from email.utils import format_datetime
 
 import orjson
@@ -48,7 +51,7 @@ def complete(server: FakeOpenAI, *, messages: list[object] | None = None, **knob
 
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SIMTRAIN_TRUSTED_HOSTS"):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SIMTRAIN_TRUSTED_HOSTS", "SIMTRAIN_KEY_VARIABLES"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -307,8 +310,8 @@ def test_a_base_url_that_is_none_is_refused(url: str) -> None:
 
 
 def test_keys_stand_in_no_repr_and_no_error() -> None:
-    client = ChatClient("fake", base_url="http://user:pass@localhost:1/v1", api_key=SECRET)
-    assert SECRET not in repr(client) and "pass" not in repr(client)
+    client = ChatClient("fake", base_url="http://localhost:1/v1", api_key=SECRET)
+    assert SECRET not in repr(client)
     with FakeOpenAI([Refuse(400, f"the key {SECRET} is odd")]) as server, pytest.raises(ModelError) as caught:
         complete(server, api_key=SECRET)
     assert "the key *** is odd" in str(caught.value)
@@ -383,3 +386,74 @@ def test_closing_waits_for_the_calls_in_flight_and_later_calls_work() -> None:
     with FakeOpenAI(lambda body: Say("Three."), latency=0.002) as server:
         answers = play(run, ChatClient("fake", base_url=server.url, attempts=1))
     assert isinstance(answers, list) and [answer.text for answer in answers] == ["Three."] * 21
+
+
+def serve_once(head: bytes, pieces: Callable[[], Iterator[bytes]]) -> Iterator[str]:
+    """A server that answers every request with a body of any size; its base URL."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\n" + head + b"\r\n")
+            for piece in pieces():
+                writer.write(piece)
+                await writer.drain()
+        writer.close()
+
+    loop = asyncio.new_event_loop()
+    server = loop.run_until_complete(asyncio.start_server(answer, "127.0.0.1", 0))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    loop.call_soon_threadsafe(server.close)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def zipped(size: int) -> bytes:
+    """So many spaces, packed."""
+    return gzip.compress(b" " * size)
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "said"),
+    [
+        (b"content-encoding: gzip\r\n", lambda: iter([zipped(70 << 20)]), "more than 64 MiB"),
+        (b"", lambda: (b" " * (1 << 20) for _ in range(70)), "more than 64 MiB"),
+        (b"content-encoding: zstd\r\n", lambda: iter([b"x"]), "was not asked for"),
+        (b"content-encoding: gzip\r\n", lambda: iter([b"no gzip"]), "cannot be unpacked"),
+        (b"content-encoding: gzip\r\n", lambda: iter([zipped(100)[:-9]]), "end is missing"),
+    ],
+)
+def test_a_reply_that_is_too_large_as_received_or_as_unpacked_is_given_up(
+    head: bytes, body: Callable[[], Iterator[bytes]], said: str
+) -> None:
+    for url in serve_once(head, body):
+        client = ChatClient("fake", base_url=url, attempts=1)
+        with pytest.raises(ModelError, match=said):
+            play(lambda client: client.complete(QUESTION), client)
+
+
+def test_a_packed_reply_is_unpacked() -> None:
+    said = {"choices": [{"message": {"role": "assistant", "content": "Three."}, "finish_reason": "stop"}]}
+    for url in serve_once(b"content-encoding: gzip\r\n", lambda: iter([gzip.compress(encode(said).encode())])):
+        answer = play(lambda client: client.complete(QUESTION), ChatClient("fake", base_url=url))
+        assert isinstance(answer, Completion) and answer.text == "Three."
+
+
+def test_a_file_names_only_key_variables_that_the_user_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with FakeOpenAI(lambda _: Say("ok")) as server:
+        with pytest.raises(InputError, match="SIMTRAIN_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY"):
+            complete(server, api_key_env="AWS_SECRET_ACCESS_KEY", trusted=False)
+        assert not server.requests
+        monkeypatch.setenv("SIMTRAIN_KEY_VARIABLES", "OTHER, AWS_SECRET_ACCESS_KEY")
+        complete(server, api_key_env="AWS_SECRET_ACCESS_KEY", trusted=False)
+        assert server.requests[-1].headers["authorization"] == f"Bearer {SECRET}"
+
+
+def test_a_base_url_with_a_password_is_refused_without_telling_it() -> None:
+    with pytest.raises(InputError, match="holds a user or a password") as refused:
+        ChatClient("fake", base_url=f"http://me:{SECRET}@127.0.0.1:1/v1")
+    assert SECRET not in str(refused.value)

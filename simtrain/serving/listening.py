@@ -102,13 +102,13 @@ async def listen(stage: Stage, options: Listening, sockets: Sockets | None = Non
             open_default=stage.open_default if options.default else None,
             token=options.token,
         )
-        async with _served(HostGuard(addresses, hosts=options.hosts), sockets.front, options.patience):
+        async with served(HostGuard(addresses, hosts=options.hosts), sockets.front, options.patience):
             if sockets.control is None:
                 yield Door(url, None, token)
                 return
             control = Control(stage, token=token, base=url)
             app = control.app(hosts=options.hosts, arrival=options.patience)
-            async with _served(app, sockets.control, options.patience):
+            async with served(app, sockets.control, options.patience):
                 yield Door(url, _url(options.host, sockets.control), token)
 
 
@@ -119,13 +119,14 @@ async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, Front]]]:
     bound = _bind("127.0.0.1", 0)
     async with (
         http_endpoint(json_replies=True) as endpoint,
-        _served(HostGuard(NamedFronts(endpoint, fronts)), bound, ARRIVAL),
+        served(HostGuard(NamedFronts(endpoint, fronts)), bound, ARRIVAL),
     ):
         yield _url("127.0.0.1", bound), fronts
 
 
 @asynccontextmanager
-async def _served(app: ASGIApp, listening: socket.socket, patience: float) -> AsyncGenerator[None]:
+async def served(app: ASGIApp, listening: socket.socket, patience: float) -> AsyncGenerator[None]:
+    """Serve an application while the block runs; a request that takes longer than `patience` to arrive is given up."""
     # On h11: with httptools the SDK misreads trailing white space in routing headers.
     ending = Ending(app)
     config = uvicorn.Config(

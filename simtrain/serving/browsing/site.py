@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, cast
 from urllib.parse import quote, urlencode, urlsplit
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from simtrain.mcp_wire.intake import ARRIVAL
 from simtrain.serving.browsing.guide import beginnings, guide
 from simtrain.serving.browsing.html import (
     HEADERS,
@@ -29,7 +29,7 @@ from simtrain.serving.browsing.html import (
 )
 from simtrain.serving.browsing.looks import classes, spoken_date, style
 from simtrain.serving.guard import LOOPBACK
-from simtrain.serving.listening import Listening, bind
+from simtrain.serving.listening import Listening, bind, served
 from simtrain.worlds.search.extracting import MOVED_TO, before_paywall, scraps
 from simtrain.worlds.search.state import SearchState
 from simtrain.worlds.search.view import Condition
@@ -200,27 +200,13 @@ def _split(path: str) -> tuple[str, str]:
 
 
 @asynccontextmanager
-async def browsing(world: SearchWorld, *, host: str = "127.0.0.1", port: int = 0) -> AsyncGenerator[str]:
-    """Serve a world while the block runs; gives the URL of the front page. Raises InputError for a port that cannot be had."""
-    import asyncio
+async def browsing(
+    world: SearchWorld, *, host: str = "127.0.0.1", port: int = 0, arrival: float = ARRIVAL
+) -> AsyncGenerator[str]:
+    """Serve a world while the block runs; gives the URL of the front page. Raises InputError for a port that cannot be had.
 
+    A request that takes longer than `arrival` seconds to come is given up.
+    """
     with bind(Listening(host=host, port=port, control_port=None)) as sockets:
-        config = uvicorn.Config(
-            Browsing(world).app, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=2
-        )
-        server = _Server(config)
-        task = asyncio.create_task(server.serve(sockets=[sockets.front]))
-        try:
+        async with served(Browsing(world).app, sockets.front, arrival):
             yield f"http://{f'[{host}]' if ':' in host else host}:{sockets.front.getsockname()[1]}/"
-        finally:
-            server.should_exit = True
-            await task
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn without its signal handlers: who serves decides what Ctrl-C means."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """Nothing: signals belong to the caller."""
-        yield

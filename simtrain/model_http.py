@@ -1,0 +1,80 @@
+"""What a model's server sends over HTTP: a body, taken in and unpacked up to a limit, and the wait that it asks for."""
+
+from __future__ import annotations
+
+import errno
+import zlib
+from collections.abc import AsyncIterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+MOST: Final = 64 * 1024 * 1024
+"""Bytes of a body, as received and as unpacked."""
+
+ACCEPTED: Final = "gzip, deflate"
+"""What to send as Accept-Encoding: the encodings that can be unpacked piece by piece."""
+
+_ANY_HEADER = zlib.MAX_WBITS | 32
+
+
+class Unfit(ValueError):
+    """A body that is too large, or packed in a way that was not asked for."""
+
+
+async def unpacked(pieces: AsyncIterable[bytes], *, encoding: str = "", most: int = MOST) -> bytes:
+    """The whole body, its `encoding` (a Content-Encoding) undone. Raises Unfit."""
+    packed = encoding.strip().lower()
+    if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise Unfit(f"a reply packed as {packed[:40]!r}, which was not asked for")
+    unpacker = zlib.decompressobj(_ANY_HEADER) if packed not in ("", "identity") else None
+    body, received = bytearray(), 0
+    async for piece in pieces:
+        received += len(piece)
+        try:
+            body += piece if unpacker is None else unpacker.decompress(piece, most + 1 - len(body))
+        except zlib.error:
+            raise Unfit("a reply that cannot be unpacked") from None
+        if received > most or len(body) > most:
+            raise Unfit(f"a reply of more than {most // 1024 // 1024} MiB")
+    if unpacker is not None and received and not unpacker.eof:
+        raise Unfit("a reply whose packed end is missing")
+    return bytes(body)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The wait in seconds that a Retry-After header asks for, written as seconds or as a date (RFC 9110, 10.2.3).
+
+    A date is compared with the reply's own Date header where there is one, so that a wrong clock does no harm.
+    """
+    given = headers.get("retry-after")
+    if given is None:
+        return None
+    try:
+        return max(0.0, float(given))
+    except ValueError:
+        moment, now = _date(given), _date(headers.get("date", ""))
+    if moment is None:
+        return None
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def system_error(error: BaseException) -> str | None:
+    """What the operating system said of a connection that could not be made; None where it said nothing."""
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, ConnectionRefusedError) or getattr(below, "errno", None) == errno.ECONNREFUSED:
+            return "connection refused"
+        if isinstance(below, OSError) and not isinstance(below, TimeoutError) and below.strerror:
+            found = below.strerror
+            return found[0].lower() + found[1:]
+        below = below.__cause__ or below.__context__
+    return None
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -7,11 +7,10 @@ Everything is imported when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from simtrain.version import VERSION as __version__
 
+# Not typing's: to import it takes as long as Python needs to start, and until then Ctrl-C would end in a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from simtrain.public import (
         as_agent,
@@ -43,5 +42,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in __all__:
+        from importlib import import_module
+
         return getattr(import_module("simtrain.public"), name)
     raise AttributeError(f"module 'simtrain' has no attribute {name!r}")

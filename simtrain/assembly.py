@@ -16,6 +16,7 @@ from simtrain.cases import first_case, question_file
 from simtrain.catalog import find
 from simtrain.documents import Document, Place, read_document, read_place
 from simtrain.errors import InputError, nearest
+from simtrain.file_bytes import file_bytes
 from simtrain.grader import Grader
 from simtrain.paradigm import Paradigm
 from simtrain.perturbation import Perturbation
@@ -119,7 +120,7 @@ class _Assembler:
         grading = self._grading(world, case)
         files = [found for item in answering if (found := item.world_model.sources()) is not None]
         asked = question_file(self.spec.cases, self.document)
-        files += [blake2b(asked.read_bytes(), digest_size=16).hexdigest()] if asked else []
+        files += [blake2b(file_bytes(asked), digest_size=16).hexdigest()] if asked else []
         digest = blake2b(
             canonical([self.document.data, source.digest, *(pack.data for pack in packs), *files]), digest_size=16
         ).hexdigest()

@@ -14,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from simtrain.errors import InputError, nearest
+from simtrain.file_bytes import file_bytes
 from simtrain.types import JsonObject, JsonValue
 
 MAX_BYTES = 8_000_000
@@ -194,9 +195,7 @@ def read_document(path: Path) -> Document:
     missing, too large, not UTF-8, not YAML, too deep, or that expands (by aliases) to more than MAX_NODES values.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"the file is larger than {MAX_BYTES // 1_000_000} MB", remedy="split it", file=path)
-        text = path.read_bytes().decode("utf-8")
+        text = file_bytes(path, most=MAX_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"the file is not UTF-8 (byte {error.start})", remedy="save it as UTF-8", file=path) from None
     except OSError as error:

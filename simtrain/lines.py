@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from types import TracebackType
 import orjson
 
 from simtrain.errors import InputError
+from simtrain.file_bytes import file_lines
 from simtrain.types import JsonObject
 
 BLOCK = 65536
@@ -167,7 +169,7 @@ def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     with file:
-        for number, line in enumerate(file, start=1):
+        for number, line in file_lines(file, path):
             if line.endswith(b"\n"):
                 yield number, line
 
@@ -198,9 +200,9 @@ def temporary_name(path: Path) -> Path:
 
 def unwritable(path: Path, error: OSError) -> InputError:
     """The one line for a file or folder that cannot be written."""
-    return InputError(
-        f"cannot be written: {error.strerror}", remedy="free some space or choose another folder with --out", file=path
-    )
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = "free some space, or choose another folder" if full else "choose another place"
+    return InputError(f"cannot be written: {error.strerror}", remedy=remedy, file=path)
 
 
 def _sync_folder(path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import cast
 
 from simtrain.annotations import flaw_of
 from simtrain.errors import InputError
+from simtrain.file_bytes import file_bytes, unreadable_json
 from simtrain.lines import write_whole
 from simtrain.types import JsonObject, JsonValue
 
@@ -299,16 +300,14 @@ def _entries(page: JsonObject, key: str) -> list[JsonObject]:
 
 def _read_json(path: Path) -> JsonObject:
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB", file=path)
-        document: JsonValue = json.loads(path.read_bytes())
+        document: JsonValue = json.loads(file_bytes(path, most=MAX_BYTES))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     except json.JSONDecodeError as error:
         remedy = "capture the servers again"
         raise InputError(f"this is no JSON: {error.msg}", remedy=remedy, file=path, line=error.lineno) from None
-    except (UnicodeDecodeError, RecursionError):
-        raise InputError("this is no JSON", remedy="capture the servers again", file=path) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(unreadable_json(error), remedy="capture the servers again", file=path) from None
     if not isinstance(document, dict):
         raise InputError("this is no manifest", remedy="capture the servers with `simtrain capture`", file=path)
     return cast(JsonObject, document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable
 from typing import cast
@@ -135,11 +136,26 @@ def redact(value: JsonValue) -> JsonValue:
 
 
 def _forms(secret: str) -> set[str]:
-    """A secret as it is and as it stands in a URL or in a JSON text inside a text."""
+    """A secret as it is and as it stands in a URL, in a JSON text inside a text, or in base64, alone or amid other words."""
     if len(secret.strip()) < SHORTEST:
         return set()
     escaped = secret.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return {secret, secret.strip(), unquote(secret), escaped}
+    return {secret, secret.strip(), unquote(secret), escaped, *_in_base64(secret.strip())}
+
+
+def _in_base64(secret: str) -> set[str]:
+    """What of a secret's base64 is the same whatever stands before and after it, in both alphabets.
+
+    Base64 writes three bytes as four letters, so there are three places where a secret may begin, and the letters at its ends are
+    made of its neighbours as well.
+    """
+    content = secret.encode(errors="surrogatepass")
+    found = {base64.b64encode(content).decode().rstrip("="), base64.urlsafe_b64encode(content).decode().rstrip("=")}
+    for before in range(3):
+        whole = content[-before % 3 : len(content) - (len(content) + before) % 3]
+        if len(whole) >= SHORTEST:
+            found |= {base64.b64encode(whole).decode(), base64.urlsafe_b64encode(whole).decode()}
+    return found
 
 
 def _hide_setting(found: re.Match[str]) -> str:

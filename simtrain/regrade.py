@@ -21,7 +21,7 @@ from simtrain.errors import InputError
 from simtrain.judging import judge
 from simtrain.lines import Replacement, write_whole
 from simtrain.scenario import Episode, Scenario
-from simtrain.store import SUMMARY_FILE, RunFolder, part_files, read_facts, read_part, read_rows
+from simtrain.store import RUN_FILE, SUMMARY_FILE, RunFolder, part_files, read_facts, read_part, read_rows
 from simtrain.summary import summarise
 from simtrain.trajectory import Trajectory, to_line
 from simtrain.types import JsonObject
@@ -55,7 +55,14 @@ def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> Json
 
 
 def _scenarios(path: Path) -> dict[Place, Scenario]:
-    facts = read_facts(path)
+    try:
+        return _scenarios_of(path, read_facts(path))
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        problem = f"a run.json that names no scenario by which to grade ({type(error).__name__}: {error})"
+        raise InputError(problem, remedy="the run folder is damaged", file=path / RUN_FILE) from None
+
+
+def _scenarios_of(path: Path, facts: JsonObject) -> dict[Place, Scenario]:
     plain: dict[str, Scenario] = {}
     found: dict[Place, Scenario] = {}
     for entry in facts.get("scenarios", []):

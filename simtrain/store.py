@@ -14,6 +14,7 @@ import orjson
 
 from simtrain.dataset_card import dataset_card
 from simtrain.errors import InputError
+from simtrain.file_bytes import file_bytes
 from simtrain.lines import LineWriter, cut_torn_line, unwritable, whole_lines, write_whole
 from simtrain.trajectory import Trajectory, from_line
 from simtrain.types import JsonObject
@@ -151,7 +152,7 @@ def read_facts(path: Path) -> JsonObject:
     """The run.json of a run folder. Raises InputError when the folder holds no run."""
     file = path / RUN_FILE
     try:
-        facts = orjson.loads(file.read_bytes())
+        facts = orjson.loads(file_bytes(file))
     except OSError as error:
         raise InputError(
             f"no run folder: {error.strerror}", remedy="name a folder that `simtrain run` has written", file=file

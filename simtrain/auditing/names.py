@@ -14,6 +14,7 @@ from typing import Any, cast
 from zoneinfo import available_timezones
 
 from simtrain.errors import InputError
+from simtrain.file_bytes import file_bytes
 from simtrain.worlds.search.real_words import MIN_LETTERS, folded
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -49,7 +50,7 @@ def real_names(user: Path | None = None) -> dict[str, frozenset[str]]:
         found["zxcvbn"] = _folded(_from_zxcvbn())
     if user is not None:
         try:
-            lines = user.read_text(encoding="utf-8").splitlines()
+            lines = file_bytes(user).decode("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             problem = error.strerror if isinstance(error, OSError) and error.strerror else "not UTF-8 text"
             raise InputError(problem.lower(), file=user) from None

@@ -97,6 +97,11 @@ def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
         # Whoever read our output has gone; Python would complain once more while closing it.
         sys.stderr.close()
         sys.exit(1)
+    except RuntimeError as error:
+        # What pathlib raises before Python 3.13.
+        if not str(error).startswith("Symlink loop"):
+            raise
+        fail(str(error))
     except OSError as error:
         fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
     sys.exit(code)

@@ -186,8 +186,10 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
 def _read(control: Path) -> tuple[str, str]:
     import orjson
 
+    from simtrain.file_bytes import file_bytes
+
     try:
-        facts = orjson.loads(control.read_bytes())
+        facts = orjson.loads(file_bytes(control, most=100_000))
         return str(facts["url"]), str(facts["token"])
     except FileNotFoundError:
         raise _not_there("there is no control file", control) from None

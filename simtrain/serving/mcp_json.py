@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from simtrain.errors import InputError
+from simtrain.file_bytes import file_bytes, unreadable_json
 from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target, http_target
 from simtrain.types import JsonObject, JsonValue
 
@@ -164,9 +165,7 @@ _BEYOND_JSON = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*[\s\S]*?\*/|,(?=(?
 
 def _read(path: Path) -> JsonObject:
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError("the file is too large to be an mcp.json", file=path)
-        text = path.read_text(encoding="utf-8-sig")
+        text = file_bytes(path, most=MAX_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
         raise InputError(f"cannot be read: {reason}", file=path) from None
@@ -176,8 +175,8 @@ def _read(path: Path) -> JsonObject:
         document: JsonValue = json.loads(plain)
     except json.JSONDecodeError as error:
         raise InputError(f"this is no JSON: {error.msg}", file=path, line=error.lineno) from None
-    except RecursionError:
-        raise InputError("this is nested too deeply", file=path) from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(unreadable_json(error), file=path) from None
     if not isinstance(document, dict):
         raise InputError("this is no mcp.json", remedy="it is an object of servers", file=path)
     return cast(JsonObject, document)

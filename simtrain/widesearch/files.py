@@ -13,6 +13,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from simtrain.errors import InputError, nearest
+from simtrain.file_bytes import file_bytes
 from simtrain.question import normal_name
 from simtrain.types import JsonObject, JsonValue
 from simtrain.widesearch.arbiter import Known
@@ -184,7 +185,7 @@ def _text(row: JsonObject, field: str, path: Path, line: int) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return file_bytes(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         problem = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
         raise InputError(problem.lower(), file=path) from None

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from simtrain.courses import Course, read_courses
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimulatorFault
+from simtrain.file_bytes import file_bytes
 from simtrain.manifest import Exchange
 from simtrain.plugin import BesidePath
 from simtrain.raw_replies import observation_of
@@ -66,7 +67,7 @@ class Replay(WorldModel):
 
     def sources(self) -> JsonValue:
         """The digest of the recording."""
-        return blake2b(self.recording.read_bytes(), digest_size=16).hexdigest()
+        return blake2b(file_bytes(self.recording), digest_size=16).hexdigest()
 
     @asynccontextmanager
     async def session(

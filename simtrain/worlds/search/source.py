@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from simtrain.clock import instant, seconds
 from simtrain.documents import Document, Place
 from simtrain.errors import InputError
+from simtrain.file_bytes import file_bytes
 from simtrain.types import JsonObject, canonical
 from simtrain.version import VERSION
 from simtrain.world import Variant, World
@@ -81,7 +82,7 @@ class SearchSource:
             *self._avoided,
         ]
         if self._enriched is not None:
-            parts.append(blake2b(self._enriched.read_bytes(), digest_size=16).hexdigest())
+            parts.append(blake2b(file_bytes(self._enriched), digest_size=16).hexdigest())
         return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
     def path(self, variant: Variant = AS_WRITTEN) -> Path:
@@ -159,7 +160,7 @@ class SearchSource:
         if self.spec.avoid is not None:
             beside = self.document.path.parent / self.spec.avoid
             try:
-                found |= {word.lower() for word in beside.read_text("utf-8").split()}
+                found |= {word.lower() for word in file_bytes(beside).decode("utf-8").split()}
             except (OSError, UnicodeDecodeError):
                 raise self.document.error(("avoid",), f"the file {beside} cannot be read") from None
         return sorted(found)

@@ -9,7 +9,7 @@ from typing import cast
 
 import orjson
 
-from simtrain.types import JsonObject, JsonValue, Usage, encode
+from simtrain.types import CUT, JsonObject, JsonValue, Usage, encode
 
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 _THINKING = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.DOTALL)
@@ -52,6 +52,11 @@ class Completion:
     usage: Usage | None
     finish_reason: str | None
     attempts: int = 1
+
+    @property
+    def cut(self) -> bool:
+        """True if the reply ended at the token limit, not where the model wanted."""
+        return self.finish_reason == CUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +192,17 @@ def _usage(value: JsonValue, price: Price | None) -> Usage | None:
 
 def _count(value: JsonValue) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+CUT_OFF = "it was cut off at the token limit (max_tokens)"
+"""What is wrong with a reply that ended there."""
+
+
+def whole(completion: Completion) -> str:
+    """The text of a reply that the model ended itself. Raises ValueError for one that was cut off."""
+    if completion.cut:
+        raise ValueError(CUT_OFF)
+    return completion.text
 
 
 def json_object(text: str) -> JsonObject:

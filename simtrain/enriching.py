@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 
+from simtrain.completion import CUT_OFF
 from simtrain.lines import LineWriter
 from simtrain.llm import ChatClient
 from simtrain.types import JsonObject, JsonValue, Usage
@@ -117,7 +118,7 @@ async def _reworded(
         completion = await client.complete(messages, **sampling)
         result.usage += completion.usage or Usage()
         text = completion.text.strip()
-        wrong = faults(page.apart, text)
+        wrong = [CUT_OFF] if completion.cut else faults(page.apart, text)
         if not wrong:
             break
         again = "This cannot stand: " + "; ".join(wrong[:8]) + ". Reply with the whole page, mended."

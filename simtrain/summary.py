@@ -11,6 +11,9 @@ from simtrain.intervals import share_interval
 from simtrain.trajectory import SUCCESS
 from simtrain.types import JsonObject, JsonValue
 
+REASONS = 5
+"""Reasons for which graders gave nothing that a summary holds, the most frequent first."""
+
 Case: TypeAlias = tuple[str, str]
 """Scenario and episode: what the attempts at it, and the arms in which it is played, have in common."""
 
@@ -31,6 +34,7 @@ class Tally:
     tokens: int = 0
     cost: float = 0.0
     stops: Counter[str] = field(default_factory=Counter[str])
+    ungraded: Counter[str] = field(default_factory=Counter[str])
     cases: dict[Case, tuple[int, int]] = field(default_factory=dict[Case, tuple[int, int]])
 
     def add(
@@ -64,6 +68,7 @@ class Tally:
             "mean_steps": _share(self.steps, self.episodes),
             "mean_error_replies": _share(self.errors, self.episodes),
             "stops": dict(sorted(self.stops.items())),
+            "ungraded": dict(sorted(self.ungraded.items(), key=lambda item: (-item[1], item[0]))[:REASONS]),
             "tokens": self.tokens,
             "cost": round(self.cost, 6),
         }
@@ -92,6 +97,7 @@ def _facts(tallies: dict[str, Tally]) -> JsonObject:
 def _count(tally: Tally, row: JsonObject) -> None:
     steps: list[JsonValue] = [step for turn in row["turns"] for step in turn["steps"]]
     usage = cast(JsonObject, row.get("usage") or {})
+    tally.ungraded.update(f"{found['grader']}: {found['error']}" for found in row["rewards"] if found["value"] is None)
     tally.add(
         (row["scenario"], row["episode"]),
         row["reward"],

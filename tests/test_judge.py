@@ -82,6 +82,14 @@ def test_a_second_such_reply_is_a_failure_and_no_zero(text: str) -> None:
         judge([Say(text), Say(text)])
 
 
+def test_ratings_that_were_cut_off_are_none_and_the_judge_takes_max_tokens() -> None:
+    cut = Say(ratings(5, 5), finish_reason="length")
+    reward, requests = judge([cut, Say(ratings(5, 5))], max_tokens=70)
+    assert reward.value == 1.0 and [request["max_tokens"] for request in requests] == [70, 70]
+    with pytest.raises(ModelFault, match=r"no rating that can be read: it was cut off at the token limit"):
+        judge([cut, cut])
+
+
 def test_a_judge_that_cannot_be_had_is_a_failure_and_no_zero() -> None:
     with pytest.raises(ModelFault):
         judge([Refuse(500)] * 2, attempts=2)

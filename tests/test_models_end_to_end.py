@@ -206,3 +206,25 @@ def test_an_answer_that_was_cut_off_is_graded_as_none(oracle: Trajectory) -> Non
         played = asyncio.run(rollout(load_scenario(FAMILY), chat(server)))
     assert (played.answer, played.stop.reason, played.stop.blame) == (None, "failed", "agent")
     assert played.reward is not None and played.reward < 1
+
+
+@pytest.mark.parametrize("command", ["run", "show", "grade"])
+def test_why_a_judge_gave_nothing_is_said_in_the_table(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from simtrain.cli import main
+
+    def typed(*words: str) -> str:
+        with pytest.raises(SystemExit) as ending:
+            main([*words])
+        assert ending.value.code in (0, None)
+        return " ".join(capsys.readouterr().out.split())
+
+    with FakeOpenAI(lambda _: Say("great")) as server:
+        path, folder = tmp_path / "told.yaml", str(tmp_path / "run")
+        written = SCENARIO.format(url=server.url).replace('  - {tools: "*", use: chat, with', "  #")
+        path.write_text(written.replace('{tools: "customers.*", use: embedded}', "{use: embedded}"))
+        said = typed("run", str(path), "--agent", "nop", "--out", folder)
+        if command != "run":
+            said = typed(command, folder)
+    assert "told: 1 without a reward: 1 x judge: the judge fake gave no rating that can be read: it is not JSON" in said

@@ -175,6 +175,26 @@ def test_a_run_of_which_nothing_can_be_used_says_so(
     assert capsys.readouterr().out.endswith("No page was worded anew.\n")
 
 
+def test_a_page_that_was_cut_off_is_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SIMTRAIN_CACHE", str(tmp_path / "cache"))
+    write_world(tmp_path)
+    asked = ["world", "enrich", WORLD, "--model", "fake", "--limit", "2", "--out", "words.jsonl", "--max-tokens", "90"]
+
+    def cut(body: JsonObject) -> Say:
+        page = next(message["content"] for message in body["messages"] if message["role"] == "user")
+        return Say(rewrite(page.partition("The page:\n\n")[2]), finish_reason="length")
+
+    with FakeOpenAI(cut) as server, pytest.raises(SystemExit) as ended:
+        main([*asked, "--base-url", server.url, "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert (ended.value.code, report["kept"], report["refused"]) == (1, 0, 2)
+    assert set(report["faults"].values()) == {"it was cut off at the token limit (max_tokens)"}
+    assert {chat["max_tokens"] for chat in server.chats} == {90}
+
+
 def test_words_that_change_a_fact_are_refused_at_the_build(tmp_path: Path) -> None:
     plain = connection_of(tmp_path, write_world(tmp_path))
     url, body = plain.execute("select url, body from _pages order by id limit 1").fetchone()

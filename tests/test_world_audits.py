@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 from marking import first_here
+from small_universe import UNIVERSE
 
 from simtrain.assembly import load_world
 from simtrain.auditing.names import check_names, real_names
 from simtrain.auditing.overlap import overlap, runs
-from simtrain.auditing.questions import CHANCE, Audited, QuestionAudit, closed_book, told
+from simtrain.auditing.questions import CHANCE, Audited, ClosedBook, QuestionAudit, closed_book, told
 from simtrain.auditing.world import ALIKE, Check
 from simtrain.catalog import find
 from simtrain.catalog import names as shipped_names
@@ -108,7 +109,7 @@ def test_a_model_that_knows_the_answers_fails_the_world(
         lines = [list(rows[0]), ["---"] * len(rows[0]), *[list(row.values()) for row in rows]]
         return Say("\n".join("| " + " | ".join(line) + " |" for line in lines))
 
-    async def score(server: FakeOpenAI) -> float:
+    async def score(server: FakeOpenAI) -> ClosedBook:
         client = ChatClient("fake", base_url=server.url)
         try:
             return await closed_book(client, world, questions)
@@ -116,13 +117,34 @@ def test_a_model_that_knows_the_answers_fails_the_world(
             await client.close()
 
     with FakeOpenAI(knowing) as server:
-        assert asyncio.run(score(server)) == 1.0
+        known = asyncio.run(score(server))
+        assert (known.item_f1, known.cut) == (1.0, 0)
+        assert "it knows them: an item F1 of 1.000" in known.problems
         assert all("tools" not in chat for chat in server.chats)
     with FakeOpenAI(lambda body: Say("I have never heard of them.")) as server:
         arguments = ("kestrel_reach", "--questions", "20", "--against", "kestrel_reach", "--base-url", server.url)
         code, found = run(capsys, *arguments, "--closed-book", "fake", "--json")
         assert (code, found["closed_book"]["item_f1"]) == (0, 0.0)
         assert len(server.chats) == sum(question.answer != "unanswerable" for question in questions)
+        assert not any("max_tokens" in chat for chat in server.chats)
+
+
+def test_replies_that_were_cut_off_do_not_show_that_a_model_knows_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    world = tmp_path / "small_universe.yaml"
+    world.write_text(UNIVERSE)
+    cut = iter([True, True, False])
+    with FakeOpenAI(lambda _: Say("Let me think", finish_reason="length" if next(cut) else "stop")) as server:
+        arguments = (str(world), "--questions", "3", "--against", str(world), "--base-url", server.url)
+        code, found = run(capsys, *arguments, "--closed-book", "fake", "--max-tokens", "40", "--json")
+        assert {chat["max_tokens"] for chat in server.chats} == {40}
+        asked = len(server.chats)
+    closed = found["closed_book"]
+    assert (code, closed["item_f1"], closed["asked"], closed["cut"]) == (1, 0.0, asked, 2)
+    assert closed["problems"] == [
+        f"the model fake: 2 of {asked} replies were cut off at the token limit, which shows nothing"
+    ]
 
 
 def test_a_cell_on_no_page_within_reach_is_found(world: World, questions: list[Question]) -> None:

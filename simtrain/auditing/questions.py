@@ -14,7 +14,7 @@ from simtrain.llm import ChatClient
 from simtrain.question import Question, normal_name
 from simtrain.questions.gathering import gather
 from simtrain.questions.stating import Needed
-from simtrain.types import JsonObject
+from simtrain.types import JsonObject, JsonValue
 from simtrain.widesearch.rules import rules_of_question
 from simtrain.widesearch.strict import score_strict
 from simtrain.widesearch.words import is_missing
@@ -226,19 +226,46 @@ async def _hidden_f1(question: Question, gold: Sequence[JsonObject], answer: str
     return 2 * right / (hidden + claimed) if right else 0.0
 
 
-async def closed_book(
-    client: ChatClient, world: World, questions: Sequence[Question], *, on_question: Callable[[], None] = lambda: None
-) -> float:
-    """The mean item F1 of a model without tools, over the cells that the questions do not tell. Raises ModelFault."""
-    gate = asyncio.Semaphore(AT_ONCE)
+@dataclass(frozen=True, slots=True)
+class ClosedBook:
+    """What a model without tools knows: its mean item F1, over how many questions, and how many replies were cut off.
 
-    async def ask(question: Question) -> float:
+    A reply that was cut off counts for what stands in it: it may show that the model knows, and never that it does not.
+    """
+
+    item_f1: float
+    asked: int
+    cut: int
+
+    @property
+    def problems(self) -> list[str]:
+        """What keeps it from showing that the model does not know the world."""
+        if self.item_f1 > GUESSED:
+            return [f"it knows them: an item F1 of {self.item_f1:.3f}"]
+        if self.cut > self.asked / 2:
+            return [f"{self.cut} of {self.asked} replies were cut off at the token limit, which shows nothing"]
+        return []
+
+
+async def closed_book(
+    client: ChatClient,
+    world: World,
+    questions: Sequence[Question],
+    *,
+    sampling: Mapping[str, JsonValue] | None = None,
+    on_question: Callable[[], None] = lambda: None,
+) -> ClosedBook:
+    """What a model without tools knows of the cells that the questions do not tell. Raises ModelFault."""
+    gate = asyncio.Semaphore(AT_ONCE)
+    fields: JsonObject = {"temperature": 0.0, **(sampling or {})}
+
+    async def ask(question: Question) -> tuple[float, bool]:
         messages: list[JsonObject] = [{"role": "system", "content": _ASK}, {"role": "user", "content": question.query}]
         async with gate:
-            completion = await client.complete(messages, temperature=0.0)
+            completion = await client.complete(messages, **fields)
         on_question()
-        return await _hidden_f1(question, question.gold(world.query), completion.text)
+        return await _hidden_f1(question, question.gold(world.query), completion.text), completion.cut
 
     asked = [question for question in questions if question.answer != "unanswerable"]
-    values = await asyncio.gather(*(ask(question) for question in asked))
-    return sum(values) / len(values) if values else 0.0
+    found = await asyncio.gather(*(ask(question) for question in asked))
+    return ClosedBook(sum(f1 for f1, _ in found) / max(1, len(found)), len(found), sum(cut for _, cut in found))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from simtrain.auditing.names import check_names, real_names
 from simtrain.auditing.overlap import overlap, runs
-from simtrain.auditing.questions import GUESSED, QuestionAudit, closed_book
+from simtrain.auditing.questions import QuestionAudit, closed_book
 from simtrain.errors import InputError
 from simtrain.llm import ChatClient
 from simtrain.question import Question
@@ -40,7 +40,7 @@ Watch = Callable[[str, int | None], None]
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, the author's prose and file, a
-    model to ask, and how many processes read pages."""
+    model to ask and how it samples, and how many processes read pages."""
 
     depth: int = 4
     names: Path | None = None
@@ -48,6 +48,7 @@ class Options:
     prose: Wording = NOTHING
     data: JsonValue = None
     client: ChatClient | None = None
+    sampling: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     workers: int = 1
 
 
@@ -141,10 +142,11 @@ class Check:
         if self.options.client is None:
             return
         self.begin("asking a model without books", len(questions))
-        known = await closed_book(self.options.client, world, questions, on_question=self._one)
-        model = self.options.client.model
-        problems = [f"the model {model} knows them: an item F1 of {known:.3f}"] if known > GUESSED else []
-        self._note("closed_book", problems, model=model, item_f1=round(known, 4))
+        client = self.options.client
+        known = await closed_book(client, world, questions, sampling=self.options.sampling, on_question=self._one)
+        problems = [f"the model {client.model}: {problem}" for problem in known.problems]
+        facts = {"model": client.model, "item_f1": round(known.item_f1, 4), "asked": known.asked, "cut": known.cut}
+        self._note("closed_book", problems, **facts)
 
     def _one(self) -> None:
         self.advance(1)

@@ -76,7 +76,9 @@ def rows_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str], *, 
 
 
 def result_table(summary: JsonObject) -> Table:
-    """A run's figures: a row for each family, and one for all."""
+    """A run's figures: a row for each family, and one for all, and below them why graders gave nothing."""
+    from rich.text import Text
+
     total = cast("JsonObject", summary["total"])
     stops = ", ".join(f"{count} {reason}" for reason, count in total["stops"].items() if reason != "answered")
     legend = (
@@ -95,7 +97,17 @@ def result_table(summary: JsonObject) -> Table:
     if len(scenarios) > 1:
         table.add_section()
         table.add_row("all", *_cells(total))
+    reasons = [_ungraded(name, facts) for name, facts in scenarios.items() if facts.get("ungraded")]
+    if reasons:
+        table.caption = Text("\n".join([legend, "", *reasons, ""]))
     return table
+
+
+def _ungraded(name: str, facts: JsonObject) -> str:
+    """Why graders gave no value for some episodes of a family."""
+    told = cast("dict[str, int]", facts["ungraded"])
+    why = "; ".join(f"{count} x {reason}" for reason, count in told.items())
+    return f"{name}: {facts['episodes'] - facts['graded']} without a reward: {why}"
 
 
 LONGEST = 33

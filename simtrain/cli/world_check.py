@@ -53,6 +53,9 @@ def command(
     ] = None,
     model: Annotated[str | None, typer.Option("--closed-book", help="Ask this model, without tools.")] = None,
     base_url: Annotated[str | None, typer.Option("--base-url", help="Its server; else OPENAI_BASE_URL.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=1, help="Most tokens in one of its replies, thinking included.")
+    ] = None,
     pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -88,6 +91,7 @@ def command(
                 prose=prose,
                 data=None if source is None else source.document.data,
                 client=client,
+                sampling={} if max_tokens is None else {"max_tokens": max_tokens},
                 workers=min(os.cpu_count() or 1, MOST_WORKERS),
             ),
             begin=progress.phase,

@@ -40,6 +40,9 @@ def command(
     site: Annotated[str | None, typer.Option("--site", help="Only pages of this site.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many pages.")] = None,
     concurrency: Annotated[int, typer.Option("--concurrency", "-c", min=1, help="Pages at once.")] = 8,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=1, help="Most tokens in one reply, thinking included.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Build if need be, ask, write, report."""
@@ -64,7 +67,14 @@ def command(
             await client.ready()
             with Counting("pages", total=pages_of(file, limit=limit, site=site), quiet=as_json) as counting:
                 return await enrich(
-                    file, out, client, limit=limit, site=site, concurrency=concurrency, on_page=counting.advance
+                    file,
+                    out,
+                    client,
+                    sampling={} if max_tokens is None else {"max_tokens": max_tokens},
+                    limit=limit,
+                    site=site,
+                    concurrency=concurrency,
+                    on_page=counting.advance,
                 )
         finally:
             await client.close()

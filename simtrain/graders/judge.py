@@ -10,6 +10,7 @@ from typing import cast
 import orjson
 from pydantic import Field, field_validator
 
+from simtrain.completion import whole
 from simtrain.errors import ModelFault
 from simtrain.grader import Grader, score
 from simtrain.model_knobs import ModelKnobs
@@ -63,7 +64,7 @@ class Judge(ModelKnobs, Grader):
             completion = await self.client.complete(messages, **self.sampling())
             usage, attempts = usage + (completion.usage or Usage()), attempts + completion.attempts
             try:
-                ratings = read_ratings(completion.text, count=len(self.criteria), scale=self.scale)
+                ratings = read_ratings(whole(completion), count=len(self.criteria), scale=self.scale)
             except ValueError as error:
                 problem = str(error)
                 again = {

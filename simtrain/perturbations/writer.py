@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from pydantic import Field
 
-from simtrain.completion import json_object
+from simtrain.completion import json_object, whole
 from simtrain.errors import SimulatorFault
 from simtrain.llm import ModelError
 from simtrain.model_knobs import ModelKnobs
@@ -73,7 +73,7 @@ class Writer(ModelKnobs):
                 break
             usage, attempts = usage + (completion.usage or Usage()), attempts + completion.attempts
             try:
-                return Written(read(json_object(completion.text)), Provenance(source, self.model, usage, attempts))
+                return Written(read(json_object(whole(completion))), Provenance(source, self.model, usage, attempts))
             except ValueError as error:
                 problem = str(error)
             said = [{"role": "assistant", "content": completion.text}] if completion.text else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final, TypeVar, cast
 
-from simtrain.completion import json_object
+from simtrain.completion import json_object, whole
 from simtrain.errors import ModelFault
 from simtrain.llm import ChatClient
 from simtrain.question import Column
@@ -92,7 +92,7 @@ class Asking:
             completion = await self.client.complete(messages, **self.sampling)
             self.usage += completion.usage or Usage()
             try:
-                return read(completion.text)
+                return read(whole(completion))
             except ValueError as error:
                 problem = str(error)
                 said = [{"role": "assistant", "content": completion.text}] if completion.text else []

@@ -9,7 +9,7 @@ from dataclasses import replace
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from simtrain.completion import Completion
+from simtrain.completion import Completion, whole
 from simtrain.domain import Domain
 from simtrain.errors import SimulatorFault
 from simtrain.ledger import Ledger
@@ -181,9 +181,7 @@ class _Session:
         return f"{action}\n\n{_ESTABLISHED}\n{known}" if known else action
 
     def _read(self, completion: Completion, request: Request) -> Observation:
-        if completion.finish_reason == "length":
-            raise ValueError("it was cut off at max_tokens")
-        observation = self.domain.parse(completion.text, request)
+        observation = self.domain.parse(whole(completion), request)
         if self.ledger is not None:
             self.ledger.check(request, observation)
         return observation

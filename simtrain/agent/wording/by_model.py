@@ -45,7 +45,7 @@ class WordedByModel(Sentences):
             if completion.usage is not None:
                 usage = completion.usage if usage is None else usage + completion.usage
             text = " ".join(completion.text.split(" ")).strip()
-            if self.holds(text):
+            if not completion.cut and self.holds(text):
                 return Said(text, usage)
         return Said(said.text, usage)
 

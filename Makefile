@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full proof lint format types imports bench mutants words wheel clean
+.PHONY: help demo test test-full real proof lint format types imports bench mutants words wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -17,7 +17,10 @@ test: lint types imports ## style, types, import rules, and the tests that take 
 	$(BIN)/pytest -n $(JOBS)
 
 test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make test`
-	$(BIN)/pytest -n $(JOBS) -m full
+	$(BIN)/pytest -n $(JOBS) -m full -rs
+
+real: .venv/.real ## play with a small model on a real server, in every place where a model can be
+	$(BIN)/python tests/real/play.py
 
 proof: .venv/.dev ## all tests at the stated sizes: every case, large worlds; takes hours
 	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) -o faulthandler_timeout=36000 -m "full or not full"
@@ -59,4 +62,8 @@ clean: ## remove what these targets made
 
 .venv/.dev: .venv/.core
 	@sh .ci/install dev "$(PYTHON)"
+	@touch $@
+
+.venv/.real: .venv/.dev
+	@sh .ci/install real "$(PYTHON)"
 	@touch $@

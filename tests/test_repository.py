@@ -138,10 +138,11 @@ def test_the_tested_versions_cover_every_dependency_and_hold_no_address() -> Non
 
 
 def requirements() -> list[Requirement]:
-    """What pyproject.toml asks for: the core, the extras and the dev group."""
+    """What pyproject.toml asks for: the core, the extras and the groups."""
     document = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = document["project"]["optional-dependencies"].values()
-    named = [*document["project"]["dependencies"], *document["dependency-groups"]["dev"], *chain.from_iterable(extras)]
+    groups = document["dependency-groups"].values()
+    named = [*document["project"]["dependencies"], *chain.from_iterable([*groups, *extras])]
     return [Requirement(text) for text in named]
 
 

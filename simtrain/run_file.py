@@ -13,10 +13,9 @@ from simtrain.curriculum import Curriculum
 from simtrain.errors import InputError
 from simtrain.playing import RunOptions
 from simtrain.scenario import Scenario
+from simtrain.store import FORMAT
 from simtrain.types import JsonObject, JsonValue
 from simtrain.version import VERSION
-
-FORMAT = "simtrain-run/1"
 
 REACHING = frozenset({"base_url", "api_key_env", "timeout", "attempts", "backoff"})
 """Knobs of an agent that say how a model is reached, not how it plays; they may change when a run goes on."""

@@ -18,6 +18,7 @@ from simtrain.file_bytes import file_bytes
 from simtrain.lines import LineWriter, cut_torn_line, unwritable, whole_lines, write_whole
 from simtrain.trajectory import Trajectory, from_line
 from simtrain.types import JsonObject
+from simtrain.version import VERSION
 
 Key: TypeAlias = tuple[str, str, int, int]
 
@@ -30,6 +31,12 @@ PARTS = "trajectories-*.jsonl"
 
 PATIENCE = 5.0
 """Seconds that reopening waits for the workers of a killed run to end."""
+
+FORMAT = "simtrain-run/2"
+"""What run.json says of its folder. 2 says in a drill which calls each perturbation may meet."""
+
+READ = ("simtrain-run/1", FORMAT)
+"""Formats of folders that are read, graded, exported and gone on with."""
 
 TOP_LEVEL = frozenset({"scenario", "scenario_digest", "episode", "case", "seed", "attempt", "stop", "turns", "reward"})
 """Keys that a line must have to count as a trajectory."""
@@ -161,7 +168,27 @@ def read_facts(path: Path) -> JsonObject:
         raise InputError(f"not JSON: {error}", remedy="the run folder is damaged", file=file) from None
     if not isinstance(facts, dict) or "format" not in facts:
         raise InputError("not a run.json of simtrain", file=file)
-    return cast(JsonObject, facts)
+    found = cast(JsonObject, facts)
+    if found["format"] not in READ:
+        raise _unreadable(found, file)
+    return found
+
+
+def _unreadable(facts: JsonObject, file: Path) -> InputError:
+    """What to do about a folder of a format that is not read here."""
+    form, wrote = str(facts["format"]), str(facts.get("version") or "of an unknown version")
+    number = form.removeprefix("simtrain-run/")
+    newer = form.startswith("simtrain-run/") and number.isdecimal() and int(number) > int(FORMAT.rpartition("/")[2])
+    remedy = (
+        f"update simtrain to {wrote} or later"
+        if newer
+        else f"read it with simtrain {wrote}, or play it again with --out"
+    )
+    return InputError(
+        f"the folder has the format {form}, written by simtrain {wrote}; simtrain {VERSION} reads {' and '.join(READ)}",
+        remedy=remedy,
+        file=file,
+    )
 
 
 def finished_keys(path: Path) -> set[Key]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -184,7 +184,15 @@ def from_line(line: bytes | str) -> Trajectory:
 
 
 def trajectory_of(value: object) -> Trajectory:
-    """The trajectory in a JSON value. Raises InputError when it is not one."""
+    """The trajectory in a JSON value; what older versions did not write has its default. Raises InputError when it is not one."""
+    said = cast(JsonObject, value) if isinstance(value, dict) else {}
+    form = said.get("format", FORMAT)
+    if form != FORMAT:
+        wrote = said.get("version") or "of an unknown version"
+        raise InputError(
+            f"the trajectory has the format {form}, not {FORMAT}",
+            remedy=f"read it with simtrain {wrote}, which wrote it, or play it again",
+        )
     try:
         return _adapter().validate_python(value)
     except ValidationError as error:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from bakery import write_files
+from drills import write_bakery
 
 from simtrain.cli import main
 from simtrain.cli.progress import speed
@@ -203,3 +204,72 @@ def test_a_prompt_that_states_a_case_s_key_is_warned_of(name: str, warned: bool,
     code, _, err = typed("run", "keyed.yaml", "--agent", "nop", "--out", "out")
     line = f"warning: keyed: the prompt states {{{{ {name} }}}}, the key of a row of cakes"
     assert code == 0 and (line in err) is warned
+
+
+# Run folders of other versions
+
+
+@pytest.fixture
+def played(typed: Typed, tmp_path: Path) -> Path:
+    """A drill as a version of format 1 has left it: without what was recorded since."""
+    write_bakery(tmp_path)
+    assert typed("drill", "birthday.yaml", "--pack", "rough", "-n", "2", "--out", "out", "--json")[0] == 0
+    folder = tmp_path / "out"
+    facts = json.loads((folder / "run.json").read_text())
+    assert facts["format"] == "simtrain-run/2"
+    old = [{key: value for key, value in entry.items() if key != "meets"} for entry in facts["scenarios"]]
+    (folder / "run.json").write_text(json.dumps({**facts, "format": "simtrain-run/1", "scenarios": old}))
+    (part,) = folder.glob("trajectories-*.jsonl")
+    since = ("noticeable", "solvability", "bent")
+    lines = [json.loads(line) for line in part.read_text().splitlines()]
+    part.write_text("".join(json.dumps({k: v for k, v in line.items() if k not in since}) + "\n" for line in lines))
+    return folder
+
+
+def test_a_folder_of_format_1_is_read_graded_exported_and_gone_on_with(played: Path, typed: Typed) -> None:
+    for words in (
+        ("show", "out"),
+        ("grade", "out"),
+        ("export", "out", "--format", "steps", "--out", "rows.jsonl"),
+        ("drill", "--report", "out"),
+        ("drill", "birthday.yaml", "--pack", "rough", "-n", "2", "--out", "out", "--resume"),
+    ):
+        code, _, err = typed(*words)
+        assert (code, err) == (0, ""), words
+
+
+@pytest.mark.parametrize(
+    ("form", "version", "remedy"),
+    [
+        ("simtrain-run/3", "7.1", "update simtrain to 7.1 or later"),
+        ("simtrain-run/0", "0.0.1", "read it with simtrain 0.0.1, or play it again with --out"),
+        ("other/2", None, "read it with simtrain of an unknown version, or play it again with --out"),
+    ],
+)
+def test_a_folder_of_an_unknown_format_is_refused_in_one_line(
+    form: str, version: str | None, remedy: str, played: Path, typed: Typed
+) -> None:
+    facts = json.loads((played / "run.json").read_text())
+    (played / "run.json").write_text(json.dumps({**facts, "format": form, "version": version}))
+    for words in (
+        ("show", "out"),
+        ("grade", "out"),
+        ("export", "out", "--format", "steps", "--out", "rows.jsonl"),
+        ("drill", "--report", "out"),
+        ("replay", "out", "birthday:c0000"),
+        ("drill", "birthday.yaml", "--pack", "rough", "-n", "2", "--out", "out", "--resume"),
+    ):
+        code, _, err = typed(*words)
+        assert code == 2 and len(err.splitlines()) == 1, (words, err)
+        assert f"out/run.json: the folder has the format {form}, written by simtrain" in err
+        assert "reads simtrain-run/1 and simtrain-run/2; " + remedy in err, words
+
+
+def test_a_trajectory_of_another_format_is_refused_with_its_line(played: Path, typed: Typed) -> None:
+    (part,) = played.glob("trajectories-*.jsonl")
+    first, *others = part.read_text().splitlines()
+    part.write_text(
+        "\n".join([json.dumps({**json.loads(first), "format": "simtrain/2", "version": "7.1"}), *others, ""])
+    )
+    code, _, err = typed("drill", "--report", "out")
+    assert code == 2 and f"{part.name}:1: the trajectory has the format simtrain/2, not simtrain/1; read it with" in err

@@ -94,6 +94,25 @@ def test_a_folder_of_responses_is_read_whole(bench: Bench) -> None:
     assert json.loads(out)["avg"]["score"] == 1.0
 
 
+@pytest.mark.parametrize("mode", ["strict", "compatible"])
+def test_accepted_pairs_count_in_both_modes_as_the_page_writes_them(mode: str, bench: Bench) -> None:
+    """The example of docs/widesearch.md, read from the page."""
+    if mode == "compatible":
+        pytest.importorskip("pandas")
+    page = (Path(__file__).parent.parent / "docs" / "widesearch.md").read_text()
+    known = json.loads(page[(start := page.index('{"ws_en_001"')) : page.index("}}`", start) + 2])
+    ((said, due),) = known["ws_en_001"]["accepted"]
+    rows = [(*row[:3], said if row[3] == due else row[3]) for row in GOLD]
+    assert rows != GOLD
+    bench.responses({"instance_id": "ws_en_001", "response": fenced(rows), "trial_idx": 0})
+    (bench.folder / "known.json").write_text(json.dumps(known))
+    scores = []
+    for more in ((), ("--aliases", str(bench.folder / "known.json"))):
+        _, out, _ = bench.run("--json", "--mode", mode, *more)
+        scores.append(json.loads(out)["columns"]["director"]["wrong"])
+    assert scores == [1.0, 0.0]
+
+
 def test_aliases_of_a_file_align_names(bench: Bench) -> None:
     bench.responses({"instance_id": "ws_en_001", "response": fenced([("VHS", *GOLD[0][1:]), *GOLD[1:]])})
     known = bench.folder / "aliases.json"

@@ -34,7 +34,7 @@ class Known:
     """Settles by what is known beforehand, and asks nobody.
 
     `columns` and `aliases` map what may be written to what is due; `accepted` are (given, gold) pairs that count as right beside
-    those that are equal without regard to case and white space. `exact` takes aliases only as they are written, as compatible scoring
+    those that are equal, both without regard to case and white space. `exact` takes aliases only as they are written, as compatible scoring
     must; else case, white space and markup do not count.
     """
 
@@ -46,6 +46,7 @@ class Known:
     def __post_init__(self) -> None:
         by_fold = {} if self.exact else {folded(alias): name for alias, name in self.aliases.items()}
         object.__setattr__(self, "_folded", by_fold)
+        object.__setattr__(self, "_taken", {(_bare(one), _bare(other)) for one, other in self.accepted})
 
     async def align_columns(self, given: Sequence[str], wanted: Sequence[str]) -> Mapping[str, str]:
         return {name: self.columns[name] for name in given if name not in wanted and name in self.columns}
@@ -57,8 +58,16 @@ class Known:
         return {cell: name for cell, name in found if name is not None}
 
     async def judge(self, column: Column, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
-        return [float(_squeezed(one) == _squeezed(other) or (one, other) in self.accepted) for one, other in pairs]
+        taken: set[tuple[str, str]] = vars(self)["_taken"]
+        return [
+            float(_squeezed(one) == _squeezed(other) or (_bare(one), _bare(other)) in taken) for one, other in pairs
+        ]
 
 
 def _squeezed(text: str) -> str:
     return _SPACE.sub("", text.lower())
+
+
+def _bare(text: str) -> str:
+    # Compatible scoring judges cells that have lost capitals, spaces and stars by then; pairs are written as tables have them.
+    return _squeezed(text).replace("*", "")

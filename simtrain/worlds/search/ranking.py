@@ -100,6 +100,15 @@ class Ranking:
             ranked += self._second_stage(terms, self._others(terms, words, first, site, wanted), None, wanted)
         return ranked[offset:wanted]
 
+    def pages_with(self, word: str) -> int:
+        """On how many pages a word stands."""
+        with self._lock:
+            return self._term(word).pages
+
+    def has(self, query: str) -> bool:
+        """Whether a query, as FTS5 reads it, finds a page."""
+        return self._one("select 1 from _index where _index match ? limit 1", query) is not None
+
     def _terms(self, query: str) -> list[_Term]:
         """The words of a query that are in the index at all, the rarest first."""
         words = list(dict.fromkeys(tokens(query)))[:MOST_WORDS]

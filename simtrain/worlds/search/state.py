@@ -27,6 +27,7 @@ from simtrain.worlds.search.extracting import (
     scraps,
 )
 from simtrain.worlds.search.memory import Memory
+from simtrain.worlds.search.mending import Mended
 from simtrain.worlds.search.ranking import CANDIDATES
 from simtrain.worlds.search.snippets import snippet
 from simtrain.worlds.search.tokens import tokens
@@ -117,11 +118,19 @@ class SearchState(WorldState):
             return []
         wanted, on = self.results if count is None else count, only.id if only else None
         first, most = (offset, wanted) if takes is None else (0, CANDIDATES)
+        mended = self.mended(words)
+        words = words if mended is None else mended.query
         hits = self.world.web.ranking.top(words, count=most, offset=first, site=on)
         pages = [page for hit in hits if not self._is_unseen(page := self.world.web.page(hit.page))]
         if takes is not None:
             pages = [page for page in pages if takes(page)][offset : offset + wanted]
         return [self._result(page, words, long) for page in pages]
+
+    def mended(self, query: str) -> Mended | None:
+        """What a search takes for words of a query that no page has; None where it takes the query as it is."""
+        if self.world.view.spelling == "exact":
+            return None
+        return self.world.web.mending.mended(_SITE.sub(" ", query))
 
     def _result(self, page: StoredPage, query: str, long: bool) -> Result:
         leak = self.world.view.leak(self.world.seed, self._question or " ".join(query.casefold().split()))

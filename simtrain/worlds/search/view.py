@@ -87,6 +87,11 @@ class View(_Knobs):
         description="What snippets give away: `tease` no value at all, `normal` the passage that fits the query, `full` the passage with"
         " most facts; or shares of the three, drawn for each question (outside of questions, for each query).",
     )
+    spelling: Literal["mended", "exact"] = Field(
+        default="mended",
+        description="Whether a search takes plurals, joined and misspelt names, and codes without their dashes for what was probably"
+        " meant, and says so, or finds nothing for them.",
+    )
     results: int = Field(default=10, ge=1, le=50, description="Results of a search.")
     page_words: int = Field(default=1500, ge=50, le=20_000, description="Words of a document beyond which it is paged.")
     tools: tuple[Annotated[ToolsetUse, BeforeValidator(_toolset, json_schema_input_type=str | ToolsetUse)], ...] = (

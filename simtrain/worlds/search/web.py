@@ -15,6 +15,7 @@ from simtrain.types import JsonObject, JsonValue
 from simtrain.worlds.search.extracting import spellings
 from simtrain.worlds.search.file import blaming, open_file
 from simtrain.worlds.search.memory import TABLE, Memory
+from simtrain.worlds.search.mending import Mending
 from simtrain.worlds.search.ranking import Ranking
 from simtrain.worlds.search.snippets import Statement
 from simtrain.worlds.service.database import Database, Mode, explain
@@ -80,6 +81,7 @@ class Web:
         self.lock = self._database.lock
         """Held, it keeps other threads from the file, the notes on show, and the ranking."""
         self.ranking = Ranking(self.run, self.lock)
+        self.mending = Mending(self.ranking, self._names)
         self.sites = tuple(
             Site(*cast("tuple[int, str, str, str, str]", row))
             for row in self.run("select id, name, domain, title, kind from _sites order by id")
@@ -170,6 +172,21 @@ class Web:
             if row is not None:
                 return _stored(row)
         return None
+
+    def _names(self) -> list[str]:
+        """What things are called, and what is said of them: names, other names, titles of sites, words for types and attributes."""
+        named = [
+            f'select name from "{kind}"'
+            for (kind,) in self.run("select name from _types where kind = 'entity'")
+            if "name" in self.columns(kind)
+        ]
+        others = (
+            "select alias from _aliases",
+            "select title from _sites",
+            "select word from _words",
+            "select label from _attributes",
+        )
+        return [str(name) for sql in (*named, *others) for (name,) in self.run(sql)]
 
     def statements(self, page: int) -> list[Statement]:
         """Where the body of a page states facts."""

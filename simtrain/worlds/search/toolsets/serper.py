@@ -27,8 +27,10 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
         for position, item in enumerate(found, first + 1)
     ]
     asked = {name: value for name, value in arguments.items() if value is not None}
+    mended = engine.mended(query)
     content: JsonObject = {
         "searchParameters": {**asked, "type": "search", "engine": "google"},
+        **({} if mended is None else {"searchInformation": {"showingResultsFor": mended.query}}),
         "organic": organic,
         "credits": 1,
     }

@@ -10,6 +10,7 @@ from simtrain.handler import Reply
 from simtrain.types import JsonObject, JsonValue
 from simtrain.worlds.search.extracting import Failure, Opened
 from simtrain.worlds.search.memory import Memory
+from simtrain.worlds.search.mending import Mended
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,10 @@ class Engine(Protocol):
 
         With `takes`, those of the best 200 that it takes. A `long` search tells longer snippets.
         """
+        ...
+
+    def mended(self, query: str) -> Mended | None:
+        """What a search takes for words of a query that no page has; None where it takes the query as it is."""
         ...
 
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | Failure:

@@ -22,7 +22,12 @@ _RESULT: JsonObject = {
     },
     "required": ["url", "title", "snippet", "date"],
 }
-_RESULTS: JsonObject = {"query": {"type": "string"}, "results": {"type": "array", "items": _RESULT}}
+_RESULTS: JsonObject = {
+    "query": {"type": "string"},
+    "no_results_for": {"type": "string"},
+    "showing": {"type": "string"},
+    "results": {"type": "array", "items": _RESULT},
+}
 _SEARCHES: JsonObject = {
     "type": "array",
     "items": {"type": "object", "properties": _RESULTS, "required": ["query", "results"]},
@@ -34,6 +39,18 @@ def told(results: list[Result]) -> list[JsonObject]:
     return [{"url": item.url, "title": item.title, "snippet": item.snippet, "date": item.date} for item in results]
 
 
+def instead(engine: Engine, query: str) -> JsonObject:
+    """What a search says of a query that it has mended: the words that no page has, and the query that it took. Else nothing."""
+    mended = engine.mended(query)
+    return {} if mended is None else {"no_results_for": mended.missing, "showing": mended.query}
+
+
+def instead_text(content: JsonObject) -> list[str]:
+    """The same as a line of text; none where nothing was mended."""
+    missing, showing = content.get("no_results_for"), content.get("showing")
+    return [f"No results for '{missing}'; showing '{showing}'."] if missing and showing else []
+
+
 def written(content: JsonObject) -> str:
     """What a search found, in the form in which agents of the field read it."""
     if "searches" in content:
@@ -41,7 +58,10 @@ def written(content: JsonObject) -> str:
     query, results = content.get("query"), objects(content, "results")
     if not results:
         return f"A web search for '{query}' found no results. Try other or fewer words."
-    lines = [f"A web search for '{query}' found {len(results)} results:"]
+    lines = [
+        *instead_text(content),
+        f"A web search for '{content.get('showing') or query}' found {len(results)} results:",
+    ]
     for number, item in enumerate(results, 1):
         lines += ["", f"{number}. [{item.get('title') or ''}]({item.get('url') or ''})"]
         lines += [f"Date published: {item['date']}"] if item.get("date") else []
@@ -69,7 +89,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 
 def _found(engine: Engine, query: str) -> JsonObject:
-    return {"query": query, "results": told(engine.search(query))}
+    return {"query": query, **instead(engine, query), "results": told(engine.search(query))}
 
 
 def page_text(content: JsonObject) -> str:

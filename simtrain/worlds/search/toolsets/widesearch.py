@@ -8,14 +8,14 @@ from simtrain.handler import Reply
 from simtrain.types import JsonObject
 from simtrain.worlds.search.extracting import Failure
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, failed, open_arguments
-from simtrain.worlds.search.toolsets.web import objects, page_text, told
+from simtrain.worlds.search.toolsets.web import instead, instead_text, objects, page_text, told
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
     query, count = cast(str, arguments["query"]), cast("int | None", arguments.get("count"))
     found = engine.search(query, count=count, long=arguments.get("summary_type") == "long")
     results = [{**item, "site": result.site} for item, result in zip(told(found), found, strict=True)]
-    content: JsonObject = {"query": query, "results": results}
+    content: JsonObject = {"query": query, **instead(engine, query), "results": results}
     return Reply(_written(content), content)
 
 
@@ -26,7 +26,7 @@ def _written(content: JsonObject) -> str:
         "\n".join([f"[index] {number}", *(f"[{label}] {item.get(name) or ''}" for label, name in shown.items())])
         for number, item in enumerate(objects(content, "results"), 1)
     ]
-    return "\n\n".join(sections)
+    return "\n\n".join((*instead_text(content), *sections))
 
 
 def _view(engine: Engine, arguments: JsonObject) -> Reply:

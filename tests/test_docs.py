@@ -249,6 +249,59 @@ def test_the_security_drill_is_lost_by_one_agent_and_won_by_the_other(
     assert json.loads(out)["total"]["mean_reward"] == reward
 
 
+def commands_of_the_readme() -> list[str]:
+    """The commands of the README as they are pasted, without their comments."""
+    lines = [line for block in blocks("sh", page="README.md") for line in block.text.splitlines()]
+    return [bare for line in lines if (bare := re.sub(r"\s+#.*", "", line).strip())]
+
+
+# What lasts until Ctrl-C, by what it prints once it serves.
+LASTING = {"simtrain serve": "Serving", "simtrain world browse": "http://127.0.0.1:", "simtrain relay": ""}
+# Made elsewhere: what installs, what reaches a registry, and what takes minutes or plays whole suites in a test of its own.
+ELSEWHERE = (
+    "make ", "python3 -m venv", ".venv/", "elsewhere/", ". .venv", "simtrain verify", "simtrain curriculum", "simtrain world check",
+    "simtrain world questions", "simtrain run fiction", "simtrain run helpdesk shop", "simtrain export",
+)  # fmt: skip
+
+
+@pytest.mark.full
+def test_the_commands_of_the_readme_work_as_pasted(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "simtrain").write_text(f'#!/bin/sh\nexec {sys.executable} -m simtrain "$@"\n')
+    (programs / "simtrain").chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": path,
+        "PYTHONUNBUFFERED": "1",
+    }
+    scenario = tmp_path / "scenarios" / "mine" / "newest_invoice.yaml"
+    scenario.parent.mkdir(parents=True)
+    scenario.write_text(next(blocks("yaml", page="README.md")).text)
+    (tmp_path / "my_agent.py").write_text([*blocks("python", page="README.md")][-1].text)
+    tried = [command for command in commands_of_the_readme() if not command.startswith(ELSEWHERE)]
+    assert len(tried) >= 8
+    for command in tried:
+        lasting = next((word for start, word in LASTING.items() if command.startswith(start)), None)
+        if lasting is None:
+            done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
+            assert done.returncode == 0, (command, done.stderr)
+            continue
+        with subprocess.Popen(
+            ["sh", "-c", f"exec {command}"], cwd=tmp_path, env=environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            said = ""
+            while lasting and lasting not in said and (line := process.stdout.readline()):
+                said += line
+            process.terminate()
+            said += process.stdout.read()
+        assert lasting in said and "error:" not in said and "Traceback" not in said, (command, said)
+
+
 @pytest.mark.full
 def test_the_recipe_for_ci_passes_as_it_is_printed(tmp_path: Path) -> None:
     (recipe,) = [block for block in blocks("sh", page="drills.md") if "--fail-on" in block.text]

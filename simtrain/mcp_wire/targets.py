@@ -52,6 +52,8 @@ def parse_target(text: str) -> Target:
         raise InputError(f"the command {text!r} cannot be read: {error}", remedy="close the quotation") from None
     if not command:
         raise InputError("no server is named", remedy="give a command or an http(s) URL")
+    if command[0].startswith("-"):
+        raise InputError(f"{text!r} is no command", remedy="write each command with its arguments in quotes")
     return StdioTarget(command)
 
 

@@ -228,3 +228,52 @@ def test_why_a_judge_gave_nothing_is_said_in_the_table(
         if command != "run":
             said = typed(command, folder)
     assert "told: 1 without a reward: 1 x judge: the judge fake gave no rating that can be read: it is not JSON" in said
+
+
+def test_a_drill_says_why_a_judge_gave_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from simtrain.cli import main
+
+    with FakeOpenAI(lambda _: Say("great")) as server:
+        path = tmp_path / "told.yaml"
+        written = SCENARIO.format(url=server.url).replace('  - {tools: "*", use: chat, with', "  #")
+        path.write_text(written.replace('{tools: "customers.*", use: embedded}', "{use: embedded}"))
+        words = [
+            "drill",
+            str(path),
+            "--pack",
+            "flaky_network",
+            "-n",
+            "1",
+            "--agent",
+            "nop",
+            "--out",
+            str(tmp_path / "run"),
+        ]
+        with pytest.raises(SystemExit):
+            main([*words, "--allow-unfired"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "nop: told: 6 without a reward: 6 x judge: the judge fake gave no rating that can be read" in said
+
+
+def test_a_drill_with_a_template_that_ignores_tools_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from simtrain.cli import main
+
+    with FakeOpenAI(lambda _: Say("ANSWER: 1"), sees_tools=False) as server:
+        words = [
+            "drill",
+            FAMILY,
+            "--pack",
+            "flaky_network",
+            "-n",
+            "1",
+            "--agent",
+            "chat:fake",
+            "--with",
+            f"base_url={server.url}",
+        ]
+        with pytest.raises(SystemExit) as ending:
+            main([*words, "--out", str(tmp_path / "run")])
+    assert ending.value.code == 2 and "does not show fake its tools" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

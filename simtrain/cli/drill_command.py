@@ -221,7 +221,10 @@ def _finish(
 ) -> None:
     """Write the files, print, and end with 1 where a condition holds or a planned fault never fired."""
     from simtrain.cli.drill_tables import arms_table, attacks_table, compared_table, families_table
+    from simtrain.cli.tables import ungraded
     from simtrain.drilling.files import write_report
+    from simtrain.store import read_rows
+    from simtrain.summary import summarise
 
     folder.mkdir(parents=True, exist_ok=True)
     page = write_report(report, folder, stem=stem)
@@ -241,6 +244,9 @@ def _finish(
                 screen.print(families)
         if report.compared:
             screen.print(compared_table(report))
+        for run in report.runs:
+            for line in ungraded(summarise(read_rows(run.path))):
+                screen.print(f"{run.agent}: {line}", markup=False, highlight=False)
         for run in report.runs:
             for line in run.spared:
                 screen.print(f"spared: {run.agent}: {line}")

@@ -97,17 +97,19 @@ def result_table(summary: JsonObject) -> Table:
     if len(scenarios) > 1:
         table.add_section()
         table.add_row("all", *_cells(total))
-    reasons = [_ungraded(name, facts) for name, facts in scenarios.items() if facts.get("ungraded")]
-    if reasons:
+    if reasons := ungraded(summary):
         table.caption = Text("\n".join([legend, "", *reasons, ""]))
     return table
 
 
-def _ungraded(name: str, facts: JsonObject) -> str:
-    """Why graders gave no value for some episodes of a family."""
-    told = cast("dict[str, int]", facts["ungraded"])
-    why = "; ".join(f"{count} x {reason}" for reason, count in told.items())
-    return f"{name}: {facts['episodes'] - facts['graded']} without a reward: {why}"
+def ungraded(summary: JsonObject) -> list[str]:
+    """Why graders gave no value, a line for each family where some gave none."""
+    lines: list[str] = []
+    for name, facts in cast("dict[str, JsonObject]", summary["scenarios"]).items():
+        why = "; ".join(f"{count} x {reason}" for reason, count in facts.get("ungraded", {}).items())
+        if why:
+            lines.append(f"{name}: {facts['episodes'] - facts['graded']} without a reward: {why}")
+    return lines
 
 
 LONGEST = 33

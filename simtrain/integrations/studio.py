@@ -30,7 +30,7 @@ from simtrain.judging import judge
 from simtrain.policy import Agent, Briefing, Policy
 from simtrain.public import episode as numbered_episode
 from simtrain.public import load_scenario
-from simtrain.rollouts import brief, failure, record
+from simtrain.rollouts import brief, failure, outlook, record
 from simtrain.scenario import Episode
 from simtrain.trajectory import Step
 from simtrain.types import Action, JsonObject, Message
@@ -103,6 +103,7 @@ async def _opened(task: Task) -> _Session:
         agent.check(scenario)
         await agent.ready()
         episode = numbered_episode(scenario, case=task.case, seed=task.seed)
+        await agent.ready_for([await outlook(episode)])
         environment = await stack.enter_async_context(paradigm_of(scenario).open(episode))
         briefing = brief(episode, environment, planned=agent.planned)
         seat = loop.Seat(agent.player(briefing), Journal(environment, episode.limits))

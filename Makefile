@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full real proof lint format types imports bench mutants words wheel clean
+.PHONY: help demo test test-full real proof lint format types imports bench fuzz mutants words wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -43,6 +43,9 @@ bench: .venv/.dev ## speed and memory; refuses a docs page with figures that it 
 	rm -f benchmarks/figures.json
 	for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" --record benchmarks/figures.json || exit 1; done
 	$(BIN)/python benchmarks/page.py
+
+fuzz: .venv/.dev ## 1,500 hostile inputs: no traceback, no hang, no more than 1 GiB; takes a few minutes
+	$(BIN)/python -m tests.fuzz.run
 
 mutants: .venv/.dev ## how many of 150 mutants the tests kill; takes most of an hour
 	$(BIN)/python tests/mutation/sample.py

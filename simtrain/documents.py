@@ -279,6 +279,8 @@ class _Reader:
 
     def check_text(self, text: str, line: int) -> None:
         """Refuse, with an InputError, what no file can be written with."""
+        if "\0" in text:
+            raise InputError("the text holds a null character", remedy="remove it", file=self.path, line=line)
         if not text.isascii() and _SURROGATE.search(text):
             raise InputError(
                 "the text holds half a character (a surrogate)", remedy="write it whole", file=self.path, line=line

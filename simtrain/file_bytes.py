@@ -15,6 +15,8 @@ MOST_BYTES = 256_000_000
 def file_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
     """The content of a file. Raises InputError for one that is larger (a device may have no end), OSError for one that cannot be read."""
     # Asked of the file itself as it is read: a device tells a size of 0.
+    if "\0" in str(path):
+        raise InputError("the name of a file holds no null character", file=path)
     with path.open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:

@@ -316,7 +316,8 @@ def _guarded(work: Callable[[], Any], source: str) -> Any:
     _budget.items, _budget.work = MAX_ITEMS, MAX_WORK
     try:
         return work()
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+    # Jinja writes an infinite constant as a name.
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError, NameError) as error:
         raise InputError(f"the template {_short(source)!r} cannot be rendered: {_why(error)}") from None
 
 
@@ -325,11 +326,14 @@ _UNREADABLE = (TemplateError, SyntaxError, ValueError, RecursionError, MemoryErr
 
 
 def _why(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError | SyntaxError | MemoryError) else str(error)
+    if isinstance(error, RecursionError | SyntaxError | MemoryError):
+        return "it is nested too deeply"
+    # Jinja quotes what it did not expect, of whatever length.
+    return _short(str(error), 300)
 
 
-def _short(source: str) -> str:
-    return source if len(source) <= 60 else source[:57] + "..."
+def _short(source: str, most: int = 60) -> str:
+    return source if len(source) <= most else source[: most - 3] + "..."
 
 
 def expression(source: str) -> Value:

@@ -232,6 +232,8 @@ class Database:
         """An error as the one of sqlite3.Error that says what happened."""
         if isinstance(error, MemoryError) or (str(error) == _INTERRUPTED and self._guard.left >= 0):
             return sqlite3.OperationalError(_TOO_MUCH)
+        if isinstance(error, UnicodeError):
+            return sqlite3.DataError("a text holds half a character (a surrogate)")
         # Python 3.11 says so, of all mistakes, outside of sqlite3.Error: several statements in one.
         return sqlite3.ProgrammingError(str(error)) if isinstance(error, sqlite3.Warning) else error
 

@@ -201,7 +201,7 @@ def temporary_name(path: Path) -> Path:
 def unwritable(path: Path, error: OSError) -> InputError:
     """The one line for a file or folder that cannot be written."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    remedy = "free some space, or choose another folder" if full else "choose another place"
+    remedy = "free some space or choose another folder with --out" if full else "choose another folder with --out"
     return InputError(f"cannot be written: {error.strerror}", remedy=remedy, file=path)
 
 

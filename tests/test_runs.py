@@ -149,7 +149,7 @@ def test_a_full_disk_is_one_clear_error_and_leaves_whole_lines(bench: Bench, wor
     code, said = ended(process)
     assert code == 2
     (line,) = said.splitlines()
-    assert "cannot be written: File too large; choose another place" in line
+    assert "cannot be written: File too large; choose another folder" in line
     assert "trajectories-00" in line
     assert 0 < len(bench.trajectories("run")) < 60
     assert bench.play("run", *options, "--resume") == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import sys
 from collections.abc import AsyncGenerator
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -284,3 +286,14 @@ def test_a_world_of_another_kind_cannot_be_browsed(capsys: pytest.CaptureFixture
         main(["world", "browse", "helpdesk"])
     assert ended.value.code == 2
     assert "'helpdesk' is a service world" in capsys.readouterr().err
+
+
+async def test_a_request_whose_headers_do_not_come_is_given_up(world: SearchWorld) -> None:
+    async with browsing(world, arrival=0.3) as url:
+        parts = urlsplit(url)
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: ")
+        await writer.drain()
+        async with asyncio.timeout(20):
+            assert b"200 OK" not in await reader.read()
+        writer.close()

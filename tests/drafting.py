@@ -19,6 +19,37 @@ from simtrain.cli import main
 LIMIT = 120
 """Seconds that one command may take."""
 
+TODO_PROBES = """\
+probes:
+  - {call: task_list}
+  - {call: task_create, with: {name: Buy flour, desc: for the bread, tags: [home, food], due_date: "2031-04-02", priority: high}}
+  - {call: task_create, with: {name: Call Ana, priority: low}}
+  - {call: task_create, with: {name: Write report, desc: quarterly figures, tags: [work], due_date: "2031-03-20", priority: medium}}
+  - {call: task_list}
+  - {call: task_get, with: {id: 1}}
+  - {call: task_get, with: {id: 2}}
+  - {call: task_get, with: {id: 99}}
+  - {call: task_list, with: {priority: high}}
+  - {call: task_list, with: {tags: [work]}}
+  - {call: task_list, with: {keyword: report}}
+  - {call: task_list, with: {keyword: figures}}
+  - {call: task_list, with: {orderby: id, order: desc}}
+  - {call: task_list, with: {limit: 1}}
+  - {call: task_update, with: {id: 2, name: Call Ana Lima, progress: left a message}}
+  - {call: task_get, with: {id: 2}}
+  - {call: task_update, with: {id: 1, status: completed}}
+  - {call: task_get, with: {id: 1}}
+  - {call: task_list}
+  - {call: task_list, with: {status: completed}}
+  - {call: task_list, with: {status: all}}
+  - {call: task_update, with: {id: 99, name: x}}
+  - {call: task_delete, with: {id: 3}}
+  - {call: task_delete, with: {id: 3}}
+  - {call: task_get, with: {id: 3}}
+  - {call: task_create, with: {name: Water plants}}
+  - {call: task_list, with: {status: all}}
+"""
+
 Said = Callable[..., Awaitable[Any]]
 """Calls a tool of a connected server: `await said("task_get", id=1)`, the JSON or the words of the reply."""
 
@@ -80,8 +111,3 @@ async def connected(command: Sequence[str]) -> AsyncGenerator[Said]:
 def served(world: Path) -> list[str]:
     """The command that serves a world."""
     return [sys.executable, "-m", "simtrain", "serve", str(world), "--stdio"]
-
-
-def recorded(command: Sequence[str], out: Path) -> list[str]:
-    """The command of a relay before a server, which records to `out`."""
-    return [sys.executable, "-m", "simtrain", "relay", "--record", str(out), "--", *command]

@@ -66,22 +66,7 @@ def todo(home: Path) -> list[str]:
     return ["/usr/bin/env", f"HOME={home}", str(_installed_with_pip("todo") / "bin" / "mcp-todo")]
 
 
-def task_manager(database: Path) -> list[str]:
-    """The command line of `mcp-task-manager-server`, projects and tasks in a SQLite file.
-
-    Its SQLite would have to be compiled; one of the same interface that comes compiled takes its place.
-    """
-    script = _installed_with_npm("tasks") / "node_modules" / "mcp-task-manager-server" / "dist" / "server.js"
-    settings = [f"DATABASE_PATH={database}", "LOG_LEVEL=silent"]
-    return ["/usr/bin/env", *settings, node(), str(script)]
-
-
-def task_orchestrator(file: Path) -> list[str]:
-    """The command line of `task-orchestrator-mcp`, tasks in a JSON file."""
-    return ["/usr/bin/env", f"FILE_PATH={file}", node(), npm_program("orchestrator", "task-orchestrator-mcp")]
-
-
-UNSEEN = ("chart", "files", "vibe", "word", "logbook")
+UNSEEN = ("chart", "drawio", "vibe", "word", "logbook")
 """Servers that were chosen before anybody looked at them; nothing may be built after their example."""
 
 
@@ -91,8 +76,8 @@ def unseen(server: str, folder: Path) -> list[str]:
     match server:
         case "chart":
             return [*home, node(), npm_program("unseen", "mcp-server-chart")]
-        case "files":
-            return [*home, node(), npm_program("unseen", "filesystem-mcp"), str(folder)]
+        case "drawio":
+            return [*home, node(), npm_program("unseen", "drawio-mcp")]
         case "vibe":
             return [*home, f"PROJECT_PATH={folder}", node(), npm_program("unseen", "responsible-vibe-mcp")]
         case "word":
@@ -123,14 +108,14 @@ def pip_python(group: str) -> str:
 
 @cache
 def _installed_with_npm(group: str) -> Path:
-    packages, instead = PINS["npm"][group], PINS["npm in the place of others"].get(group, {})
+    packages = PINS["npm"][group]
     npm = shutil.which("npm")
     folder = ROOT / f"npm-{group}"
-    with _once(folder, packages | instead) as missing:
+    with _once(folder, packages) as missing:
         if missing:
             if npm is None:
                 _unavailable("npm is not installed")
-            project = {"name": f"real-{group}", "private": True, "overrides": instead}
+            project = {"name": f"real-{group}", "private": True}
             (folder / "package.json").write_text(json.dumps(project))
             wanted = [f"{name}@{version}" for name, version in packages.items()]
             _run([npm, "install", "--no-audit", "--no-fund", "--loglevel=error", "--save-exact", *wanted], folder)

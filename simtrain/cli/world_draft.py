@@ -1,4 +1,4 @@
-"""`simtrain world draft`: a captured server as a service world to go on with."""
+"""`simtrain world draft`: a captured server as a service world, proposed by a model and judged by checks, or as a skeleton."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ if TYPE_CHECKING:
 
 HELP = """Draft a service world from a captured server and its recordings.
 
-Tables, rows and SQL are inferred from tool names, schemas and recorded
-replies, without a model: the same input gives the same file. Tools that
-nothing explains stay unbound and say that they are not supported. The draft
-is then played against the recordings, and the report says which replies it
-gives.
+With --model a model proposes the tables, the rows and the SQL of the tools.
+Checks accept the proposal or send it back with reasons, for at most --rounds
+rounds: it loads, it gives the recorded replies (some of which the model is
+not shown), and it gives back what it is told when the recorded words are
+other ones. After the last round the tools that fail are left open, and the
+exit code is 1.
 
-With --chat a model is asked for the tools that are left; what it writes is
-kept only where it gives all their recorded replies.
+Without a model it is a skeleton: the surface and the errors of the server,
+and every tool left open.
 
 \b
 Examples:
-  simtrain world draft notes.manifest.json --out worlds/notes.yaml
+  simtrain world draft notes.json --out worlds/notes.yaml \\
+      --model MODEL --base-url URL
   simtrain world draft all.json --server notes --recording rec.jsonl \\
-      --out worlds/notes.yaml --json
-  simtrain world draft notes.json --out n.yaml --chat MODEL --base-url URL
+      --out worlds/notes.yaml --model MODEL --rounds 8 --json
+  simtrain world draft notes.json --out worlds/notes.yaml
 """
 
 
@@ -40,60 +42,88 @@ def command(
         list[Path] | None,
         typer.Option("--recording", help="Recording or manifest with further calls; may be repeated."),
     ] = None,
-    chat: Annotated[str | None, typer.Option("--chat", help="Chat model to ask.", metavar="MODEL")] = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="Server of the chat model.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="The chat model that proposes.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Its server; else OPENAI_BASE_URL.")] = None,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, max=50, help="Proposals that are asked for at most.")] = 5,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Draft, write, report."""
     import asyncio
+    import sys
 
     from simtrain.cli.options import print_json
     from simtrain.errors import InputError
     from simtrain.lines import write_whole
     from simtrain.manifest import Manifest, read_manifest, write_manifest
+    from simtrain.serving.draft.drafting import without_model
     from simtrain.serving.draft.observed import read_observed
-    from simtrain.serving.draft.report import facts
-    from simtrain.serving.draft.world import draft_text, relative
+    from simtrain.serving.draft.world import relative, world_name, world_text
 
     if out.suffix not in (".yaml", ".yml"):
         raise InputError("a world file ends in .yaml", place="--out")
     if out.exists() and not force:
         raise InputError("the file is there already", remedy="--force replaces it", file=out)
+    if base_url is not None and model is None:
+        raise InputError("--base-url goes with --model", place="--base-url")
     observed = read_observed(manifest, server=server, recordings=recording or [])
-    drafted = asyncio.run(_draft(observed, manifest, out.stem, chat, base_url))
+    name = world_name(out.stem)
+    drafted = without_model(observed)
+    if model is not None:
+        drafted = asyncio.run(_ask(observed, manifest, name, model, base_url, rounds))
     out.parent.mkdir(parents=True, exist_ok=True)
     shown = manifest
     if len(read_manifest(manifest).servers) > 1:
         # A world of one server shows what was captured of that one.
         shown = out.with_suffix(".manifest.json")
         write_manifest(Manifest({observed.manifest.name: observed.manifest}), shown)
-    write_whole(out, draft_text(drafted.draft, manifest=relative(shown, out)))
-    found = facts(drafted)
+    text = world_text(observed, drafted.proposal, name=name, manifest=relative(shown, out), state=drafted.state)
+    write_whole(out, text)
+    found = _facts(drafted, observed)
     if as_json:
         print_json({"world": str(out), **found})
     else:
         _print(found, out)
+    sys.exit(1 if model is not None and not drafted.accepted else 0)
 
 
-async def _draft(observed: Observed, manifest: Path, name: str, chat: str | None, base_url: str | None) -> Drafted:
+async def _ask(observed: Observed, manifest: Path, name: str, model: str, base_url: str | None, rounds: int) -> Drafted:
+    from simtrain.cli.options import report
     from simtrain.llm import ChatClient
-    from simtrain.serving.draft.asking import ask_for_tools
-    from simtrain.serving.draft.drafting import make_draft
+    from simtrain.serving.draft.drafting import with_model
 
-    drafted = await make_draft(observed, manifest, name=name)
-    if chat is None:
-        return drafted
-    client = ChatClient(chat, base_url=base_url)
+    client = ChatClient(model, base_url=base_url)
     try:
         await client.ready()
 
         async def ask(messages: object) -> str:
             return (await client.complete(messages, temperature=0)).text  # pyright: ignore[reportArgumentType]
 
-        return await ask_for_tools(drafted, manifest, ask)
+        return await with_model(observed, ask, name=name, manifest=manifest, rounds=rounds, watch=report)
     finally:
         await client.close()
+
+
+def _facts(drafted: Drafted, observed: Observed) -> JsonObject:
+    """The report: how far the draft is, and for each tool whether it is bound, why not, and its recorded replies."""
+    proposal, replies = drafted.proposal, drafted.judged.replies
+    tools: JsonObject = {
+        tool: {
+            "bound": tool in proposal.bound,
+            "reason": proposal.open.get(tool),
+            "calls": replies.get(tool, (0, 0))[1],
+            "same": replies.get(tool, (0, 0))[0],
+        }
+        for tool in observed.tools
+    }
+    return {
+        "state": drafted.state,
+        "accepted": drafted.accepted,
+        "rounds": drafted.rounds,
+        "bound": len(proposal.bound),
+        "tools": tools,
+        "objections": [{"check": one.check, "tool": one.tool, "reason": one.reason} for one in drafted.objections],
+    }
 
 
 def _print(found: JsonObject, out: Path) -> None:
@@ -102,16 +132,10 @@ def _print(found: JsonObject, out: Path) -> None:
     from simtrain.cli.terminal import in_line
 
     screen = console()
-    table = plain_table("tool", "state", "replies given", "what is left")
+    table = plain_table("tool", "state", "replies given", "why it is open")
     for name, tool in found["tools"].items():
-        state = "bound" if tool["bound"] else "unbound"
-        left = tool["reason"] or tool["first_difference"] or ""
-        table.add_row(in_line(name), state, f"{tool['same']} of {tool['calls']}", in_line(left))
+        given = f"{tool['same']} of {tool['calls']}" if tool["bound"] else "-"
+        table.add_row(in_line(name), "bound" if tool["bound"] else "open", given, in_line(tool["reason"] or ""))
     screen.print(table)
-    for name, facts in found["tables"].items():
-        screen.print(f"table {name}: {facts['rows']} rows ({', '.join(facts['columns'])})")
-    screen.print(
-        f"{found['bound']} of {len(found['tools'])} tools are bound to SQL; "
-        f"{found['same']} of {found['calls']} recorded replies come out the same."
-    )
+    screen.print(f"{found['bound']} of {len(found['tools'])} tools are bound to SQL. The draft is {found['state']}.")
     screen.print(f"Written to {out}.")

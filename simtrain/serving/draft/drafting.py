@@ -1,69 +1,95 @@
-"""Making a draft: from what was observed to a world whose every bound tool gives at least one recorded reply again, and succeeds
-nowhere where the real one refused."""
+"""Making a draft with a model: it proposes, our checks accept or say why not, for so many rounds; without one, a skeleton."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from simtrain.errors import InputError
-from simtrain.serving.draft.history import History
+from simtrain.serving.draft.judging import Judged, Objection, judge
 from simtrain.serving.draft.observed import Observed
-from simtrain.serving.draft.refusing import split_calls
-from simtrain.serving.draft.rehearsal import Rehearsed, rehearse
-from simtrain.serving.draft.tools import ToolDraft, draft_tools
-from simtrain.serving.draft.tracing import build_history
-from simtrain.serving.draft.world import Draft, draft_text, world_name
+from simtrain.serving.draft.prompting import answered, asked
+from simtrain.serving.draft.proposal import Proposal, read_proposal
+from simtrain.serving.draft.world import SKELETON, skeleton
+from simtrain.types import JsonObject
 
-_TOOL = re.compile(r"tools\[(\d+)\]")
+Ask: TypeAlias = Callable[[Sequence[JsonObject]], Awaitable[str]]
+"""Sends chat messages and returns what the model says. Raises ModelFault."""
+
+Watch: TypeAlias = Callable[[str], None]
+"""Told in a line how it goes."""
+
+ROUNDS = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Drafted:
-    """A draft, and what became of the recorded calls when they were played against it."""
+    """A draft: the proposal that is kept, how far it is in words, and the objections to what the model said last.
 
-    draft: Draft
-    rehearsed: dict[str, Rehearsed]
-
-
-async def make_draft(observed: Observed, manifest: Path, *, name: str | None = None) -> Drafted:
-    """The draft of a server. A tool whose successful replies all come out different, or that does what was refused, is left unbound.
-
-    Raises InputError.
+    `accepted`: the checks have nothing against the proposal as the model made it.
     """
-    history = build_history(observed)
-    draft = Draft(history, tuple(draft_tools(history)), world_name(name or observed.manifest.name))
-    while True:
-        text = draft_text(draft, manifest=str(manifest.resolve()))
+
+    proposal: Proposal
+    judged: Judged
+    state: str
+    rounds: int = 0
+    accepted: bool = False
+    objections: tuple[Objection, ...] = ()
+
+
+def without_model(observed: Observed) -> Drafted:
+    """The skeleton: all tools are there, and open."""
+    return Drafted(skeleton(observed), Judged((), {}), SKELETON)
+
+
+async def with_model(
+    observed: Observed, ask: Ask, *, name: str, manifest: Path, rounds: int = ROUNDS, watch: Watch
+) -> Drafted:
+    """The first proposal that the checks accept; after the last round the best one, its faulty tools left open.
+
+    Raises ModelFault when the model cannot be asked.
+    """
+    messages = asked(observed)
+    best: tuple[Proposal, Judged] | None = None
+    objections: tuple[Objection, ...] = ()
+    excused: frozenset[str] = frozenset()
+    for number in range(1, rounds + 1):
+        watch(f"round {number} of {rounds}: the model is asked")
+        said = await ask(messages)
         try:
-            rehearsed = await rehearse(text, history)
+            proposal = read_proposal(said, observed.tools)
         except InputError as error:
-            draft = _without_faulty(draft, error)
-            continue
-        kept = tuple(_kept(history, tool, rehearsed[tool.name]) for tool in draft.tools)
-        if kept == draft.tools:
-            return Drafted(draft, rehearsed)
-        # What one tool writes others show: without it they are played again.
-        draft = replace(draft, tools=kept)
+            objections = (Objection("form", None, str(error)),)
+        else:
+            judged = await judge(proposal, observed, name=name, manifest=manifest, excused=excused)
+            # A tool that is left open again, after it was asked for, is one that the model cannot write.
+            excused = frozenset(proposal.open)
+            objections = judged.objections
+            if not objections:
+                watch(f"round {number} of {rounds}: accepted")
+                state = f"proposed by a model, and accepted by the checks in round {number}"
+                return Drafted(proposal, judged, state, number, True)
+            if judged.loads and (best is None or len(objections) < len(best[1].objections)):
+                best = proposal, judged
+        watch(f"round {number} of {rounds}: sent back, {len(objections)} objections, first {str(objections[0])[:200]}")
+        messages = answered(messages, said, objections)
+    if best is None:
+        state = f"a skeleton: none of the {rounds} proposals of a model could be loaded"
+        return Drafted(skeleton(observed), Judged((), {}), state, rounds, False, objections)
+    kept, judged = await _sound_part(best[0], observed, name, manifest)
+    state = f"not accepted: after {rounds} rounds, what is left of a model's best proposal without its faulty tools"
+    return Drafted(kept, judged, state, rounds, False, objections)
 
 
-def _without_faulty(draft: Draft, error: InputError) -> Draft:
-    """The draft without the tool that does not load. Raises the error where it is not a bound tool's."""
-    place = _TOOL.match(error.place or "")
-    tool = draft.tools[int(place[1])] if place else None
-    if tool is None or tool.binding is None:
-        raise error
-    unbound = ToolDraft(tool.name, None, f"the SQL drafted for it does not load ({error.problem})")
-    return replace(draft, tools=tuple(unbound if other is tool else other for other in draft.tools))
-
-
-def _kept(history: History, tool: ToolDraft, rehearsed: Rehearsed) -> ToolDraft:
-    if tool.binding is None:
-        return tool
-    if rehearsed.let_through is not None:
-        return ToolDraft(tool.name, None, f"it would do what the server refused ({rehearsed.let_through})")
-    done = {call.number for call in split_calls(history, tool.name)[0]}
-    if done & rehearsed.right:
-        return tool
-    return ToolDraft(tool.name, None, f"its replies came out different ({rehearsed.first})")
+async def _sound_part(proposal: Proposal, observed: Observed, name: str, manifest: Path) -> tuple[Proposal, Judged]:
+    """The proposal without the tools that are objected to: what one tool wrote others may have shown, so that it is judged anew."""
+    judged = await judge(proposal, observed, name=name, manifest=manifest, excused=observed.tools)
+    while judged.objections:
+        faulty = {one.tool: f"the checks refused it ({one.reason[:160]})" for one in judged.objections if one.tool}
+        if not faulty or len(faulty) == len(proposal.bound):
+            return skeleton(observed), Judged((), {})
+        proposal = proposal.without(faulty)
+        judged = await judge(proposal, observed, name=name, manifest=manifest, excused=observed.tools)
+    return proposal, judged

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,6 @@ from typing import TypeAlias, cast
 from simtrain.courses import Course, read_courses
 from simtrain.errors import InputError, nearest
 from simtrain.manifest import ServerManifest, read_manifest
-from simtrain.serving.draft.forms import object_of
 from simtrain.serving.probes import NO_TOOL
 from simtrain.tape import CALL
 from simtrain.types import JsonObject, JsonValue
@@ -43,50 +41,6 @@ class Call:
         result: JsonValue = self.response.get("result")
         return cast(JsonObject, result) if isinstance(result, dict) else {}
 
-    @cached_property
-    def text(self) -> str | None:
-        """The text of the reply; None where it is anything but one text block."""
-        if "error" in self.response:
-            return str(cast(JsonObject, self.response["error"]).get("message", ""))
-        blocks: JsonValue = self._result.get("content")
-        if not isinstance(blocks, list) or len(cast("list[JsonValue]", blocks)) != 1:
-            return None
-        block = cast("list[JsonObject]", blocks)[0]
-        text: JsonValue = block.get("text")
-        return text if block.get("type") == "text" and isinstance(text, str) else None
-
-    @cached_property
-    def texts(self) -> list[str] | None:
-        """The texts of all blocks; None where one is no text."""
-        blocks: JsonValue = self._result.get("content")
-        held = (
-            [object_of(block).get("text") for block in cast("list[JsonValue]", blocks)]
-            if isinstance(blocks, list)
-            else []
-        )
-        return cast("list[str]", held) if all(isinstance(text, str) for text in held) else None
-
-    @cached_property
-    def structured(self) -> JsonObject | None:
-        """The structured content."""
-        found: JsonValue = self._result.get("structuredContent")
-        return cast(JsonObject, found) if isinstance(found, dict) else None
-
-    @cached_property
-    def parsed(self) -> JsonValue:
-        """The JSON object or list that the text is; None where it is neither."""
-        if self.text is None or self.text[:1] not in ("{", "["):
-            return None
-        try:
-            return json.loads(self.text)
-        except (ValueError, RecursionError):
-            return None
-
-    @property
-    def body(self) -> JsonValue:
-        """What the reply says as JSON: its structured content, else the JSON in its text; None for words."""
-        return self.parsed if self.structured is None else self.structured
-
 
 @dataclass(frozen=True, eq=False)
 class Observed:
@@ -95,26 +49,6 @@ class Observed:
     manifest: ServerManifest
     tools: dict[str, JsonObject]
     calls: tuple[Call, ...]
-
-    def calls_of(self, tool: str) -> list[Call]:
-        """The calls of one tool, in order."""
-        return [call for call in self.calls if call.tool == tool]
-
-    def properties(self, tool: str) -> JsonObject:
-        """The arguments of a tool, by name, with their schemas."""
-        schema: JsonValue = self.tools[tool].get("inputSchema")
-        found: JsonValue = cast(JsonObject, schema).get("properties") if isinstance(schema, dict) else None
-        return cast(JsonObject, found) if isinstance(found, dict) else {}
-
-    def required(self, tool: str) -> list[str]:
-        """The names of the arguments that a tool cannot do without."""
-        schema: JsonValue = self.tools[tool].get("inputSchema")
-        found: JsonValue = cast(JsonObject, schema).get("required") if isinstance(schema, dict) else None
-        return (
-            [name for name in cast("list[JsonValue]", found) if isinstance(name, str)]
-            if isinstance(found, list)
-            else []
-        )
 
 
 def read_observed(manifest: Path, *, server: str | None = None, recordings: Sequence[Path] = ()) -> Observed:

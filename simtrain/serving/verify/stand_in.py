@@ -95,6 +95,12 @@ class OpenStandIn:
         except WireError as error:
             return {"error": {"code": error.code, "message": error.message}}
 
+    @property
+    def breakdown(self) -> str | None:
+        """Why the stand-in can answer nothing more by its own fault; None where it can."""
+        stop = self._held.journal.stop
+        return (stop.detail or stop.reason) if stop is not None and stop.blame == "simulator" else None
+
     async def fork(self) -> OpenStandIn:
         """An independent copy as it stands. Raises InputError where a world model has no copy."""
         copy = HeldEpisode("verify", self._held.episode, await self._held.environment.fork())

@@ -286,7 +286,8 @@ def test_the_commands_of_the_readme_work_as_pasted(tmp_path: Path) -> None:
     for command in tried:
         lasting = next((word for start, word in LASTING.items() if command.startswith(start)), None)
         if lasting is None:
-            done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
+            shell = ["bash", "-c", command]
+            done = subprocess.run(shell, cwd=tmp_path, env=environment, capture_output=True, text=True)
             assert done.returncode == 0, (command, done.stderr)
             continue
         with subprocess.Popen(

@@ -83,9 +83,7 @@ def queries(world: SearchWorld) -> tuple[list[str], list[str], list[str]]:
     stream = Stream(5)
     labels = [str(row["label"]) for row in world.query("select label from _attributes order by id")]
     last = world.web.ranking.pages
-    rows = world.web.run(
-        "select term from temp._vocabulary where doc > ? order by term", (int(last * COMMON_SHARE),)
-    ).fetchall()
+    rows = world.web.run("select term from temp._vocabulary where doc > ? order by term", (int(last * COMMON_SHARE),))
     known = {str(term) for (term,) in rows}
     asked: list[str] = []
     sentences: list[str] = []

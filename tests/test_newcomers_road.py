@@ -117,6 +117,7 @@ def install(folder: Path, name: str, entries: str) -> None:
     (info / "entry_points.txt").write_text(entries)
 
 
+@pytest.mark.full
 def test_doctor_and_list_name_the_plug_ins_of_others_and_what_is_broken(tmp_path: Path) -> None:
     (tmp_path / "theirs.py").write_text(
         "from simtrain.agent.simple import Nop\n\nclass Mine(Nop):\n    '''Mine alone.'''\n"

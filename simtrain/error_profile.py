@@ -7,13 +7,22 @@ from collections.abc import Mapping
 from typing import cast
 
 from simtrain.courses import MODERN
+from simtrain.flaws import flaw
 from simtrain.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, ServerManifest
 from simtrain.refusal_wording import Refused, Schemas, any_of, refusal_texts, template
 from simtrain.schemas import validator
 from simtrain.types import JsonObject, JsonValue
 
-ASKED = {"unknown_method": NO_METHOD, "missing_resource": NO_RESOURCE, "missing_prompt": NO_PROMPT}
-"""Kind of mistake -> what was asked for, and is replaced by what a client asks for."""
+ASKED = {
+    "unknown_method": NO_METHOD,
+    "missing_resource": NO_RESOURCE,
+    "missing_prompt": NO_PROMPT,
+    "subscribe": NO_RESOURCE,
+    "unsubscribe": NO_RESOURCE,
+    "completion_prompt": NO_PROMPT,
+    "completion_resource": NO_RESOURCE,
+}
+"""Kind of mistake -> what was asked for, and is replaced by what a client asks for; in a flawed request it is a tool."""
 
 
 class Mistakes:
@@ -31,12 +40,13 @@ class Mistakes:
                     self._kept.setdefault((kind, modern), cast(JsonObject, response))
 
     def response(self, kind: str, name: str, *, modern: bool) -> JsonObject | None:
-        """`{"result": ...}` or `{"error": ...}` for a method, resource or prompt of this name; None where it was not captured."""
+        """`{"result": ...}` or `{"error": ...}` for a method, resource, prompt or tool of this name; None where it was not captured."""
         captured = self._kept.get((kind, modern))
         if captured is None:
             return None
-        names = {ASKED[kind]: name}
-        if kind == "missing_resource":
+        asked = ASKED.get(kind, NO_TOOL)
+        names = {asked: name}
+        if asked == NO_RESOURCE:
             # A server may speak of the scheme alone.
             names[NO_RESOURCE.partition(":")[0]] = name.partition(":")[0]
         return cast(JsonObject, _renamed(captured, names))
@@ -73,13 +83,24 @@ def _refused(server: ServerManifest, schemas: Schemas) -> list[Refused]:
 
 
 def _kind(exchange: Exchange) -> str | None:
+    params, ref = exchange.params, _object(exchange.params.get("ref"))
+    if (
+        exchange.method.startswith("resources/")
+        and params.get("uri") == NO_RESOURCE
+        and exchange.method != "resources/read"
+    ):
+        return exchange.method.partition("/")[2]
+    if exchange.method == "completion/complete" and ref.get("name") == NO_PROMPT:
+        return "completion_prompt"
+    if exchange.method == "completion/complete" and ref.get("uri") == NO_RESOURCE:
+        return "completion_resource"
     if exchange.method == NO_METHOD:
         return "unknown_method"
     if exchange.method == "resources/read" and exchange.params.get("uri") == NO_RESOURCE:
         return "missing_resource"
     if exchange.method == "prompts/get" and exchange.params.get("name") == NO_PROMPT:
         return "missing_prompt"
-    return None
+    return flaw(exchange.method, exchange.params)
 
 
 def _said(response: JsonValue) -> tuple[str, str | int] | None:

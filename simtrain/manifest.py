@@ -23,6 +23,8 @@ NO_PROMPT = "simtrain_no_such_prompt"
 NO_RESOURCE = "simtrain://no-such-resource"
 NO_METHOD = "simtrain/no_such_method"
 NO_ARGUMENT = "simtrain_no_such_argument"
+NO_CURSOR = "simtrain_no_such_cursor"
+NO_VERSION = "1999-01-01"
 """What is asked for to see how a server words that it is not there."""
 
 
@@ -86,8 +88,9 @@ class ServerManifest:
     """One server: its surfaces, the exchanges that were recorded, how it words errors and how fast it is.
 
     `source` says where it was captured, without secrets: `{"command": [...], "env": [names]}` or `{"url": ..., "headers": [names]}`.
-    `profile` holds raw responses by mistake: unknown_tool, bad_arguments, missing_resource, unknown_method. `latency` holds, by tool,
-    `{"count", "p50", "p95"}` in seconds.
+    `profile` holds raw responses by mistake: unknown_tool, bad_arguments, missing_resource, unknown_method, and others by method and
+    flaw (`simtrain.flaws`). `latency` holds, by tool, `{"count", "p50", "p95"}` in seconds. `versions` holds, by the revision that a client
+    asks for in `initialize`, the one that the server answers with; NO_VERSION stands for any that it does not know.
     """
 
     name: str
@@ -96,13 +99,14 @@ class ServerManifest:
     exchanges: tuple[Exchange, ...] = ()
     profile: JsonObject = field(default_factory=dict[str, JsonValue])
     latency: JsonObject = field(default_factory=dict[str, JsonValue])
+    versions: JsonObject = field(default_factory=dict[str, JsonValue])
 
     def surface(self, era: str, capabilities: JsonObject) -> Surface:
         """What fits a client best: its own era before the other one, then the capabilities that differ least from its own."""
-        wanted = set(capabilities)
+        wanted = abilities(capabilities)
 
         def misfit(surface: Surface) -> tuple[bool, int, int]:
-            declared = set(surface.capabilities)
+            declared = abilities(surface.capabilities)
             # What a client lacks weighs more: a surface made for it would ask for what the client cannot do.
             return surface.era != era, len(declared - wanted), len(wanted - declared)
 
@@ -112,6 +116,16 @@ class ServerManifest:
     def tools(self) -> list[JsonObject]:
         """The raw tool descriptors of the surface that has most of them."""
         return max((surface.items("tools/list") for surface in self.surfaces), key=len)
+
+
+def abilities(capabilities: JsonObject) -> frozenset[str]:
+    """What a client can do, by name: each capability and its parts. Elicitation without parts is that by forms."""
+    found: set[str] = set()
+    for name, value in capabilities.items():
+        parts = cast(JsonObject, value) if isinstance(value, dict) else {}
+        form = {"form"} if name == "elicitation" and not parts else set[str]()
+        found |= {name, *(f"{name}.{part}" for part in [*parts, *form])}
+    return frozenset(found)
 
 
 @dataclass(frozen=True)
@@ -173,6 +187,7 @@ def _server_json(server: ServerManifest) -> JsonObject:
         "exchanges": [exchange_json(exchange) for exchange in server.exchanges],
         "profile": server.profile,
         "latency": server.latency,
+        **({"versions": server.versions} if server.versions else {}),
     }
 
 
@@ -272,6 +287,7 @@ def _read_server(name: str, entry: _Reader) -> ServerManifest:
         exchanges=tuple(_read_exchange(item) for item in entry.objects("exchanges", [])),
         profile=entry.object("profile", {}).fields,
         latency=entry.object("latency", {}).fields,
+        versions=entry.object("versions", {}).fields,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from pytest import raises
+from raw_stdio import initialize, replies
 from real_manifests import real_commands, real_folder, real_manifest
 
 from simtrain.cli import main
@@ -29,8 +31,10 @@ from simtrain.manifest import FORMAT, Exchange, Manifest, ServerManifest, Surfac
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, HANDSHAKE, MODERN
 from simtrain.mcp_wire.targets import HttpTarget, StdioTarget
 from simtrain.redaction import REDACTED, Redactor, names_secret
+from simtrain.serving.capture import capture_all
 from simtrain.serving.lint import lint
-from simtrain.serving.mcp_json import read_mcp_json
+from simtrain.serving.mcp_json import Source, read_mcp_json
+from simtrain.types import JsonObject
 
 __all__ = ["real_folder", "real_manifest"]
 
@@ -325,14 +329,16 @@ def test_a_server_that_says_nothing_to_what_it_does_not_know_is_captured(typed: 
     code, out, _ = typed(bad("silent-about-the-unknown"), "--out", "m.json", "--timeout", "0.3", "--start-timeout", "1")
     server = read_manifest(Path("m.json")).servers["misbehaving"]
     assert code == 0 and "unknown_method: misbehaving did not answer" in out
-    assert set(server.profile) == {"unknown_tool", "bad_arguments"}
+    assert {"unknown_tool", "bad_arguments"} <= set(server.profile)
+    assert "unknown_method" not in server.profile and "subscribe" not in server.profile
 
 
 @pytest.mark.parametrize(("how", "said"), [("dies", "out of memory"), ("wrong-id", "had an id that nobody waits for")])
 def test_a_server_that_does_not_survive_a_mistake_is_captured_all_the_same(how: str, said: str, typed: Typed) -> None:
     code, out, _ = typed(bad(how), "--out", "m.json", "--timeout", "0.3")
     assert code == 0 and said in out
-    assert set(read_manifest(Path("m.json")).servers["misbehaving"].profile) == {"unknown_method"}
+    profile = read_manifest(Path("m.json")).servers["misbehaving"].profile
+    assert "unknown_method" in profile and not {"unknown_tool", "bad_arguments"} & set(profile)
 
 
 def test_a_mute_server_is_given_up_in_time(typed: Typed) -> None:
@@ -680,3 +686,73 @@ def test_the_reference_servers_are_not_suspicious(real_manifest: Manifest) -> No
         "playwright",
     )
     assert lint({name: real_manifest.servers[name] for name in names}) == []
+
+
+# Clients that can do one thing.
+
+CHOOSY = """
+import json, sys
+able = {}
+for line in sys.stdin:
+    frame = json.loads(line)
+    if "id" not in frame:
+        continue
+    method, params, said = frame["method"], frame.get("params") or {}, None
+    if method == "initialize":
+        able = params["capabilities"]
+        version = min(params["protocolVersion"], "2025-06-18") if params["protocolVersion"] > "2000" else "2024-11-05"
+        info = {"name": "choosy", "version": "1"}
+        said = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+    elif method == "tools/list":
+        form = able.get("elicitation") is not None and "url" not in able["elicitation"]
+        names = ["plain", *(["ask_by_form"] if form else []), *(["think_along"] if list(able) == ["sampling"] else [])]
+        said = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}
+    body = {"result": said} if said is not None else {"error": {"code": -32601, "message": "No such thing"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": frame["id"], **body}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "tools"),
+    [
+        ({}, ["plain"]),
+        (ALL_CAPABILITIES, ["plain"]),
+        ({"elicitation": {"form": {}}}, ["plain", "ask_by_form"]),
+        ({"elicitation": {}}, ["plain", "ask_by_form"]),
+        ({"elicitation": {"form": {}, "url": {}}}, ["plain"]),
+        ({"sampling": {}}, ["plain", "think_along"]),
+    ],
+)
+def test_a_client_that_can_do_one_thing_is_shown_what_one_was_shown_at_capture(
+    capabilities: JsonObject, tools: list[str], choosy: ServerManifest
+) -> None:
+    shown = choosy.surface(HANDSHAKE, capabilities)
+    assert [tool["name"] for tool in shown.items("tools/list")] == tools
+
+
+@pytest.fixture(scope="module")
+def choosy(tmp_path_factory: pytest.TempPathFactory) -> ServerManifest:
+    program = tmp_path_factory.mktemp("choosy") / "server.py"
+    program.write_text(CHOOSY)
+    target = StdioTarget((sys.executable, str(program)))
+    captured = asyncio.run(capture_all([Source("choosy", target)]))
+    assert not captured.failures
+    return captured.manifest.servers["choosy"]
+
+
+def test_the_revision_that_a_server_answers_with_is_kept_and_served(choosy: ServerManifest, tmp_path: Path) -> None:
+    told = {
+        "2025-11-25": "2025-06-18",
+        "2025-06-18": "2025-06-18",
+        "2025-03-26": "2025-03-26",
+        "2024-11-05": "2024-11-05",
+        "1999-01-01": "2024-11-05",
+    }
+    assert choosy.versions == told
+    path = tmp_path / "choosy.json"
+    write_manifest(Manifest({"choosy": choosy}), path)
+    command = [sys.executable, "-m", "simtrain", "serve", str(path), "--stdio"]
+    (served,) = replies(command, [("initialize", initialize("1999-01-01"))])
+    assert served is not None and served["result"]["protocolVersion"] == "2024-11-05"
+    (served,) = replies(command, [("initialize", initialize())])
+    assert served is not None and served["result"]["protocolVersion"] == "2025-06-18"

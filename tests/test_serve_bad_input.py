@@ -70,7 +70,7 @@ def test_a_manifest_that_cannot_be_served_is_one_line(text: str, problem: str, s
 def test_a_manifest_of_odd_tools_is_served_all_the_same(tmp_path: Path) -> None:
     odd = [
         {"name": "a", "inputSchema": {"type": "object", "properties": 5, "required": 7}},
-        {"name": "b", "inputSchema": {"type": "array"}, "description": 5, "annotations": [1]},
+        {"name": "b", "inputSchema": {"type": "array"}, "description": 5, "annotations": {"weight": []}},
         {"name": "c d/e", "outputSchema": {"type": "objekt"}},
         {"name": 5},
     ]

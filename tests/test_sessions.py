@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from serving_bakery import free_bakery, serving
 
 from simtrain.mcp_wire.http_server import http_endpoint
@@ -63,3 +64,20 @@ async def test_the_session_that_was_unused_for_longest_makes_room(tmp_path: Path
                 ]
                 assert found == [200, 404, 200, 200] and len(endpoint) == 3
                 assert (await http.delete("/w/a/mcp", headers=third)).status_code == 200 and len(endpoint) == 2
+
+
+@pytest.mark.parametrize("json_replies", [True, False])
+@pytest.mark.parametrize("event", ["nothing", "1-0123456789abcdef"])
+async def test_a_stream_cannot_be_taken_up_after_an_event_that_nobody_knows(
+    json_replies: bool, event: str, tmp_path: Path
+) -> None:
+    async with serving(free_bakery(tmp_path)) as served:
+        front = served.stage.fronts.of(await served.stage.open_default())
+        async with http_endpoint(json_replies=json_replies) as endpoint:
+            transport = httpx.ASGITransport(NamedFronts(endpoint, {"a": front}))
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+                session = {**await opened(http, "/w/a/mcp"), "last-event-id": event}
+                refused = await http.get("/w/a/mcp", headers=session)
+                assert (refused.status_code, refused.json()["error"]["message"]) == (400, "Unknown event ID")
+                unknown = await http.get("/w/a/mcp", headers={**session, "mcp-session-id": "0" * 32})
+                assert unknown.status_code == 404

@@ -176,9 +176,19 @@ def _token(variable: str | None) -> str | None:
 def _says_more(scenarios: list[Scenario]) -> bool:
     """Whether a reply may say something before its result, which plain JSON cannot carry."""
     return any(
-        scenario.source.build().manifest is not None
+        _told_on_the_way(scenario.source.build().manifest)
         or any(not answering.world_model.stateless for answering in scenario.answering)
         for scenario in scenarios
+    )
+
+
+def _told_on_the_way(manifest: Path | None) -> bool:
+    """Whether a captured server was recorded saying something before a result."""
+    from simtrain.courses import read_exchanges
+
+    return manifest is not None and any(
+        exchange.notifications or exchange.asks or exchange.rounds or exchange.resumed
+        for exchange in read_exchanges(manifest)
     )
 
 

@@ -76,6 +76,8 @@ class Client:
     ) -> Exchange:
         """Ask and wait, up to `timeout` seconds; an error reply is an answer too. `progress` asks for progress and log messages.
 
+        Without `params` the request has none, unless its era wraps something around it.
+
         What the server asks on the way is answered. Raises ConnectionLost, HttpRefused and TimedOut.
         """
         asked = params or {}
@@ -85,7 +87,7 @@ class Client:
         begun = perf_counter()
         try:
             async with asyncio.timeout(limit):
-                response = await self._ask(method, asked, waiting, progress)
+                response = await self._ask(method, params, waiting, progress)
                 while len(rounds) < MAX_ROUNDS and (round_ := await self._round(response)) is not None:
                     rounds.append(round_)
                     waiting.reply = asyncio.get_running_loop().create_future()
@@ -113,7 +115,7 @@ class Client:
         seen: set[str] = set()
         cursor: JsonValue = None
         while len(pages) < MAX_PAGES:
-            exchange = await self.request(method, {} if cursor is None else {"cursor": cursor}, timeout=timeout)
+            exchange = await self.request(method, None if cursor is None else {"cursor": cursor}, timeout=timeout)
             if exchange.result is None:
                 raise ErrorReply(method, members(exchange.response.get("error")) or exchange.response)
             pages.append(exchange.result)
@@ -169,14 +171,14 @@ class Client:
         except SimulatorFault as fault:
             raise InputError(str(fault)) from None
 
-    async def _ask(self, method: str, params: JsonObject, waiting: Waiting, progress: bool) -> JsonObject:
+    async def _ask(self, method: str, params: JsonObject | None, waiting: Waiting, progress: bool) -> JsonObject:
         request = self.traffic.next_id()
-        wire = self._enveloped(params, request if progress else None)
+        wire = self._enveloped(params or {}, request if progress else None)
         waiting.token = members(wire.get("_meta")).get("progressToken")
         frame: JsonObject = {"jsonrpc": "2.0", "id": request, "method": method}
-        return await self.traffic.ask(
-            frame | {"params": wire} if wire else frame, waiting, self._mirror(method, params)
-        )
+        if wire or params is not None:
+            frame["params"] = wire
+        return await self.traffic.ask(frame, waiting, self._mirror(method, params or {}))
 
     def _enveloped(self, params: JsonObject, token: int | None) -> JsonObject:
         meta: JsonObject = {} if token is None else {"progressToken": token}

@@ -29,7 +29,8 @@ class WireError(SimtrainError):
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One request. `modern` says that it speaks 2026-07-28; `capabilities` are what the client declared; `session` is the
-    handshake era's session id, where there is one."""
+    handshake era's session id, where there is one. `flawed`: its revision does not allow its params, or needs some and has none;
+    `bare`: it has none."""
 
     method: str
     params: JsonObject
@@ -37,6 +38,8 @@ class Asked:
     modern: bool
     capabilities: JsonObject
     session: str | None = None
+    flawed: bool = False
+    bare: bool = False
 
 
 class Line(Protocol):

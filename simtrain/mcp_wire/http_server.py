@@ -36,6 +36,9 @@ class RecentEvents(EventStore):
         self._held = 0
         self._count = 0
 
+    def __contains__(self, event: object) -> bool:
+        return event in self._events
+
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Keep an event; its id."""
         self._count += 1
@@ -72,10 +75,11 @@ async def http_endpoint(
     `json_replies` answers clients of the handshake era with plain JSON, at half the cost of an event stream; what a front says
     before its result (progress, log messages, questions) is then lost. Host and Origin are the caller's to check.
     """
+    # Streams can be taken up again where replies are streams at all.
+    events = None if json_replies else RecentEvents()
     manager = StreamableHTTPSessionManager(
         build_server(),
-        # Streams can be taken up again where replies are streams at all.
-        event_store=None if json_replies else RecentEvents(),
+        event_store=events,
         retry_interval=None if json_replies else RETRY,
         json_response=json_replies,
         max_request_body_size=max_body,
@@ -83,7 +87,7 @@ async def http_endpoint(
         max_sessions=2 * max_sessions,
     )
     whole = WholeBodies(manager.handle_request, max_body=max_body, check=flaw, arrival=arrival)
-    sessions = Sessions(whole, most=max_sessions)
+    sessions = Sessions(whole, most=max_sessions, kept=events or ())
     try:
         async with manager.run():
             try:

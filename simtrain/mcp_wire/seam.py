@@ -27,14 +27,14 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
 from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from simtrain.flaws import LEVELS, flaw
 from simtrain.mcp_wire.front import INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Front, WireError
 from simtrain.types import JsonObject, JsonValue, writable
 
 META = "io.modelcontextprotocol/"
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 ASK_TIMEOUT = 300.0
 """Seconds that a client has to answer a question."""
 
@@ -113,10 +113,9 @@ class _Seam:
             raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
         if not modern and method not in _BEFORE_THE_HANDSHAKE and context.session.client_params is None:
             raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
-        _check_params(context)
         front = self._front_of(context)
         asked = _asked(context, modern=modern)
-        if method == "logging/setLevel":
+        if method == "logging/setLevel" and not asked.flawed:
             self._set_level(front, asked)
         line = _ModernLine(context, self._bus(front)) if modern else _Line(context, self._level(front, asked))
         try:
@@ -125,18 +124,11 @@ class _Seam:
             raise MCPError(code=error.code, message=error.message, data=writable(error.data)) from None
         if context.request is not None:
             result = _sendable(result)
-        if method == "initialize":
-            wanted = asked.params.get("protocolVersion")
-            spoken = wanted if wanted in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
-            return {**result, "protocolVersion": spoken}
         return _enveloped(method, result) if modern else result
 
     def _set_level(self, front: Front, asked: Asked) -> None:
-        level = asked.params.get("level")
-        if level not in LEVELS:
-            raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
         levels = self._levels.setdefault(front, OrderedDict[str, str]())
-        levels[asked.session or ""] = cast(str, level)
+        levels[asked.session or ""] = cast(str, asked.params["level"])
         if len(levels) > KEPT_LEVELS:
             levels.popitem(last=False)
 
@@ -145,18 +137,21 @@ class _Seam:
         return LEVELS[0] if levels is None else levels.get(asked.session or "", LEVELS[0])
 
 
-def _check_params(context: ServerRequestContext[Any, Any]) -> None:
-    """Whether the params of a method of the specification are what it says. Raises MCPError."""
-    # Those of a call are looked at by its front, which is quicker: most requests are calls.
-    if context.method == "tools/call" or context.method not in SPEC_CLIENT_METHODS:
-        return
+def _flawed(context: ServerRequestContext[Any, Any]) -> bool:
+    """Whether the params of a method of the specification are other ones than it says; its front says so in its server's words."""
+    # Those of a call are looked at by hand, which is quicker: most requests are calls.
+    if context.method == "tools/call":
+        return flaw(context.method, cast("JsonObject | None", context.params)) is not None
+    if context.method not in SPEC_CLIENT_METHODS:
+        return False
     try:
         validate_client_request(context.method, context.protocol_version, context.params)
     except KeyError:
-        # Not a method of this revision, which the front says in its server's words.
-        return
+        # Not a method of this revision.
+        return False
     except ValidationError:
-        raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="") from None
+        return True
+    return False
 
 
 def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> Asked:
@@ -170,7 +165,16 @@ def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> Asked:
         capabilities = declared.model_dump(by_alias=True, exclude_none=True) if declared is not None else {}
     session = context.request.headers.get("mcp-session-id") if context.request is not None else None
     known = cast(JsonObject, capabilities) if isinstance(capabilities, dict) else {}
-    return Asked(context.method, params, context.protocol_version, modern, known, session)
+    return Asked(
+        context.method,
+        params,
+        context.protocol_version,
+        modern,
+        known,
+        session,
+        flawed=_flawed(context),
+        bare=context.params is None,
+    )
 
 
 def _sendable(result: JsonObject) -> JsonObject:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Container
 
 from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from simtrain.mcp_wire.front import Front
+from simtrain.mcp_wire.intake import INVALID_REQUEST, error_frame
 from simtrain.mcp_wire.seam import SCOPE_KEY
 
 SESSION = "mcp-session-id"
+LAST_EVENT = "last-event-id"
 
 
 class Sessions:
@@ -20,8 +24,10 @@ class Sessions:
     new ones; clients that never say goodbye would hold the worlds of closed episodes, and lock everybody out.
     """
 
-    def __init__(self, app: ASGIApp, *, most: int) -> None:
+    def __init__(self, app: ASGIApp, *, most: int, kept: Container[str] = ()) -> None:
+        """`kept` holds the ids of the events after which a stream can be taken up again."""
         self._app = app
+        self._kept = kept
         self._most = most
         self._opened: OrderedDict[str, Front] = OrderedDict()
         self._busy: Counter[str] = Counter()
@@ -37,6 +43,10 @@ class Sessions:
             return
         if session in self._opened:
             self._opened.move_to_end(session)
+            if scope["method"] == "GET" and not self._can_resume(Headers(scope=scope).get(LAST_EVENT)):
+                # The SDK would fail without a word. A client that hears this gives up the request that it waits for.
+                await JSONResponse(error_frame(INVALID_REQUEST, "Unknown event ID"), 400)(scope, receive, send)
+                return
         self._busy[session] += 1
         try:
             await self._app(scope, receive, send)
@@ -44,6 +54,9 @@ class Sessions:
             self._busy -= Counter([session])
             if scope["method"] == "DELETE":
                 self._opened.pop(session, None)
+
+    def _can_resume(self, event: str | None) -> bool:
+        return not event or event in self._kept
 
     async def end(self, front: Front) -> None:
         """End all sessions that were opened at a front."""

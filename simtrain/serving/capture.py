@@ -9,15 +9,15 @@ from time import monotonic
 from typing import TypeAlias
 
 from simtrain.errors import InputError, SimulatorFault
-from simtrain.manifest import Exchange, Manifest, ServerManifest, Surface
+from simtrain.manifest import NO_VERSION, Exchange, Manifest, ServerManifest, Surface
 from simtrain.mcp_wire.client import Client, connect
-from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, MODERN, OTHER_ERA_LIMIT, TASKS
+from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, HANDSHAKE_VERSIONS, MODERN, OTHER_ERA_LIMIT, TASKS
 from simtrain.mcp_wire.faults import NotSpoken
 from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.targets import Target
 from simtrain.redaction import Redactor
 from simtrain.serving.mcp_json import Source
-from simtrain.serving.probes import Mistake, Probe, ProbeFile, latency, mistakes
+from simtrain.serving.probes import Mistake, Probe, ProbeFile, latency, mistakes, protocol_mistakes
 from simtrain.serving.redaction import secrets_of, source_of
 from simtrain.serving.showing import shown
 from simtrain.types import JsonObject, JsonValue
@@ -27,6 +27,9 @@ AT_ONCE = 8
 
 SETTLING = 0.2
 """Seconds of silence before lists are asked for: a server may build them from what it asks its client first."""
+
+PROTOCOL_LIMIT = 5.0
+"""Seconds that a server may take to refuse a request that its library refuses before it sees it."""
 
 Watch: TypeAlias = Callable[[str, str], None]
 """Told (server, what is being done) as a capture goes on."""
@@ -96,6 +99,7 @@ class _Take:
     mistaken: list[Exchange] = field(default_factory=list[Exchange])
     probed: list[Exchange] = field(default_factory=list[Exchange])
     profile: JsonObject = field(default_factory=dict[str, JsonValue])
+    versions: JsonObject = field(default_factory=dict[str, JsonValue])
 
     async def run(self, target: Target | InputError) -> ServerManifest | InputError:
         """The manifest of the server, or why there is none."""
@@ -150,6 +154,7 @@ class _Take:
             exchanges=tuple(_exchange_without_secrets(each, replied) for each in (*self.mistaken, *self.probed)),
             profile=replied.object(self.profile),
             latency=latency(self.probed),
+            versions=self.versions,
         )
 
     async def _show_era(self, target: Target, era: str, limit: float) -> None:
@@ -158,22 +163,42 @@ class _Take:
         async with connect(target, era=era, timeout=limit) as client:
             plain = await self._show(client)
             self.surfaces.append(plain)
-            left = await self._misuse(client, mistakes(plain))
+            left = await self._misuse(client, [*mistakes(plain), *protocol_mistakes(plain)])
         while left:
             # A new connection after each mistake that a server did not survive.
             async with connect(target, era=era, timeout=limit) as client:
                 left = await self._misuse(client, left)
-        full = await self._show_to(target, era, ALL_CAPABILITIES, limit)
-        sets: list[JsonObject] = []
-        if not _alike(full, plain):
-            self.surfaces.append(full)
-            sets += [{name: value} for name, value in ALL_CAPABILITIES.items()]
+        if era == HANDSHAKE:
+            await self._negotiate(target, plain, limit)
+        await self._show_to_able(target, era, plain, limit)
+
+    async def _show_to_able(self, target: Target, era: str, plain: Surface, limit: float) -> None:
+        """A surface for each set of capabilities that makes a difference: for all of them, and for clients that can do one thing."""
+        sets: list[JsonObject] = [ALL_CAPABILITIES, {"elicitation": {"form": {}}}, {"sampling": {}}]
+        seen = [await self._show_to(target, era, capabilities, limit) for capabilities in sets]
+        further: list[JsonObject] = []
+        if not all(_alike(surface, plain) for surface in seen):
+            further += [{name: value} for name, value in ALL_CAPABILITIES.items()]
         if era == HANDSHAKE and "tasks" in members(plain.greeting.get("capabilities")):
-            sets.append(ALL_CAPABILITIES | TASKS)
-        for capabilities in sets:
-            surface = await self._show_to(target, era, capabilities, limit)
-            if not _alike(surface, plain if len(capabilities) == 1 else full):
+            further.append(ALL_CAPABILITIES | TASKS)
+        seen += [await self._show_to(target, era, capabilities, limit) for capabilities in further]
+        # Twice, since one that is kept may be the nearest for a client that had another before.
+        for surface in (*seen, *seen):
+            expected = ServerManifest(self.name, {}, tuple(self.surfaces)).surface(era, surface.capabilities)
+            if not _alike(surface, expected):
                 self.surfaces.append(surface)
+
+    async def _negotiate(self, target: Target, plain: Surface, limit: float) -> None:
+        """Ask for each revision of the handshake era, and for one that never was, on a connection of its own."""
+        self.versions[HANDSHAKE] = plain.greeting.get("protocolVersion")
+        for version in (*HANDSHAKE_VERSIONS[1:], NO_VERSION):
+            self.watch(self.name, f"asking for revision {version}")
+            try:
+                async with connect(target, era=version, timeout=limit) as client:
+                    self.versions[version] = client.version
+            except NotSpoken:
+                # It refused, or named a revision that nobody knows.
+                continue
 
     async def _show_to(self, target: Target, era: str, capabilities: JsonObject, limit: float) -> Surface:
         self.watch(self.name, f"listing, {era}, as a client with {', '.join(capabilities)}")
@@ -194,13 +219,22 @@ class _Take:
         """Make mistakes until one is not answered; returns those that are still to be made."""
         self.watch(self.name, f"making mistakes, {client.era}")
         for number, mistake in enumerate(left):
+            limit = self.patience.request
             try:
-                exchange = await client.request(mistake.method, mistake.params, timeout=self.patience.request)
+                exchange = await client.request(
+                    mistake.method, mistake.params, timeout=min(limit, PROTOCOL_LIMIT) if mistake.protocol else limit
+                )
             except SimulatorFault as fault:
                 self._remark(f"{mistake.kind}: {fault}")
-                return left[number + 1 :]
-            self.mistaken.append(exchange)
-            self.profile.setdefault(mistake.kind, exchange.response)
+                rest = left[number + 1 :]
+                return [other for other in rest if not (mistake.protocol and other.protocol)]
+            response: JsonObject = exchange.response
+            if mistake.kind == "bad_cursor" and exchange.result is not None:
+                # It takes any cursor for none, and has shown its list.
+                response = {"result": {}}
+            elif mistake.params is not None:
+                self.mistaken.append(exchange)
+            self.profile.setdefault(mistake.kind, response)
         return []
 
     async def _probe(self, target: Target, era: str, probes: ProbeFile) -> None:

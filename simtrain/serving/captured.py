@@ -28,6 +28,12 @@ class CapturedServer:
         return native_server(self.manifest.name)
 
     @cached_property
+    def says_success(self) -> bool:
+        """Whether its results say `isError` where nothing went wrong, as those of some libraries do."""
+        results = (exchange.result for exchange in self.manifest.exchanges if exchange.method == "tools/call")
+        return any(result is not None and result.get("isError") is False for result in results)
+
+    @cached_property
     def tapes(self) -> Mapping[Caller, Tape]:
         """What was recorded with each client."""
         parts = by_caller(captured_course(self.manifest))

@@ -11,6 +11,7 @@ from typing import Protocol, cast
 from simtrain.courses import HANDSHAKE, MODERN
 from simtrain.environment import Environment
 from simtrain.errors import ModelFault, SimtrainError, SimulatorFault
+from simtrain.flaws import flaw
 from simtrain.handler import ToolError
 from simtrain.manifest import LISTED, Exchange
 from simtrain.mcp_wire.front import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
@@ -35,6 +36,7 @@ _CHANGES: dict[str, Changed] = {
     "notifications/resources/list_changed": "resources",
 }
 _ACKNOWLEDGED = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+_SUBSCRIBED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 _ANSWERED = frozenset({READ, FILL, "completion/complete"})
 _NEEDS = {"prompts": "prompts", "resources": "resources", "completion": "completions", "logging": "logging"}
 """What a method's first word needs among the capabilities."""
@@ -85,6 +87,7 @@ class EpisodeFront:
             )
         )
         self._mistakes = captured.mistakes if captured else None
+        self._says_success = captured is not None and captured.says_success
         # The tools of a captured server are named after it in the world, unless the world stands for it alone.
         self._prefix = captured.name if captured and any(tool.server for tool in world.tools) else ""
         tapes = captured.tapes.items() if captured else ()
@@ -113,6 +116,8 @@ class EpisodeFront:
 
     async def _answer(self, asked: Asked, line: Line) -> JsonObject:
         method = asked.method
+        if asked.flawed:
+            return outcome(self._flawed(asked))
         if method == ("server/discover" if asked.modern else "initialize"):
             return self._surface.greeting(asked)
         if method == "tools/call":
@@ -138,12 +143,23 @@ class EpisodeFront:
                 continue
         return None
 
+    def _flawed(self, asked: Asked) -> JsonObject:
+        """The response to a request whose params are wrong: the captured server's own to the same flaw, else to one of its kind."""
+        found = flaw(asked.method, None if asked.bare else asked.params) or f"{asked.method} params"
+        name = asked.params.get("name")
+        for kind in (found, f"{found.rpartition(' ')[0]} missing"):
+            captured = self._mistake(kind, asked, name if isinstance(name, str) else "")
+            if captured is not None:
+                return captured
+        return _error(INVALID_PARAMS, "Invalid request parameters", "")
+
     def _refused(self, asked: Asked) -> JsonObject | None:
         """The response to a method that is not supported here; None for one that is."""
         method, word = asked.method, asked.method.partition("/")[0]
         unknown = self._mistake("unknown_method", asked, method)
         if method not in LISTED and method not in _ACKNOWLEDGED and method not in _ANSWERED:
-            return unknown or _error(METHOD_NOT_FOUND, "Method not found", method)
+            recorded = self._recorded(asked)
+            return recorded.response if recorded else unknown or _error(METHOD_NOT_FOUND, "Method not found", method)
         if word in ("tools", "ping") or _NEEDS[word] in self._surface.capabilities(asked):
             return None
         # Servers tell a method that they do not offer from one that nobody knows; whether they name it is the same.
@@ -154,11 +170,37 @@ class EpisodeFront:
         return self._mistakes.response(kind, name, modern=asked.modern) if self._mistakes else None
 
     def _unrecorded(self, asked: Asked) -> JsonObject:
+        if asked.method in _SUBSCRIBED:
+            return self._subscribed(asked)
         if asked.method in _ACKNOWLEDGED:
             return {}
         if asked.method == "completion/complete":
-            return {"completion": {"values": [], "total": 0, "hasMore": False}}
+            return self._completed(asked)
         raise WireError(METHOD_NOT_FOUND, "Method not found", asked.method)
+
+    def _subscribed(self, asked: Asked) -> JsonObject:
+        """Acknowledged, unless the captured server has no subscriptions, or refuses them for resources that it does not list."""
+        uri = str(asked.params.get("uri"))
+        captured = self._mistake(asked.method.partition("/")[2], asked, uri)
+        if captured is None or "error" not in captured:
+            return {}
+        unsupported = cast(JsonObject, captured["error"]).get("code") == METHOD_NOT_FOUND
+        return {} if self._surface.names("resources/list", "uri", uri, asked) and not unsupported else outcome(captured)
+
+    def _completed(self, asked: Asked) -> JsonObject:
+        """No suggestions; for what the captured server does not list, what it says of that."""
+        ref = cast(JsonObject, asked.params["ref"])
+        by_prompt = ref.get("type") == "ref/prompt"
+        name = str(ref.get("name") if by_prompt else ref.get("uri"))
+        known = (
+            self._surface.names("prompts/list", "name", name, asked)
+            if by_prompt
+            else self._surface.names("resources/templates/list", "uriTemplate", name, asked)
+        )
+        captured = self._mistake("completion_prompt" if by_prompt else "completion_resource", asked, name)
+        return (
+            {"completion": {"values": [], "total": 0, "hasMore": False}} if known or not captured else outcome(captured)
+        )
 
     async def _read(self, asked: Asked, line: Line) -> JsonObject:
         """A resource that is read or a prompt that is filled in: a step of the episode, as a call is."""
@@ -240,9 +282,7 @@ class EpisodeFront:
         return page
 
     async def _call(self, asked: Asked, line: Line) -> JsonObject:
-        name, arguments = asked.params.get("name"), asked.params.get("arguments")
-        if not isinstance(name, str) or not isinstance(arguments, dict | None):
-            raise WireError(INVALID_PARAMS, "Invalid request parameters", "")
+        name, arguments = cast(str, asked.params["name"]), asked.params.get("arguments")
         if self._conversations.knows(asked):
             return self._conversations.go_on(asked)
         tool = self._tools.native.get(name)
@@ -257,7 +297,8 @@ class EpisodeFront:
         if "result" in response and tool is not None:
             response = {"result": fitting(response["result"], tool)}
         if observation.wire is None:
-            return response["result"]
+            result: JsonObject = response["result"]
+            return {**result, "isError": False} if self._says_success and "isError" not in result else result
         return await self._replay(asked, line, {**observation.wire, **response})
 
     def _step_of(self, method: str) -> str:

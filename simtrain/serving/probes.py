@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, cast
@@ -13,7 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simtrain.documents import read_document
 from simtrain.errors import InputError, nearest
-from simtrain.manifest import NO_ARGUMENT, NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, Surface
+from simtrain.flaws import MADE, flaw
+from simtrain.manifest import (
+    LISTED,
+    NO_ARGUMENT,
+    NO_CURSOR,
+    NO_METHOD,
+    NO_PROMPT,
+    NO_RESOURCE,
+    NO_TOOL,
+    Exchange,
+    Surface,
+)
 from simtrain.mcp_wire.answers import Canned, fitting
 from simtrain.mcp_wire.frames import members
 from simtrain.types import JsonObject, JsonValue
@@ -141,11 +152,15 @@ def read_probes(path: Path) -> ProbeFile:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A request that is wrong on purpose; `kind` is its key in the profile."""
+    """A request that is wrong on purpose; `kind` is its key in the profile.
+
+    After one of the `protocol` that gets no answer the others of that sort are not made: each would cost as long a wait.
+    """
 
     kind: str
     method: str
-    params: JsonObject
+    params: JsonObject | None
+    protocol: bool = False
 
 
 def mistakes(surface: Surface) -> list[Mistake]:
@@ -160,6 +175,25 @@ def mistakes(surface: Surface) -> list[Mistake]:
     if "prompts" in capabilities:
         found.append(Mistake("missing_prompt", "prompts/get", {"name": NO_PROMPT}))
     return found
+
+
+def protocol_mistakes(surface: Surface) -> list[Mistake]:
+    """What shows how a server words mistakes of the protocol: a flawed request of each method, and things asked for that are not there."""
+    prompt: JsonObject = {"type": "ref/prompt", "name": NO_PROMPT}
+    template: JsonObject = {"type": "ref/resource", "uri": NO_RESOURCE}
+    argument: JsonObject = {"name": "simtrain", "value": "s"}
+    found = [
+        Mistake("subscribe", "resources/subscribe", {"uri": NO_RESOURCE}),
+        Mistake("unsubscribe", "resources/unsubscribe", {"uri": NO_RESOURCE}),
+        Mistake("completion_prompt", "completion/complete", {"ref": prompt, "argument": argument}),
+        Mistake("completion_resource", "completion/complete", {"ref": template, "argument": argument}),
+        Mistake("tasks", "tasks/list", {}),
+        *(Mistake(flaw(method, params) or method, method, params) for method, params in MADE),
+    ]
+    listed = next((method for method in LISTED if method in surface.lists), None)
+    if listed:
+        found.append(Mistake("bad_cursor", listed, {"cursor": NO_CURSOR}))
+    return [replace(mistake, protocol=True) for mistake in found]
 
 
 def latency(exchanges: Iterable[Exchange]) -> JsonObject:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import cast
 
 from simtrain.courses import HANDSHAKE, MODERN
-from simtrain.manifest import LISTED, ServerManifest
+from simtrain.manifest import LISTED, NO_VERSION, ServerManifest
 from simtrain.manifest import Surface as Captured
+from simtrain.mcp_wire.eras import HANDSHAKE_VERSIONS
 from simtrain.mcp_wire.front import INVALID_PARAMS, Asked, WireError
 from simtrain.serving.wire_tools import WireTools
-from simtrain.types import JsonObject, ToolSpec
+from simtrain.types import JsonObject, JsonValue, ToolSpec
 from simtrain.version import VERSION
 from simtrain.world import Offer
 
@@ -49,6 +50,12 @@ class Surface(ABC):
         return {LISTED[asked.method]: self.items(asked)}
 
 
+def _negotiated(asked: Asked) -> str:
+    """The revision of the handshake era that a client and a server which speaks them all agree on."""
+    wanted = asked.params.get("protocolVersion")
+    return cast(str, wanted) if wanted in HANDSHAKE_VERSIONS else HANDSHAKE
+
+
 class MadeSurface(Surface):
     """The surface of a world that nobody captured: its tools, resources and prompts."""
 
@@ -77,7 +84,7 @@ class MadeSurface(Surface):
                 "_meta": {SERVER_INFO: self._info},
             }
         return {
-            "protocolVersion": HANDSHAKE,
+            "protocolVersion": _negotiated(asked),
             "capabilities": self.capabilities(asked),
             "serverInfo": self._info,
         }
@@ -105,8 +112,10 @@ class CapturedSurface(Surface):
     def greeting(self, asked: Asked) -> JsonObject:
         surface = self._surface(asked)
         captured = surface.greeting
-        if asked.modern == (surface.era == MODERN):
+        if asked.modern and surface.era == MODERN:
             return captured
+        if not asked.modern and surface.era != MODERN:
+            return {**captured, "protocolVersion": self._version(asked, captured.get("protocolVersion"))}
         instructions = {"instructions": captured["instructions"]} if "instructions" in captured else {}
         if asked.modern:
             return {
@@ -117,11 +126,22 @@ class CapturedSurface(Surface):
             }
         meta = cast(JsonObject, captured.get("_meta") or {})
         return {
-            "protocolVersion": HANDSHAKE,
+            "protocolVersion": _negotiated(asked),
             "capabilities": captured.get("capabilities") or {},
             "serverInfo": meta.get(SERVER_INFO) or {"name": self._manifest.name, "version": ""},
             **instructions,
         }
+
+    def _version(self, asked: Asked, own: JsonValue) -> JsonValue:
+        """The revision that the captured server answers with; by the rule of the specification where it was not asked for this one."""
+        wanted, versions = asked.params.get("protocolVersion"), self._manifest.versions
+        if wanted is None:
+            return own
+        known = wanted if wanted in HANDSHAKE_VERSIONS else NO_VERSION
+        if known in versions:
+            return versions[known]
+        # Revisions are dates: a server speaks none that is younger than its own.
+        return min(_negotiated(asked), own) if isinstance(own, str) else _negotiated(asked)
 
     def shows(self, asked: Asked) -> bool:
         return asked.method in self._surface(asked).lists
@@ -143,9 +163,10 @@ class CapturedSurface(Surface):
         number = 0
         if cursor is not None:
             cursors = [page.get("nextCursor") for page in pages[:-1]]
-            if cursor not in cursors:
-                raise WireError(INVALID_PARAMS, "Invalid cursor")
-            number = cursors.index(cursor) + 1
+            if cursor in cursors:
+                number = cursors.index(cursor) + 1
+            else:
+                self._refuse_cursor()
         page = pages[number]
         if not asked.modern and self._surface(asked).era == MODERN:
             page = {key: value for key, value in page.items() if key not in _MODERN_KEYS}
@@ -154,6 +175,14 @@ class CapturedSurface(Surface):
         captured = cast(list[JsonObject], page.get("tools") or [])
         offered = self._offered(captured, last=number == len(pages) - 1)
         return page if offered == captured else {**page, "tools": offered}
+
+    def _refuse_cursor(self) -> None:
+        """Raise WireError for a cursor that is none, as the captured server does; nothing where it takes any for none."""
+        captured = cast(JsonObject, self._manifest.profile.get("bad_cursor") or {})
+        if "result" in captured:
+            return
+        error = cast(JsonObject, captured.get("error") or {"code": INVALID_PARAMS, "message": "Invalid cursor"})
+        raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))
 
     def _offered(self, captured: list[JsonObject], *, last: bool) -> list[JsonObject]:
         """The captured descriptors of the tools that are offered; bent ones as they are now, tools of other names at the end."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import real_servers
 
@@ -56,9 +57,16 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "simtrain", *words], check=True)
         document = json.loads((folder / "all.json").read_text())
     for world, server in document["servers"].items():
+        # How arguments are checked is the world's own business.
+        server["exchanges"] = [each for each in server["exchanges"] if not _calls_a_tool(each, server)]
         server["source"] = {"command": pinned(PACKAGES[world]), "env": []}
         text = json.dumps({**document, "servers": {world: server}}, ensure_ascii=False, indent=1)
         (WORLDS / f"{world}.manifest.json").write_text(f"{text}\n")
+
+
+def _calls_a_tool(exchange: dict[str, Any], server: dict[str, Any]) -> bool:
+    tools = server["surfaces"][0]["lists"]["tools/list"][0]["tools"]
+    return exchange["method"] == "tools/call" and exchange["params"].get("name") in [tool["name"] for tool in tools]
 
 
 if __name__ == "__main__":

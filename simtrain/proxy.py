@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -343,10 +343,29 @@ def _refusal(text: str, way: str | int) -> Observation:
 
 
 def recordable(action: Action) -> Action:
-    """The action, with arguments that are no JSON object (huge integers, foreign objects, endless nesting) turned into malformed ones."""
-    if isinstance(cast(object, action.arguments), dict) and _can_be_written([action.tool, action.arguments]):
-        return action
+    """The action, with arguments that are no JSON object (foreign objects, endless nesting) turned into malformed ones.
+
+    Integers beyond 64 bits become the nearest number of double precision, as most readers of JSON take them.
+    """
+    if isinstance(cast(object, action.arguments), dict):
+        if _can_be_written([action.tool, action.arguments]):
+            return action
+        with suppress(OverflowError, RecursionError):
+            nearest = cast(JsonObject, _in_reach(action.arguments))
+            if _can_be_written([action.tool, nearest]):
+                return replace(action, arguments=nearest)
     return Action(action.id, readable(action.tool), {}, readable(action.arguments)[:MAX_MALFORMED])
+
+
+def _in_reach(value: object) -> object:
+    """The value with integers beyond 64 bits as floats. Raises OverflowError for one that is beyond those too."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return float(value)
+    if isinstance(value, list):
+        return [_in_reach(item) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {key: _in_reach(item) for key, item in cast("dict[object, object]", value).items()}
+    return value
 
 
 def _can_be_written(value: object) -> bool:

@@ -28,9 +28,6 @@ AT_ONCE = 8
 SETTLING = 0.2
 """Seconds of silence before lists are asked for: a server may build them from what it asks its client first."""
 
-PROTOCOL_LIMIT = 5.0
-"""Seconds that a server may take to refuse a request that its library refuses before it sees it."""
-
 Watch: TypeAlias = Callable[[str, str], None]
 """Told (server, what is being done) as a capture goes on."""
 
@@ -219,11 +216,8 @@ class _Take:
         """Make mistakes until one is not answered; returns those that are still to be made."""
         self.watch(self.name, f"making mistakes, {client.era}")
         for number, mistake in enumerate(left):
-            limit = self.patience.request
             try:
-                exchange = await client.request(
-                    mistake.method, mistake.params, timeout=min(limit, PROTOCOL_LIMIT) if mistake.protocol else limit
-                )
+                exchange = await client.request(mistake.method, mistake.params, timeout=self.patience.request)
             except SimulatorFault as fault:
                 self._remark(f"{mistake.kind}: {fault}")
                 rest = left[number + 1 :]

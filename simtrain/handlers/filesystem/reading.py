@@ -45,6 +45,11 @@ def read_text_file(context: HandlerContext) -> Reply:
         raise ToolError("Cannot specify both head and tail parameters simultaneously")
     if tail:
         return said(_last_lines(tree, path, tail))
+    if head and head < 0:
+        # The file is opened and nothing is read of it, so that a folder will do.
+        if tree.node(path) is None:
+            raise Failure("ENOENT", "open", path)
+        return said("")
     text = tree.text(path)
     return said(_first_lines(text, head) if head else text)
 
@@ -53,7 +58,7 @@ def _first_lines(text: str, count: float) -> str:
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    return "\n".join(lines[: max(0, math.ceil(min(count, len(lines))))])
+    return "\n".join(lines[: math.ceil(min(count, len(lines)))])
 
 
 def _last_lines(tree: Tree, path: str, count: float) -> str:

@@ -79,6 +79,8 @@ class _Reading:
 
     def object(self) -> Object:
         if self._text.startswith(":/"):
+            if self._text == ":/":
+                raise ToolError("Revision search requires a pattern")
             return self._search(
                 self._text[2:], [sha for sha in self._repository.refs().values() if not sha.startswith("ref: ")]
             )
@@ -107,7 +109,13 @@ class _Reading:
             return self._named("HEAD")
         if name == "" and marks:
             raise ToolError(f"Revision specifier must start with an object name: {self._text}")
-        return self._named(name)
+        try:
+            return self._named(name)
+        except Unresolved:
+            if self._text.startswith(("@{u}", "@{upstream}"), self._at):
+                # GitPython asks for the upstream of a name that it has not looked for.
+                raise NotPossible(self._text) from None
+            raise
 
     def _named(self, name: str) -> Object:
         repository = self._repository
@@ -226,7 +234,7 @@ class _Reading:
         for sha in ancestry(self._repository, peeled):
             if text in self._repository.commit(sha).message:
                 return Object("commit", sha)
-        raise Unresolved(self._text)
+        raise Unresolved(f"No commit found matching message pattern '{text}'")
 
     def _staged(self, path: str) -> Object:
         if path == "":

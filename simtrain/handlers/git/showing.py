@@ -16,7 +16,7 @@ def show_commit(repository: Repository, sha: str) -> str:
     commit = repository.commit(sha)
     who = commit.author
     lines = [f"commit {sha}", f"Author: {who.name} <{who.email}>", f"Date:   {who.moment:%Y-%m-%d %H:%M:%S %z}", ""]
-    lines += [f"    {line}" for line in commit.message.strip().split("\n")]
+    lines += [f"    {line}" for line in commit.message.rstrip("\n").split("\n")]
     before = repository.files(repository.commit(commit.parents[0]).tree) if commit.parents else {}
     found = compared(repository, before, repository.files(commit.tree))
     return "\n".join([*lines, ""]) + "".join(_shown(delta) for delta in found)

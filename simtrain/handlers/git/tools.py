@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import cast
 
 from simtrain.handler import HandlerContext, Reply, ToolError
 from simtrain.handlers.git import staging
-from simtrain.handlers.git.branches import check_name, commit_at, containing, current, listing, shortened
+from simtrain.handlers.git.branches import check_name, containing, current, listing, shortened
 from simtrain.handlers.git.checkout import switch
 from simtrain.handlers.git.dates import seconds_at
 from simtrain.handlers.git.failure import CommandFailed, no_option, reported
@@ -51,8 +52,10 @@ def diff(context: HandlerContext) -> str:
     repository = _opened(context)
     target, lines = context.arguments["target"], context.arguments["context_lines"]
     no_option(target, "target")
-    found = resolve(repository, target)
     command = f"diff --unified={lines} {target}"
+    if target == NO_OBJECT:
+        raise CommandFailed(128, command, f"fatal: bad object {target}")
+    found = resolve(repository, target)
     if any(path == target or path.startswith(f"{target}/") for path in repository.worktree()):
         raise CommandFailed(128, command, _AMBIGUOUS.format(target))
     if found.kind == "blob":
@@ -118,7 +121,10 @@ def create_branch(context: HandlerContext) -> str:
     here = current(repository)
     if not base and here is None:
         raise ToolError("HEAD is detached, so there is no current branch to branch from; pass base_branch")
-    sha = commit_at(repository, _base(repository, base)) if base else repository.ref("HEAD")
+    if base:
+        _check_base(repository, base)
+    # GitPython reads the name of the ref that it found once more, as a revision: a branch called HEAD is HEAD.
+    sha = resolve(repository, base).sha if base else repository.ref("HEAD")
     if sha is None:
         raise Unresolved(base or here or "")
     ref = name if name.startswith(HEADS) else HEADS + name
@@ -128,12 +134,10 @@ def create_branch(context: HandlerContext) -> str:
     return f"Created branch '{name}' from '{base or here}'"
 
 
-def _base(repository: Repository, name: str) -> str:
-    """The ref that a new branch begins at, by the name that GitPython lists it under."""
-    for ref in repository.refs():
-        if ref.startswith((HEADS, REMOTES, TAGS)) and shortened(ref) == name:
-            return ref
-    raise ToolError(f"No item found with id {name}")
+def _check_base(repository: Repository, name: str) -> None:
+    """Refuse a name under which GitPython lists no branch or tag."""
+    if not any(ref.startswith((HEADS, REMOTES, TAGS)) and shortened(ref) == name for ref in repository.refs()):
+        raise ToolError(f"No item found with id {name}")
 
 
 def _check_place(repository: Repository, name: str, ref: str) -> None:
@@ -154,6 +158,8 @@ def checkout(context: HandlerContext) -> str:
     repository = _opened(context)
     name = context.arguments["branch_name"]
     no_option(name, "branch name")
+    if name == NO_OBJECT:
+        raise CommandFailed(128, f"checkout {name}", f"fatal: reference is not a tree: {name}")
     switch(repository, name, resolve(repository, name), at=context.now)
     branch = current(repository)
     return f"Switched to branch '{branch}'" if branch else f"HEAD is now detached at {repository.head[:7]}"
@@ -193,10 +199,7 @@ def branch(context: HandlerContext) -> str:
 
 def _commit_named(repository: Repository, name: str, command: str) -> str:
     """The commit that a revision leads to. Raises CommandFailed in the words of `git branch`."""
-    try:
-        found: Object | None = resolve(repository, name)
-    except ToolError:
-        found = None
+    found = _as_git_reads_it(repository, name, command)
     if found is not None and found.kind == "commit":
         return found.sha
     if found is not None:
@@ -206,6 +209,32 @@ def _commit_named(repository: Repository, name: str, command: str) -> str:
     else:
         what = f"error: malformed object name {name}"
     raise CommandFailed(129, command, what)
+
+
+def _as_git_reads_it(repository: Repository, name: str, command: str) -> Object | None:
+    """What a revision means to git itself, which knows forms that GitPython does not. Raises CommandFailed for what stops it."""
+    if name.startswith(":/"):
+        # GitPython looks for the text as it stands, git for a pattern, and for none without any.
+        return None if name == ":/" else _resolved(repository, name)
+    followed = _UPSTREAM.fullmatch(name)
+    if followed:
+        branch = HEADS + followed[1] if followed[1] not in ("", "@", "HEAD") else repository.head
+        if not repository.ref(branch):
+            raise CommandFailed(128, command, f"fatal: no such branch: '{followed[1]}'")
+        upstream = repository.upstream(branch)
+        if upstream is None:
+            what = f"fatal: no upstream configured for branch '{branch.removeprefix(HEADS)}'"
+            raise CommandFailed(128, command, what)
+        return _resolved(repository, upstream)
+    revision, colon, path = name.partition(":")
+    return _resolved(repository, f"{revision}:{path.removeprefix('./').rstrip('/')}" if colon and revision else name)
+
+
+def _resolved(repository: Repository, name: str) -> Object | None:
+    try:
+        return resolve(repository, name)
+    except ToolError:
+        return None
 
 
 def _opened(context: HandlerContext) -> Repository:
@@ -224,7 +253,10 @@ def _opened(context: HandlerContext) -> Repository:
 
 
 _NEWLINE = "\n"
+NO_OBJECT = "0" * 40
+"""The id that no object has; GitPython hands it on to git as it is."""
 _MOST = 1_000_000_000
+_UPSTREAM = re.compile(r"(.*)@\{(?:u|upstream)\}", re.I)
 _FLAGS: dict[str, list[str]] = {"local": [], "remote": ["-r"], "all": ["-a"]}
 _AMBIGUOUS = (
     "fatal: ambiguous argument '{}': both revision and filename\n"

@@ -57,13 +57,21 @@ async def test_a_tool_outside_the_scenarios_selection_is_unknown(tmp_path: Path)
     assert {tool.name for tool in environment.tools} == {"cakes.list", "cakes.get", "orders.place", "orders.list"}
 
 
-@pytest.mark.parametrize("arguments", [{"cake_id": 2**70}, {"cake_id": object()}, {"cake_id": "\ud800"}, {"a": {1: 2}}])
+@pytest.mark.parametrize(
+    "arguments", [{"cake_id": 10**400}, {"cake_id": object()}, {"cake_id": "\ud800"}, {"a": {1: 2}}]
+)
 async def test_arguments_that_are_no_json_are_malformed_and_can_be_recorded(
     arguments: JsonObject, tmp_path: Path
 ) -> None:
     environment, found = await steps(scenario(tmp_path), ("orders.list", arguments))
     assert found[0].is_error and "the arguments are not JSON" in found[0].text
     assert environment.steps[0].action.malformed
+
+
+async def test_an_integer_beyond_64_bits_is_the_nearest_double(tmp_path: Path) -> None:
+    environment, found = await steps(scenario(tmp_path), ("orders.list", {"cake_id": [2**70, -(2**64), 2**64 - 1]}))
+    assert environment.steps[0].action.arguments == {"cake_id": [2.0**70, -(2.0**64), 2**64 - 1]}
+    assert found[0].is_error and "is not of type" in found[0].text
 
 
 async def test_every_step_is_recorded_with_its_time_and_who_answered(tmp_path: Path) -> None:

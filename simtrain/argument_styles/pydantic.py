@@ -21,6 +21,7 @@ _VERSION = re.compile(r"(?m)^(    For further information visit https://errors\.
 # The words must not depend on which version of pydantic checks; the servers that are imitated link to this one.
 _LINK = r"\g<1>2.14/"
 
+_BEYOND = 2**63
 _PLAIN: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool, "null": None}
 # Even a strict model reads addresses leniently.
 _ADDRESS = Annotated[AnyUrl, Field(strict=False)]
@@ -45,12 +46,13 @@ def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
     structured = {name for name, described in properties.items() if not types.is_text(described)}
 
     def check(arguments: JsonObject) -> Checked:
-        given = {name: _parsed(value) if name in structured else value for name, value in arguments.items()}
+        whole = cast(JsonObject, _whole(arguments))
+        given = {name: _parsed(value) if name in structured else value for name, value in whole.items()}
         try:
             found = model.model_validate(given)
         except ValidationError as error:
             return Checked(arguments, _VERSION.sub(_LINK, str(error)))
-        return Checked(found.model_dump(mode="json", by_alias=True))
+        return Checked(cast(JsonObject, _within(found.model_dump(mode="json", by_alias=True))))
 
     return check
 
@@ -76,9 +78,9 @@ def pydantic_call(tool: str, schema: JsonObject) -> Check:
             if name not in known
         ]
         try:
-            found = model.model_validate(arguments)
+            found = model.model_validate(_whole(arguments))
             if not problems:
-                return Checked(found.model_dump(mode="json", by_alias=True))
+                return Checked(cast(JsonObject, _within(found.model_dump(mode="json", by_alias=True))))
         except ValidationError as error:
             problems = [*(_of_a_call(one) for one in error.errors(include_url=False)), *problems]
         return Checked(arguments, _VERSION.sub(_LINK, str(ValidationError.from_exception_data(title, problems))))
@@ -99,6 +101,28 @@ def _compiled(types: _Types, name: str, schema: JsonObject) -> type[BaseModel]:
         return types.model(name, schema)
     except (PydanticUserError, SchemaError, TypeError, RecursionError) as error:
         raise ValueError(f"pydantic cannot check this schema: {error}") from None
+
+
+def _whole(value: JsonValue) -> JsonValue:
+    """The value with whole numbers beyond 64 bits, which reach the check as doubles, as integers: so a client has written them."""
+    if isinstance(value, float) and abs(value) >= _BEYOND and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_whole(item) for item in cast("list[JsonValue]", value)]
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in cast(JsonObject, value).items()}
+    return value
+
+
+def _within(value: JsonValue) -> JsonValue:
+    """The value with integers beyond 64 bits as the greatest or least one of these: no server does anything else with more."""
+    if isinstance(value, int) and abs(value) >= _BEYOND:
+        return _BEYOND - 1 if value > 0 else 1 - _BEYOND
+    if isinstance(value, list):
+        return [_within(item) for item in cast("list[JsonValue]", value)]
+    if isinstance(value, dict):
+        return {key: _within(item) for key, item in cast(JsonObject, value).items()}
+    return value
 
 
 def _parsed(value: JsonValue) -> JsonValue:

@@ -58,8 +58,8 @@ A_BRANCH_CALLED_HEAD = [
 HUGE = [git("log", max_count=number) for number in (2**63, 2**64, 2**70, 10**30)]
 NO_OBJECT = [git("checkout", branch_name="0" * 40), git("status")]
 HEADS = [
-    ("read_text_file", {"path": f"/workspace{path}", "head": head})
-    for path in ("", "/README.md", "/nothing.txt")
+    ("read_text_file", {"path": f"/projects{path}", "head": head})
+    for path in ("", "/.editorconfig", "/nothing.txt")
     for head in (-1, -0.5, 0, 1, 10**30)
 ]
 

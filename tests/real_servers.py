@@ -66,7 +66,7 @@ def todo(home: Path) -> list[str]:
     return ["/usr/bin/env", f"HOME={home}", str(_installed_with_pip("todo") / "bin" / "mcp-todo")]
 
 
-UNSEEN = ("chart", "drawio", "vibe", "word", "logbook")
+UNSEEN = ("calc", "graph", "vibe", "word", "logbook")
 """Servers that were chosen before anybody looked at them; nothing may be built after their example."""
 
 
@@ -74,10 +74,11 @@ def unseen(server: str, folder: Path) -> list[str]:
     """The command line of one of UNSEEN, with what it keeps in `folder`."""
     home = ["/usr/bin/env", f"HOME={folder}"]
     match server:
-        case "chart":
-            return [*home, node(), npm_program("unseen", "mcp-server-chart")]
-        case "drawio":
-            return [*home, node(), npm_program("unseen", "drawio-mcp")]
+        case "calc":
+            return [*home, node(), npm_program("unseen", "calc-mcp")]
+        case "graph":
+            script = npm_folder("unseen") / "node_modules" / "@itseasy21" / "mcp-knowledge-graph" / "dist" / "index.js"
+            return [*home, f"MEMORY_FILE_PATH={folder / 'graph.jsonl'}", node(), str(script)]
         case "vibe":
             return [*home, f"PROJECT_PATH={folder}", node(), npm_program("unseen", "responsible-vibe-mcp")]
         case "word":

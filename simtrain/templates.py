@@ -121,10 +121,21 @@ def _concat(parts: list[Any]) -> str:
     return _join(parts)
 
 
-def _sum(items: Iterable[Any], attribute: str | int | None = None, start: float = 0) -> Any:
-    if not isinstance(cast(object, start), int | float):
-        raise SecurityError("sum adds numbers only")
-    return sum(items if attribute is None else map(make_attrgetter(_SANDBOX, attribute), items), start)
+def _sum(items: Iterable[Any], attribute: str | int | None = None, start: float | list[Any] = 0) -> Any:
+    """Numbers added up, or the lists of a list put one behind another."""
+    if attribute is not None:
+        items = map(make_attrgetter(_SANDBOX, attribute), items)
+    if not isinstance(start, list):
+        if not isinstance(cast(object, start), int | float):
+            raise SecurityError("sum adds up numbers, or lists to a list")
+        return sum(items, start)
+    whole = list(start)
+    for item in items:
+        if not isinstance(item, list):
+            raise SecurityError("sum adds up numbers, or lists to a list")
+        _spend(len(cast("list[Any]", item)))
+        whole.extend(cast("list[Any]", item))
+    return whole
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):

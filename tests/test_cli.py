@@ -283,7 +283,7 @@ def test_every_shipped_file_fits_its_schema(kind: str, files: str, typed: Typed)
         ("scenario", {"rubric": [{"use": "judge"}]}),
         ("scenario", {"world_models": [{"use": "embeded"}]}),
         ("scenario", {"domain": "mpc"}),
-        ("world", {"tools": [{"name": "a.b"}]}),
+        ("world", {"tools": [{"name": "a.b", "description": "It does.", "wrtie": []}]}),
         ("world", {"kind": "servce"}),
         ("pack", {"perturbations": [{"use": "latensy"}]}),
     ],

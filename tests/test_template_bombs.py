@@ -20,7 +20,7 @@ GROWING = {
     "plus": "{{ (x" + " + x" * 90 + " + long" * 30 + ")|length }}",
     "tojson": "{{ quotes" + "|tojson" * 40 + "|length }}",
     "lists": "{{ (many" + " + many" * 200 + ")|length }}",
-    "sum of lists": "{{ lists|sum(start=[])|length }}",
+    "sum of lists": "{{ (lists + lists + lists)|sum(start=[])|length }}",
 }
 VALUES = (
     "{'x': 'a' * 1000, 'long': 'a' * 190000, 'many': list(range(20000)), 'texts': ['a' * 50] * 2000, "
@@ -70,6 +70,8 @@ def test_filters_still_do_what_they_are_for() -> None:
         "{{ rows|map(attribute='n')|join('; ') }}": "1; 2",
         "{{ rows|join(',', attribute='n') }}": "1,2",
         "{{ rows|sum(attribute='n') }}": "3",
+        "{{ [[1], [2, 3]]|sum(start=[]) }}": "[1, 2, 3]",
+        "{{ [{'of': [1]}, {'of': [2]}]|sum('of', start=[0]) }}": "[0, 1, 2]",
         "{{ 'abcb'|replace('b', 'x', 1) }}": "axcb",
         "{{ 1 + 2 }}": "3",
         "{{ ([1] + [2])|length }}": "2",

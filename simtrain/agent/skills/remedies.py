@@ -31,13 +31,14 @@ class Remedies:
 
     def __init__(self, tools: Sequence[ToolSpec], planned: frozenset[str]) -> None:
         self._spare = [tool for tool in tools if tool.name not in planned and tool_words(tool.name).intent != "delete"]
+        self._names = frozenset(tool.name for tool in tools)
         self._tried: Counter[str] = Counter()
 
     def against(self, error: str, planned: Planned, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
         """Calls that may remove the cause of an error, the likeliest first; each is counted as tried when it is taken."""
         for _, tool, named in sorted(self._scored(error, planned), key=lambda item: -item[0]):
             # What an error only seems to call for gets no values but those that the error quotes.
-            arguments = _arguments(tool, error, known if named else {})
+            arguments = self._arguments(tool, error, known if named else {})
             if arguments is not None and self._tried[tool.name] < MOST:
                 self._tried[tool.name] += 1
                 yield Planned(tool.name, arguments)
@@ -55,6 +56,19 @@ class Remedies:
             if named or (fits and not _taken(tool) - _told(tool)):
                 yield 3.0 * named + len(shared) + len(doing) + 2.0 * (tool.server == server), tool, named
 
+    def _arguments(self, tool: ToolSpec, error: str, known: Mapping[str, JsonValue]) -> JsonObject | None:
+        """Arguments for a remedy: what the error puts between quotation marks, tools aside, or what is known under their names."""
+        quoted = [name for name in quoted_in(error) if " " not in name and name not in self._names]
+        arguments: JsonObject = {}
+        for name in cast("list[str]", tool.input_schema.get("required", [])):
+            if quoted:
+                arguments[name] = quoted[0]
+            elif name in known:
+                arguments[name] = known[name]
+            else:
+                return None
+        return arguments
+
 
 def _stems(text: str) -> set[str]:
     found = (word.lower() for word in _WORD.findall(text.replace("_", " ")))
@@ -69,17 +83,3 @@ def _told(tool: ToolSpec) -> set[str]:
     """Required arguments that name what is missing: texts that are no ids of records."""
     properties = cast("dict[str, JsonObject]", tool.input_schema.get("properties") or {})
     return {name for name, schema in properties.items() if schema.get("type") == "string" and not name.endswith("_id")}
-
-
-def _arguments(tool: ToolSpec, error: str, known: Mapping[str, JsonValue]) -> JsonObject | None:
-    """Arguments for a remedy: what the error puts between quotation marks, or what is known under their names."""
-    quoted = [name for name in quoted_in(error) if " " not in name]
-    arguments: JsonObject = {}
-    for name in cast("list[str]", tool.input_schema.get("required", [])):
-        if quoted:
-            arguments[name] = quoted[0]
-        elif name in known:
-            arguments[name] = known[name]
-        else:
-            return None
-    return arguments

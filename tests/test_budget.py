@@ -17,6 +17,7 @@ from simtrain.errors import InputError, SimulatorFault
 from simtrain.handlers.sqlite_server.sandbox import Sandbox
 from simtrain.request import Request
 from simtrain.serving.targets import load_target
+from simtrain.worlds.service.database import Database, Mode
 
 NOW = "2031-03-03T09:00:20Z"
 LONG = "printf('%.*c', 250000, 'a')"
@@ -145,3 +146,14 @@ def test_a_query_for_bytes_is_refused_in_one_line() -> None:
     state = load_world(find("worlds", "helpdesk")).build().open()
     with pytest.raises(InputError, match="the column 'x' gives bytes"):
         state.query("select zeroblob(3) as x")
+
+
+def test_a_write_that_is_interrupted_says_so_and_leaves_no_trace() -> None:
+    database = Database(steps=200)
+    database.run("create table t (a)", mode=Mode.SCHEMA)
+    database.run("insert into t values (1)", mode=Mode.WRITE)
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"), database.savepoint("call", keep=True):
+        database.run("insert into t values (2)", mode=Mode.WRITE)
+        endless = "with recursive c(n) as (select 1 union all select n + 1 from c) select n from c"
+        database.run(f"insert into t {endless}", mode=Mode.WRITE)
+    assert database.rows("select a from t") == [{"a": 1}]

@@ -280,6 +280,9 @@ class Database:
                 self._undo(name)
 
     def _undo(self, name: str) -> None:
+        # Where a write is interrupted, SQLite has undone the whole transaction by itself.
+        if not self._connection.in_transaction:
+            return
         self._mark(f"rollback to {name}")
         self._mark(f"release {name}")
 

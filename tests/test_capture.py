@@ -140,9 +140,9 @@ def test_a_server_that_shows_more_to_abler_clients_has_a_surface_for_each(real_m
         ("roots", "sampling", "elicitation", "tasks"): 19,
     }
     assert len(everything.tools) == 19
-    assert everything.surface(MODERN, {"elicitation": {}}).capabilities == {
-        "elicitation": ALL_CAPABILITIES["elicitation"]
-    }
+    assert everything.surface(MODERN, {"elicitation": {}}).capabilities == {"elicitation": {"form": {}}}
+    able = {"elicitation": ALL_CAPABILITIES["elicitation"]}
+    assert everything.surface(MODERN, able).capabilities == able
     assert len(everything.surface(HANDSHAKE, {"roots": {}, "elicitation": {}, "x": {}}).items("tools/list")) < 17
     assert [len(server.surfaces) for name, server in real_manifest.servers.items() if name == "filesystem"] == [1]
 

@@ -17,7 +17,18 @@ from serving_bakery import serving
 
 from simtrain.error_profile import ASKED
 from simtrain.free_play import native_server
-from simtrain.manifest import LISTED, NO_TOOL, Exchange, Manifest, ServerManifest, Surface, write_manifest
+from simtrain.manifest import (
+    LISTED,
+    NO_METHOD,
+    NO_PROMPT,
+    NO_RESOURCE,
+    NO_TOOL,
+    Exchange,
+    Manifest,
+    ServerManifest,
+    Surface,
+    write_manifest,
+)
 from simtrain.mcp_wire.client import Client, connect
 from simtrain.mcp_wire.eras import HANDSHAKE
 from simtrain.mcp_wire.targets import HttpTarget, StdioTarget
@@ -114,7 +125,7 @@ def channel(response: JsonObject) -> tuple[Any, ...]:
     """What a client makes of a response: an error's code, message and data, or whether a result is an error, and its texts."""
     if "error" in response:
         return ("error", response["error"])
-    texts = [block["text"] for block in response["result"]["content"]]
+    texts = [block["text"] for block in response["result"].get("content", [])]
     return ("result", response["result"].get("isError", False), texts)
 
 
@@ -123,7 +134,8 @@ async def test_mistakes_are_answered_as_the_real_server_answered_them(
     name: str, real_manifest: Manifest, tmp_path: Path
 ) -> None:
     server = real_manifest.servers[name]
-    others = {"unknown_method": "other/thing", "missing_resource": "simtrain://other", "missing_prompt": "another"}
+    others = {NO_METHOD: "other/thing", NO_RESOURCE: "simtrain://other", NO_PROMPT: "another"}
+    assert set(others) == set(ASKED.values())
     async with all_served(Manifest({name: server}), tmp_path) as urls:
         for era in dict.fromkeys(surface.era for surface in server.surfaces):
             mistakes = [each for each in server.exchanges if each.era == era]
@@ -132,11 +144,11 @@ async def test_mistakes_are_answered_as_the_real_server_answered_them(
                 made = next(each for each in mistakes if NO_TOOL in names_in(each))
                 expected = renamed(made.response, NO_TOOL, "drop_it")
                 assert channel(unknown.response) == channel(expected)
-                for kind, probe in ASKED.items():
+                for probe, other in others.items():
                     for exchange in (each for each in mistakes if probe in names_in(each)):
-                        asked = renamed({"method": exchange.method, "params": exchange.params}, probe, others[kind])
+                        asked = renamed({"method": exchange.method, "params": exchange.params}, probe, other)
                         answer = await client.request(asked["method"], asked["params"])
-                        assert channel(answer.response) == channel(renamed(exchange.response, probe, others[kind]))
+                        assert channel(answer.response) == channel(renamed(exchange.response, probe, other))
 
 
 def wrong_arguments(server: ServerManifest) -> Iterator[tuple[str, JsonObject]]:

@@ -137,7 +137,7 @@ def test_what_a_worlds_author_let_overflow_is_no_fault_of_the_agent(
 def test_arguments_that_are_too_large_themselves_are_the_agents_fault(tmp_path: Path) -> None:
     tool = "{name: t.t, description: d, input: {n: integer, text: string}, read: {one: 'select :n as n, :text || :text as x'}}"
     world = load_world(world_of(tool, tmp_path)).build()
-    for arguments in ({"n": 2**70, "text": ""}, {"n": 1, "text": "x" * 400_000}):
+    for arguments in ({"n": 2**70, "text": ""}, {"n": 1, "text": "x" * 3_000_000}):
         told = world.open().answer(Request(world.tools[0], arguments, 0, 0))
         assert told.is_error and "out of range" in told.text
 

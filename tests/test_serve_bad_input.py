@@ -52,7 +52,7 @@ def manifest(*tools: Any, **more: Any) -> str:
         ('{"mcpServers": {}}', "no manifest"),
         ("[1]", "no manifest"),
         ("\x00\x01", "no JSON"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "the JSON is nested too deeply"),
         (manifest({"name": "x"}).replace(FORMAT, "simtrain-manifest/9"), "'simtrain-manifest/9', not"),
         (manifest(), "no tools"),
         (manifest({"nome": "x"}, {"name": 5}, {"name": ""}), "no tools"),
@@ -131,7 +131,7 @@ def test_a_run_folder_that_cannot_be_written_is_one_line(said: Said, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("list",), "control.json: cannot be read"),
+        (("list",), "control.json: there is no control file"),
         (("list", "--control", "text.json"), "no control file"),
         (("list", "--control", "list.json"), "no control file"),
         (("list", "--control", "gone.json"), "cannot be reached"),

@@ -351,6 +351,7 @@ def test_a_server_may_take_so_long_in_all(typed: Typed) -> None:
     assert code == 2 and "was not captured within 0.5 s" in err
 
 
+@pytest.mark.full
 def test_twenty_megabytes_and_half_characters_are_kept(typed: Typed) -> None:
     Path("p.yaml").write_text("probes: [{call: get_text, with: {text: a}}]\n")
     assert typed(bad("huge"), "--out", "huge.json", "--probes", "p.yaml")[0] == 0
@@ -399,6 +400,7 @@ def test_without_probes_a_real_server_is_left_as_it_was(typed: Typed) -> None:
     assert not store.exists() and read_manifest(Path("m.json")).servers["memory"].latency == {}
 
 
+@pytest.mark.full
 def test_probes_are_played_in_each_era_when_they_say_so(typed: Typed) -> None:
     Path("p.yaml").write_text("eras: each\nprobes: [{call: get_current_time, with: {timezone: UTC}}]\n")
     assert typed(" ".join(real_servers.command("time")), "--out", "m.json", "--probes", "p.yaml")[0] == 0

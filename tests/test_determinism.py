@@ -96,7 +96,6 @@ def play(
     scope="module",
     params=[
         ("resilient", "a sixth"),
-        ("oracle", "a sixth"),
         pytest.param(("resilient", "all"), marks=pytest.mark.full),
         pytest.param(("oracle", "all"), marks=pytest.mark.full),
     ],

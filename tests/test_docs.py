@@ -211,6 +211,7 @@ def test_the_curriculum_of_the_page_on_training_gets_harder(tmp_path: Path) -> N
     assert severities == sorted(severities) and (severities[0], severities[-1]) == (0, 1)
 
 
+@pytest.mark.full
 def test_the_worked_example_of_fiction_works_from_its_first_line_to_its_last(tmp_path: Path) -> None:
     write(tmp_path, *blocks("yaml", page="fiction.md"))
     for block in blocks("sh", page="fiction.md"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any, Literal, Union, cast
 from uuid import UUID
@@ -46,13 +46,13 @@ def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
     structured = {name for name, described in properties.items() if not types.is_text(described)}
 
     def check(arguments: JsonObject) -> Checked:
-        whole = cast(JsonObject, _whole(arguments))
+        whole = cast(JsonObject, _numbers_changed(arguments, _whole))
         given = {name: _parsed(value) if name in structured else value for name, value in whole.items()}
         try:
             found = model.model_validate(given)
         except ValidationError as error:
             return Checked(arguments, _VERSION.sub(_LINK, str(error)))
-        return Checked(cast(JsonObject, _within(found.model_dump(mode="json", by_alias=True))))
+        return Checked(cast(JsonObject, _numbers_changed(found.model_dump(mode="json", by_alias=True), _within)))
 
     return check
 
@@ -78,9 +78,11 @@ def pydantic_call(tool: str, schema: JsonObject) -> Check:
             if name not in known
         ]
         try:
-            found = model.model_validate(_whole(arguments))
+            found = model.model_validate(_numbers_changed(arguments, _whole))
             if not problems:
-                return Checked(cast(JsonObject, _within(found.model_dump(mode="json", by_alias=True))))
+                return Checked(
+                    cast(JsonObject, _numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
+                )
         except ValidationError as error:
             problems = [*(_of_a_call(one) for one in error.errors(include_url=False)), *problems]
         return Checked(arguments, _VERSION.sub(_LINK, str(ValidationError.from_exception_data(title, problems))))
@@ -103,26 +105,28 @@ def _compiled(types: _Types, name: str, schema: JsonObject) -> type[BaseModel]:
         raise ValueError(f"pydantic cannot check this schema: {error}") from None
 
 
-def _whole(value: JsonValue) -> JsonValue:
-    """The value with whole numbers beyond 64 bits, which reach the check as doubles, as integers: so a client has written them."""
-    if isinstance(value, float) and abs(value) >= _BEYOND and value.is_integer():
-        return int(value)
+def _numbers_changed(value: JsonValue, change: Callable[[int | float], int | float]) -> JsonValue:
+    """The value with every number in it changed."""
+    if isinstance(value, int | float):
+        return change(value)
     if isinstance(value, list):
-        return [_whole(item) for item in cast("list[JsonValue]", value)]
+        return [_numbers_changed(item, change) for item in cast("list[JsonValue]", value)]
     if isinstance(value, dict):
-        return {key: _whole(item) for key, item in cast(JsonObject, value).items()}
+        return {key: _numbers_changed(item, change) for key, item in cast(JsonObject, value).items()}
     return value
 
 
-def _within(value: JsonValue) -> JsonValue:
-    """The value with integers beyond 64 bits as the greatest or least one of these: no server does anything else with more."""
-    if isinstance(value, int) and abs(value) >= _BEYOND:
-        return _BEYOND - 1 if value > 0 else 1 - _BEYOND
-    if isinstance(value, list):
-        return [_within(item) for item in cast("list[JsonValue]", value)]
-    if isinstance(value, dict):
-        return {key: _within(item) for key, item in cast(JsonObject, value).items()}
-    return value
+def _whole(number: float) -> int | float:
+    """A whole number beyond 64 bits, which reaches the check as a double, as an integer: so a client has written it."""
+    beyond = isinstance(number, float) and abs(number) >= _BEYOND and number.is_integer()
+    return int(number) if beyond else number
+
+
+def _within(number: float) -> int | float:
+    """An integer beyond 64 bits as the greatest or least one of these: no server does anything else with more."""
+    if isinstance(number, int) and abs(number) >= _BEYOND:
+        return _BEYOND - 1 if number > 0 else 1 - _BEYOND
+    return number
 
 
 def _parsed(value: JsonValue) -> JsonValue:

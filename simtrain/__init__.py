@@ -7,8 +7,6 @@ Everything is imported when it is first used.
 
 from __future__ import annotations
 
-from simtrain.version import VERSION as __version__
-
 # Not typing's: to import it takes as long as Python needs to start, and until then Ctrl-C would end in a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
         rollout,
         run,
     )
+    from simtrain.version import VERSION as __version__
 
 __all__ = [
     "__version__",
@@ -41,6 +40,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from simtrain.version import VERSION
+
+        return VERSION
     if name in __all__:
         from importlib import import_module
 

@@ -12,7 +12,7 @@ from types import TracebackType
 import orjson
 
 from simtrain.errors import InputError
-from simtrain.file_bytes import file_lines
+from simtrain.file_bytes import file_lines, opened
 from simtrain.types import JsonObject
 
 BLOCK = 65536
@@ -165,7 +165,7 @@ def _cut(descriptor: int) -> int:
 def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Whole lines with their numbers from 1; what a killed process tore at the end of a file is no line. Raises InputError."""
     try:
-        file = path.open("rb")
+        file = opened(path)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     with file:

@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias, cast
 import orjson
 
 from simtrain.errors import InputError
+from simtrain.file_bytes import opened
 from simtrain.lines import LineWriter, whole_lines
 from simtrain.redaction import Redactor
 from simtrain.types import JsonObject, JsonValue
@@ -164,7 +165,7 @@ def _refuse_other_files(path: Path) -> None:
         _read_head(_read_line(first[1], path, 1), path, 1)
         return
     head = run_head("", "stdio")[:30]
-    with path.open("rb") as file:
+    with opened(path) as file:
         if file.read(len(head)) != head:
             raise InputError("this is no recording", remedy="record into a new file", file=path)
 

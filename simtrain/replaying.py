@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+import orjson
 from pydantic import TypeAdapter
 
 from simtrain.agent.choosing import build_agent
@@ -35,9 +36,10 @@ def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
     return asyncio.run(_played(episode, agent, str(said["name"])))
 
 
-def same(recorded: Trajectory, again: Trajectory) -> bool:
-    """Whether two trajectories are the same to the byte but for wall clock."""
-    return to_line(replace(recorded, timing={})) == to_line(replace(again, timing={}))
+def differing(recorded: Trajectory, again: Trajectory) -> list[str]:
+    """The parts in which two trajectories are not the same to the byte, by their keys; wall clock aside."""
+    was, now = (cast(JsonObject, orjson.loads(to_line(replace(one, timing={})))) for one in (recorded, again))
+    return [key for key in now if was[key] != now[key]]
 
 
 async def _played(episode: Episode, agent: Agent, name: str) -> Trajectory:

@@ -51,6 +51,15 @@ def test_an_interrupt_among_the_imports_is_one_line(module: str, tmp_path: Path)
     assert not (tmp_path / "run").exists()
 
 
+def test_nothing_of_others_is_imported_before_an_interrupt_is_heard(tmp_path: Path) -> None:
+    """Until then it ends in Python's traceback."""
+    process = started(sys.executable, "-X", "importtime", "-c", "import simtrain.__main__", folder=tmp_path)
+    _, said = process.communicate(timeout=60)
+    names = [line.rpartition("|")[2].strip() for line in said.splitlines()]
+    last = names.index("site")
+    assert names[last + 1 :] == ["__future__", "simtrain", "simtrain.__main__"]
+
+
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_an_interrupt_while_worlds_are_built_is_one_line(moment: int, tmp_path: Path) -> None:
     process = started(*COMMAND, "run", "helpdesk", "office", "airline", "--out", "run", folder=tmp_path)

@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Find the trajectory, play it again and print what came of it."""
     from simtrain.cli.reading import found, print_trajectory
-    from simtrain.replaying import replayed, same
+    from simtrain.replaying import differing, replayed
 
     recorded = found(run, episode, arm=arm, attempt=attempt)
     if allow_live:
@@ -48,8 +48,9 @@ def command(
     else:
         screen = console()
         print_trajectory(screen, again, full=full)
-        was = f"in the run: {recorded.stop.reason}, reward {_reward(recorded.reward)}"
-        screen.print("As in the run, to the byte." if same(recorded, again) else f"Not as {was}.")
+        others = ", ".join(differing(recorded, again))
+        was = f"{recorded.stop.reason}, reward {_reward(recorded.reward)}"
+        screen.print(f"Not as in the run ({was}): other in {others}." if others else "As in the run, to the byte.")
     if again.stop.reason == "failed" and again.stop.blame == "simulator":
         sys.exit(1)
 

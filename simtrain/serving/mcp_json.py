@@ -117,7 +117,7 @@ class _Reader:
             return {}
         path = Path(self._fill(entry["envFile"], "envFile")).expanduser()
         try:
-            lines = path.read_text().splitlines()
+            lines = file_bytes(path, most=MAX_BYTES).decode("utf-8").splitlines()
         except (OSError, UnicodeDecodeError):
             raise InputError(f"its envFile {path} cannot be read") from None
         pairs = [line.strip().removeprefix("export ").partition("=") for line in lines]

@@ -155,6 +155,28 @@ async def test_an_outer_perturbation_wraps_an_inner_one(tmp_path: Path) -> None:
     assert [event.label for event in environment.steps[0].events] == ["timeout_after", "latency"]
 
 
+async def test_a_tool_that_a_perturbation_added_is_that_ones_to_answer(tmp_path: Path) -> None:
+    built = perturbed(tmp_path, "{use: distractor_tools, with: {count: 4}}")
+    true = {tool.name for tool in open_episode(scenario(tmp_path)).tools}
+    new = [tool for tool in open_episode(built).tools if tool.name not in true]
+    added = [tool.name for tool in new if not tool.input_schema.get("required")]
+    environment, found = await steps(built, *[(name, {}) for name in added], ("cakes.list", {}))
+    assert len(new) == 4 and added
+    sources = [observation.provenance.source for observation in found]
+    assert sources == ["distractor_tools"] * len(added) + ["embedded"]
+
+
+async def test_a_read_is_answered_by_whoever_is_named_for_it_and_recorded_as_a_step(tmp_path: Path) -> None:
+    async def answer(request: Request) -> Observation:
+        return Observation(f"read {request.arguments['uri']}")
+
+    async with open_episode(perturbed(tmp_path, "{use: latency, when: {tools: resources/read}}")) as environment:
+        assert isinstance(environment, Proxy)
+        found = await environment.read(Action("r1", "resources/read", {"uri": "bakery://board"}), answer)
+        assert found.text == "read bakery://board"
+        assert [(step.action.tool, len(step.events)) for step in environment.steps] == [("resources/read", 1)]
+
+
 async def test_a_perturbation_that_cannot_fire_changes_no_byte(tmp_path: Path) -> None:
     clean = await rollout(scenario(tmp_path), "oracle")
     armed = await rollout(perturbed(tmp_path, "{use: timeout_after, when: {tools: orders.place, nth: 99}}"), "oracle")

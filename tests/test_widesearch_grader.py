@@ -133,6 +133,17 @@ def test_an_alias_names_its_entity_unless_two_share_it(world: FinishedWorld) -> 
     assert graded(world, played(RIGHT.replace("Velmora Quay", "The Port"))).value == pytest.approx(2 / 3)
 
 
+def test_compatible_figures_take_an_alias_only_as_it_is_written(world: FinishedWorld) -> None:
+    pytest.importorskip("pandas")
+
+    def after(name: str) -> float:
+        answer = played(RIGHT.replace("Velmora Quay", name))
+        return graded(world, answer, mode="compatible", as_of="2026-01-31").value
+
+    assert after("Old Quay") == 1.0
+    assert after("old quay") == after("**Old Quay**") == pytest.approx(2 / 3)
+
+
 def test_rewards_are_mixed_by_weight(world: FinishedWorld) -> None:
     answer = played(RIGHT.replace("| 7 |", "| 8 |"))
     mixed = graded(world, answer, reward={"item_f1": 3, "row_f1": 1, "success": 1})

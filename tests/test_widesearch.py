@@ -162,6 +162,15 @@ def test_keys_that_are_one_number_are_one_key_unless_the_gold_tells_them_apart()
     assert strict("| Season | v |\n|---|---|\n| 007 | a |", gold=[("7", "a")], rules=rules).success == 0.0
 
 
+def test_keys_that_are_one_day_are_one_key_however_it_is_written() -> None:
+    rules = Rules(("day",), (Column(name="day", preprocess=("norm_date",)), Column(name="v")))
+    gold = [("2031-03-03", "a"), ("2031-04-05", "b")]
+    response = "| Day | v |\n|---|---|\n| 3 March 2031 | a |\n| April 5, 2031 | b |"
+    assert strict(response, gold=gold, rules=rules).success == 1.0
+    spans = response.replace("3 March 2031", "2031-03-03 to 2031-05-01")
+    assert strict(spans, gold=gold, rules=rules).items.f1 == pytest.approx(0.5)
+
+
 def test_rules_between_rows_quotations_and_empty_rows_are_ornaments() -> None:
     ruled = table([row for gold in GOLD for row in (gold, ("---",) * 4)])
     assert strict(ruled).success == 1.0

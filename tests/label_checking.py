@@ -275,6 +275,8 @@ def _recovery(runs: Runs, row: Row) -> Iterator[str]:
             yield f"turn {mark} weighs, though nothing could be noticed yet"
         if mark["weight"] and mark["mistake"]:
             yield f"turn {mark} weighs, though it is a mistake"
+    if not any(mark["weight"] for mark in row["turns"]):
+        yield "no turn weighs anything"
 
 
 def _hard_negative(runs: Runs, row: Row) -> Iterator[str]:

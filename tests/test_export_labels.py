@@ -134,6 +134,12 @@ def test_a_row_of_what_was_not_earned_or_not_seen_is_found(drilled: tuple[Runs, 
     )
     told = "recovery[0]: its agent was told nothing else than its clean twin"
     assert check(runs, {"recovery": [unseen | {"turns": []}]}) == [told]
+    (first, *_) = exports["recovery"]
+    idle = {
+        key: [part | {"weight": 0} if "weight" in part else part for part in first[key]]
+        for key in ("messages", "turns")
+    }
+    assert check(runs, {"recovery": [first | idle]}) == ["recovery[0]: no turn weighs anything"]
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ async def test_a_tool_that_a_perturbation_added_is_that_ones_to_answer(tmp_path:
     true = {tool.name for tool in open_episode(scenario(tmp_path)).tools}
     new = [tool for tool in open_episode(built).tools if tool.name not in true]
     added = [tool.name for tool in new if not tool.input_schema.get("required")]
-    environment, found = await steps(built, *[(name, {}) for name in added], ("cakes.list", {}))
+    _, found = await steps(built, *[(name, {}) for name in added], ("cakes.list", {}))
     assert len(new) == 4 and added
     sources = [observation.provenance.source for observation in found]
     assert sources == ["distractor_tools"] * len(added) + ["embedded"]

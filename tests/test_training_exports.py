@@ -214,7 +214,9 @@ async def test_what_nobody_could_notice_gives_no_row_and_a_silent_loss_counts_fr
     assert any(step.events for step in silent.steps) and silent.noticeable is None
     assert rows_of("recovery", [silent]) == []
     crowded = await rollout(bakery.scenario(tmp_path, more=CROWDED), UNCHECKED)
-    assert crowded.noticeable == -1 and len(rows_of("recovery", [crowded])) == 1
+    assert crowded.noticeable == -1 and len(rows_of("recovery", [crowded], after=1)) == 1
+    # There was nothing to recover from: no turn would be trained on.
+    assert rows_of("recovery", [crowded]) == [] and len(rows_of("recovery", [crowded], outcome="all")) == 1
     lost = await rollout(bakery.scenario(tmp_path, more=UNTRUE), build_agent("resilient", {"checks": 2}))
     met = next(step.index for step in lost.steps if step.events)
     assert lost.noticeable is not None and lost.noticeable >= met
@@ -278,6 +280,7 @@ async def failing(scenario: Scenario) -> Trajectory:
         ("recovery", "", "oracle", "12 in which the agent was told nothing else than where nothing is armed"),
         ("recovery", LOST, "claims_done", "12 in which the agent was told nothing else than where nothing is armed"),
         ("recovery", CROWDED, "claims_done", "12 that did not earn all"),
+        ("recovery", CROWDED, "oracle", "12 in which no turn has a weight"),
         (
             "hard_negatives",
             REFUSED,

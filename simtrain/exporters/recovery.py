@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -41,17 +41,20 @@ class RecoveryRows(Exporter):
             return NOTHING_SAID
         if not faulted(trajectory):
             return "in which the agent was told nothing else than where nothing is armed"
-        return "that did not earn all" if self.outcome == "recovered" and not earned(trajectory) else None
+        if self.outcome == "all":
+            return None
+        if not earned(trajectory):
+            return "that did not earn all"
+        return None if any(self._weights(trajectory, labelled(trajectory))) else "in which no turn has a weight"
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """One row; none where the agent could notice nothing, or did not recover."""
+        """One row; none where the agent could notice nothing, did not recover, or had nothing to do about it."""
         if self.lacking(trajectory):
             return
-        turns, sign = labelled(trajectory), noticeable(trajectory)
+        turns = labelled(trajectory)
         names = names_of(trajectory)
         messages, marks = opening(trajectory), list[JsonObject]()
-        for item in turns:
-            weight = self._weight(item, first=item.phase == "fault" and _unmet(marks) and (sign or 0) >= 0)
+        for item, weight in zip(turns, self._weights(trajectory, turns), strict=True):
             marks.append(self._mark(item, len(messages), weight))
             message = said(item.turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
             messages.append(message | {"weight": weight})
@@ -63,10 +66,15 @@ class RecoveryRows(Exporter):
             row["parallel_tool_calls"] = any(len(item.turn.steps) > 1 for item in turns)
         yield row | {"turns": marks}
 
-    def _weight(self, item: Labelled, *, first: bool) -> float:
-        weight = self._by_phase(item, first=first)
+    def _weights(self, trajectory: Trajectory, turns: Sequence[Labelled]) -> list[float]:
+        met = next((place for place, item in enumerate(turns) if item.phase != "before"), None)
+        seen = (noticeable(trajectory) or 0) < 0
+        weights = [
+            self._by_phase(item, first=item.phase == "fault" and place == met and not seen)
+            for place, item in enumerate(turns)
+        ]
         # OpenAI's service takes the integers 0 and 1.
-        return int(weight) if weight in (0, 1) else weight
+        return [int(weight) if weight in (0, 1) else weight for weight in weights]
 
     def _by_phase(self, item: Labelled, *, first: bool) -> float:
         if item.mistake:
@@ -81,7 +89,3 @@ class RecoveryRows(Exporter):
             events = [event for step in item.turn.steps for event in step.events]
             mark["events"] = [{"label": event.label, "use": event.use, "layer": event.layer} for event in events]
         return mark
-
-
-def _unmet(marks: list[JsonObject]) -> bool:
-    return all(mark["phase"] == "before" for mark in marks)

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy, deepcopy
+from functools import lru_cache
 
 from simtrain.perturbation import Perturbation, Snapshots
 from simtrain.request import Request
-from simtrain.scenario import Armed
-from simtrain.seeding import Root
-from simtrain.triggers import Trigger
+from simtrain.scenario import Armed, Scenario
+from simtrain.seeding import Root, spelt
+from simtrain.triggers import Terms, Trigger
 from simtrain.types import JsonObject, ToolSpec
 from simtrain.world import WorldState
+
+
+class Kind:
+    """What an armed perturbation is in every episode, looked up once.
+
+    `acts` says whether it has anything to do with calls; others only bend the task (`asks`) or the tools (`offers`). What does not
+    last `forgets` what it noted where nothing came of it.
+    """
+
+    __slots__ = (
+        "acts", "apply", "armed", "asks", "concerns", "effect", "follow", "follows", "forgets", "label", "layer", "offers",
+        "perturbation", "side", "spelt", "terms",
+    )  # fmt: skip
+
+    def __init__(self, armed: Armed, *, progress: float = 1.0) -> None:
+        """`progress` is that of the training, from 0 to 1."""
+        self.armed = armed
+        self.label = armed.label
+        self.spelt = spelt(armed.label)
+        self.perturbation = perturbation = armed.perturbation
+        self.terms = Terms(armed.when, progress=progress)
+        own = type(perturbation)
+        self.apply, self.follow = perturbation.apply, perturbation.follow
+        self.follows = perturbation.follows
+        self.forgets = self.follows == "never"
+        self.effect, self.side, self.layer = perturbation.effect, perturbation.side, perturbation.layer
+        self.acts = self.follows != "never" or own.apply is not Perturbation.apply
+        self.asks = own.ask is not Perturbation.ask
+        self.offers = own.offer is not Perturbation.offer
+        self.concerns = None if own.concerns is Perturbation.concerns else perturbation.concerns
+
+
+@lru_cache(maxsize=1024)
+def kinds_of(scenario: Scenario) -> Sequence[Kind]:
+    """The perturbations of a scenario. What has no chance to fire is not there at all: it bends neither the task nor the tools."""
+    kinds = (Kind(armed, progress=scenario.progress) for armed in scenario.perturbations)
+    return tuple(kind for kind in kinds if kind.terms.chance != 0)
 
 
 class Active:
@@ -19,37 +58,21 @@ class Active:
     `given` are the tools as they were before it offered others.
     """
 
-    __slots__ = (
-        "_concerns",
-        "_follows",
-        "armed",
-        "given",
-        "label",
-        "memory",
-        "perturbation",
-        "root",
-        "snapshots",
-        "trigger",
-    )
+    __slots__ = ("given", "kind", "memory", "root", "snapshots", "trigger")
 
-    def __init__(self, armed: Armed, *, root: Root, progress: float = 1.0) -> None:
-        """`root` has seed, episode and label behind it; `progress` is that of the training, from 0 to 1."""
-        perturbation = armed.perturbation
-        self.armed = armed
-        self.label = armed.label
-        self.perturbation = perturbation
+    def __init__(self, kind: Kind, root: Root, given: tuple[ToolSpec, ...] = ()) -> None:
+        """`root` has seed, episode and label behind it."""
+        self.kind = kind
         self.root = root
-        self.trigger = Trigger(armed.when, root=root, progress=progress)
+        self.trigger = Trigger(kind.terms, root)
         self.memory: JsonObject = {}
         self.snapshots = Snapshots()
-        self.given: tuple[ToolSpec, ...] = ()
-        self._follows = perturbation.follows
-        self._concerns = None if type(perturbation).concerns is Perturbation.concerns else perturbation.concerns
+        self.given = given
 
     @property
-    def acts(self) -> bool:
-        """Whether it has anything to do with calls; others only bend the task or the tools."""
-        return self._follows != "never" or type(self.perturbation).apply is not Perturbation.apply
+    def label(self) -> str:
+        """What it is called in the episode."""
+        return self.kind.label
 
     def fork(self) -> Active:
         """An independent copy as it stands; `close` frees its copies of the world."""
@@ -63,23 +86,24 @@ class Active:
         """Free the copies of the world."""
         self.snapshots.close()
 
-    def meets(self, request: Request, *, succeeded: set[str], world: WorldState | None) -> int | None:
+    def meets(self, request: Request, succeeded: set[str], world: WorldState | None) -> int | None:
         """The index (from 1) of the matching call where it fires on a call, 0 where it follows it, None where it lets it pass.
 
         Call once for each request. Raises InputError for a trigger's SQL that does not run.
         """
-        if self._concerns is not None and not self._concerns(request):
+        kind = self.kind
+        if kind.concerns is not None and not kind.concerns(request):
             return None
-        matching = self.trigger.fires(request, succeeded=succeeded, world=world)
-        if matching is not None or self._follows == "never":
+        matching = self.trigger.fires(request, succeeded, world)
+        if matching is not None or kind.follows == "never":
             return matching
-        if (self._follows == "fired" and not self.trigger.tried) or self.trigger.over(succeeded):
+        if (kind.follows == "fired" and not self.trigger.tried) or self.trigger.over(succeeded):
             return None
         return 0
 
-    def settle(self, matching: int, *, changed: bool) -> bool:
+    def settle(self, matching: int, changed: bool) -> bool:
         """Say whether it changed anything on a call that it met; whether that makes one more firing."""
         if matching:
-            self.trigger.settle(matching, changed=changed)
+            self.trigger.settle(matching, changed)
             return changed
         return changed and self.trigger.came_to_light()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
 from typing import TypeAlias
 
-from simtrain.perturbation import Call, Perturbation
+from simtrain.active import Active
+from simtrain.perturbation import Call
 from simtrain.request import Answer, Request
 from simtrain.trajectory import Changed
 from simtrain.types import JsonObject, Observation
@@ -26,7 +28,35 @@ _ONLY: dict[tuple[bool, bool], tuple[Changed, ...]] = {
 """What was changed beside the reply: the clock, and rows."""
 
 
-class Passage:
+class Course(ABC):
+    """The way of one call through the perturbations that meet it, the first outermost, to who answers it."""
+
+    __slots__ = ("answer", "held", "met", "preview")
+
+    def __init__(
+        self, met: Sequence[tuple[Active, int]], answer: Answer, preview: Preview, held: Held | None = None
+    ) -> None:
+        """`met` has what `Active.meets` says of each; `held` are the rows as they are, where the call only reads."""
+        self.met = met
+        self.answer = answer
+        self.preview = preview
+        self.held = held
+
+    @abstractmethod
+    def enter(self, place: int, request: Request) -> Passage:
+        """The way of a request through the perturbation at a place."""
+
+    async def answered(self, request: Request) -> Observation:
+        """The answer through all of them."""
+        if not self.met:
+            return await self.answer(request)
+        passage = self.enter(0, request)
+        observation = await passage.taken()
+        passage.leave(observation)
+        return observation
+
+
+class Passage(ABC):
     """One perturbation around one call: `proceed` is its way on, `close` says what it changed.
 
     The first reply to the very request that came in is what there is without it, as long as no row was changed before it was asked
@@ -35,58 +65,77 @@ class Passage:
     """
 
     __slots__ = (
-        "_begun", "_call", "_clean", "_copies", "_foreseen", "_forestalled", "_forgets", "_inner", "_memory", "_moment", "_other",
-        "_preview", "_state", "without",
+        "_begun", "_clean", "_copies", "_course", "_foreseen", "_forestalled", "_forgets", "_memory", "_moment", "_next", "_other",
+        "active", "call", "matching", "without",
     )  # fmt: skip
 
-    def __init__(self, perturbation: Perturbation, call: Call, inner: Answer, fires: bool, preview: Preview) -> None:
+    def __init__(self, course: Course, place: int, call: Call) -> None:
+        """`place` is that of the perturbation on the course."""
         self.without: Observation | None = None
         """The reply without the perturbation, once it is closed; None where there is none to be had."""
-        state = call.world
-        self._call = call
-        self._inner = inner
-        self._preview = preview
+        active, matching = course.met[place]
+        kind = active.kind
+        self.active = active
+        self.matching = matching
+        self.call = call
+        self._course = course
+        self._next = place + 1
         self._moment = call.clock.moment
-        self._state: WorldState | None = state
-        self._begun: Held | None = None if state is None else state.held()
+        self._begun = _held(call.world, course.held)
         self._copies = call.snapshots.kept
         self._clean: Found | None = None
         self._other: Found | None = None
         self._foreseen: Found | None = None
         self._forestalled = False
         self._memory: JsonObject | None = None
-        self._forgets = fires and perturbation.follows == "never"
+        self._forgets = matching > 0 and kind.forgets
         if self._forgets and call.memory:
             self._memory = deepcopy(call.memory)
-        if fires and perturbation.effect == "before" and (perturbation.side == "state" or call.request.tool.writes):
-            self._foreseen = preview(call.request, self._moment)
+        if matching and kind.effect == "before" and (kind.side == "state" or call.request.tool.writes):
+            self._foreseen = course.preview(call.request, self._moment)
+
+    def taken(self) -> Awaitable[Observation]:
+        """What the perturbation answers."""
+        kind = self.active.kind
+        return (kind.apply if self.matching else kind.follow)(self.call, self.proceed)
 
     async def proceed(self, onward: Request) -> Observation:
         """Pass a request on."""
-        if self._clean is not None:
-            return await self._inner(onward)
-        call, state, begun = self._call, self._state, self._begun
-        wrote = begun is not None and self._differs(begun)
-        very = not wrote and (onward is call.request or is_same(onward, call.request))
-        if very:
-            # Let go: what the call itself writes need not be compared with what was there before.
-            self._begun = None
-        reply = await self._inner(onward)
-        found = (reply, call.clock.moment, None if state is None else state.held())
-        if very:
-            self._clean = found
-        elif self._other is None:
-            self._other, self._forestalled = found, wrote
+        call, course = self.call, self._course
+        first = self._clean is None
+        wrote = very = False
+        if first:
+            wrote = self._differs(self._begun)
+            very = not wrote and (onward is call.request or is_same(onward, call.request))
+            if very:
+                # Let go: what the call itself writes need not be compared with what was there before.
+                self._begun = None
+        if self._next < len(course.met):
+            inner = course.enter(self._next, onward)
+            reply = await inner.taken()
+            inner.leave(reply)
+        else:
+            reply = await course.answer(onward)
+        if first:
+            found = (reply, call.clock.moment, _held(call.world, course.held))
+            if very:
+                self._clean = found
+            elif self._other is None:
+                self._other, self._forestalled = found, wrote
         return reply
+
+    @abstractmethod
+    def leave(self, observation: Observation) -> None:
+        """Close it, say of the firing whether it was one, and keep what was changed."""
 
     def close(self, observation: Observation) -> tuple[Changed, ...]:
         """What the call leaves otherwise than it would have without the perturbation, sorted.
 
         Where that is nothing, a perturbation that does not last forgets what it noted: it has not fired.
         """
-        call, found = self._call, self._clean or self._foreseen or self._other
+        call, found = self.call, self._clean or self._foreseen or self._other
         if found is None and not self._differs(self._begun):
-            found = self._preview(call.request, self._moment)
+            found = self._course.preview(call.request, self._moment)
         self.without, moment, held = found or (None, self._moment, self._begun)
         rows = (self._forestalled and found is self._other) or self._differs(held)
         late = call.clock.moment != moment
@@ -99,10 +148,17 @@ class Passage:
         return changed
 
     def _differs(self, held: Held | None) -> bool:
-        state = self._state
+        state = self.call.world
         if held is None or state is None or held.version == state.version:
             return False
         return state.differs(held)
+
+
+def _held(state: WorldState | None, known: Held | None) -> Held | None:
+    """The rows of a state as they are now, which may be `known` already; None where there is no world."""
+    if known is not None and state is not None and known.version == state.version:
+        return known
+    return None if state is None else state.held()
 
 
 def _changed(without: Observation | None, observation: Observation, late: bool, rows: bool) -> tuple[Changed, ...]:

@@ -7,25 +7,24 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from types import TracebackType
 from typing import NamedTuple, Self, cast
 
-from simtrain.active import Active
+from simtrain.active import Active, Kind, kinds_of
 from simtrain.argument_mistakes import argument_mistakes
 from simtrain.domain import Domain
 from simtrain.errors import InputError, SimtrainError, SimulatorFault
-from simtrain.firing import NOTHING, Found, Passage
-from simtrain.perturbation import Call, Perturbation
+from simtrain.firing import Course, Found, Passage
+from simtrain.perturbation import Call
 from simtrain.request import Answer, NotAnswered, Request, no_tool
 from simtrain.scenario import Answering, Episode
 from simtrain.seeding import Root, Stream, counted, derive
 from simtrain.toolbox import Toolbox
 from simtrain.trajectory import Event, Step
-from simtrain.triggers import chance_of
 from simtrain.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode
 from simtrain.user import ASKING
-from simtrain.world import FinishedWorld, World, WorldState
+from simtrain.world import FinishedWorld, Held, World, WorldState
 
 PROXY = Provenance("proxy")
 MAX_MALFORMED = 2000
@@ -45,7 +44,7 @@ class Proxy:
     """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
 
     __slots__ = (
-        "_acting", "_active", "_answering", "_answers", "_domain", "_domain_name", "_episode", "_manners", "_owners", "_patience",
+        "_acting", "_active", "_answering", "_answers", "_domain", "_domain_name", "_episode", "_owners", "_patience",
         "_routes", "_settings", "_stack", "_succeeded", "_toolbox", "_turn", "_user", "bent", "state", "steps", "world",
     )  # fmt: skip
 
@@ -65,34 +64,32 @@ class Proxy:
         self._answers: list[Answer] = []
         self._stack: AsyncExitStack | None = None
         self._succeeded: set[str] = set()
-        # What has no chance to fire is not there at all: it bends neither the task nor the tools.
-        root, progress = Root(episode.seed, episode.scenario.name, episode.id), episode.progress
-        self._active = [
-            Active(armed, root=root.under(armed.label), progress=progress)
-            for armed in episode.scenario.perturbations
-            if chance_of(armed.when, progress) != 0
-        ]
-        self._acting = [active for active in self._active if active.acts]
+        self._active: list[Active] = []
+        self._acting: list[Active] = []
         self._domain_name = episode.scenario.spec.domain
         self._settings: dict[str, _Setting] = {}
-        self._manners: dict[str, int] = {}
         self._patience = episode.scenario.spec.limits.call
         self._user = episode.scenario.user_of(episode.case)
         self._owners: dict[str, Active] = {}
         self.bent: tuple[str, ...] = ()
-        if self._active:
-            self._offer(toolbox)
+        kinds = kinds_of(episode.scenario)
+        if kinds:
+            self._arm(kinds, toolbox)
 
-    def _offer(self, toolbox: Toolbox) -> None:
+    def _arm(self, kinds: Sequence[Kind], toolbox: Toolbox) -> None:
         """Let every perturbation bend the tools; those that are new belong to the one that added them."""
+        root = Root(self._episode.seed, self._episode.scenario.name, self._episode.id)
         users = (ASKING,) if self._user else ()
-        whole = offered = tuple(tool for tool in toolbox.tools if tool not in users)
-        for active in self._active:
-            active.given = offered
-            if type(active.perturbation).offer is Perturbation.offer:
+        whole = offered = tuple(tool for tool in toolbox.tools if tool not in users) if users else toolbox.tools
+        for kind in kinds:
+            active = Active(kind, root.under_spelt(kind.spelt), offered)
+            self._active.append(active)
+            if kind.acts:
+                self._acting.append(active)
+            if not kind.offers:
                 continue
             known = {tool.name for tool in offered}
-            shown = active.perturbation.offer(offered, active.root.stream("offer"))
+            shown = kind.perturbation.offer(offered, active.root.stream("offer"))
             self._owners.update({tool.name: active for tool in shown if tool.name not in known})
             if shown != offered:
                 self.bent = (*self.bent, active.label)
@@ -103,9 +100,9 @@ class Proxy:
     def asks(self, prompt: str) -> str:
         """The task as the agent reads it."""
         for active in self._active:
-            if type(active.perturbation).ask is Perturbation.ask:
+            if not active.kind.asks:
                 continue
-            reworded = active.perturbation.ask(prompt, active.root.stream("ask"))
+            reworded = active.kind.perturbation.ask(prompt, active.root.stream("ask"))
             if reworded != prompt and active.label not in self.bent:
                 self.bent = (*self.bent, active.label)
             prompt = reworded
@@ -152,7 +149,7 @@ class Proxy:
         other._answers = []
         other._succeeded = set(self._succeeded)
         other._active = [active.fork() for active in self._active]
-        other._acting = [active for active in other._active if active.acts]
+        other._acting = [active for active in other._active if active.kind.acts]
         copies = dict(zip(self._active, other._active, strict=True))
         other._owners = {name: copies[active] for name, active in self._owners.items()}
         return await other.__aenter__()
@@ -235,7 +232,7 @@ class Proxy:
             observation = await self._met(request, events, answer)
         else:
             onward = partial(self._carried_out, events=events, answer=answer)
-            observation = await owner.perturbation.serve(self._call(owner, request, 0), onward)
+            observation = await owner.kind.perturbation.serve(self.call(owner, request, 0), onward)
         if not observation.is_error:
             self._succeeded.add(request.tool.name)
         return observation
@@ -257,7 +254,7 @@ class Proxy:
         """The answer through all perturbations that meet the call, each around the next, the first in the list outermost."""
         state, succeeded = self.state, self._succeeded
         try:
-            found = [(active, active.meets(request, succeeded=succeeded, world=state)) for active in self._acting]
+            found = [(active, active.meets(request, succeeded, state)) for active in self._acting]
         except InputError as error:
             raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
         met = [(active, matching) for active, matching in found if matching is not None]
@@ -265,39 +262,20 @@ class Proxy:
             return await answer(request)
         # Held here, the rows need not be held anew for each; where the call writes they would have to be read for that.
         held = None if request.tool.writes else state.held()
-        for active, matching in reversed(met):
-            answer = partial(self._bent, active, matching, answer, events)
-        observation = await answer(request)
-        del held
+        observation = await _Course(self, met, answer, held, events).answered(request)
         # Those within one that refused never saw the call.
         for active, matching in met:
             if active.trigger.undecided:
                 active.trigger.give_back(matching)
         return observation
 
-    async def _bent(
-        self, active: Active, matching: int, inner: Answer, events: list[Event], request: Request
-    ) -> Observation:
-        """The answer through one perturbation; an event says what it changed."""
-        perturbation, call = active.perturbation, self._call(active, request, matching)
-        passage = Passage(perturbation, call, inner, matching > 0, self._preview)
-        observation = await (perturbation.apply if matching else perturbation.follow)(call, passage.proceed)
-        changed = passage.close(observation)
-        active.settle(matching, changed=changed != NOTHING)
-        if changed:
-            armed = active.armed
-            events.append(
-                Event(armed.label, armed.use, perturbation.layer, matching, passage.without, observation, changed)
-            )
-        return observation
-
-    def _call(self, active: Active, request: Request, matching: int) -> Call:
+    def call(self, active: Active, request: Request, matching: int) -> Call:
         """A call as a perturbation meets it."""
         name, state = request.tool.name, self.state
         in_world, manners = self._settings.get(name) or self._setting(request.tool)
         return Call(
             request,
-            Stream((active.root, (counted(name, matching),))),
+            Stream((active.root, counted(name, matching))),
             state.clock,
             active.memory,
             state,
@@ -313,16 +291,12 @@ class Proxy:
     def _setting(self, tool: ToolSpec) -> _Setting:
         """What calls of a tool have in common."""
         routed = self._routes.get(tool.name, ())
-        answered = bool(routed) and self._answering[routed[0]].world_model.stateless
-        in_world = answered and any(other.name == tool.name for other in self.world.tools)
-        manners = self._manners.get(tool.server)
-        if manners is None:
-            manners = derive(self._episode.seed, "manners", self.world.name, tool.server)
-            self._manners[tool.server] = manners
+        in_world = bool(routed) and self._answering[routed[0]].world_model.stateless
+        manners = _manners(self._episode.seed, self.world.name, tool.server)
         found = self._settings[tool.name] = _Setting(in_world, manners)
         return found
 
-    def _preview(self, request: Request, moment: float) -> Found | None:
+    def preview(self, request: Request, moment: float) -> Found | None:
         """What the world itself would have answered at an instant, leaving no trace; None for a tool that it does not answer."""
         if not (self._settings.get(request.tool.name) or self._setting(request.tool)).in_world:
             return None
@@ -332,6 +306,47 @@ class Proxy:
             found = (self.state.answer(request), clock.moment, self.state.held())
         clock.moment = present
         return found
+
+
+class _Course(Course):
+    """The way of a call through perturbations of the proxy; `events` is what they changed, the innermost first."""
+
+    __slots__ = ("_proxy", "events")
+
+    def __init__(
+        self, proxy: Proxy, met: Sequence[tuple[Active, int]], answer: Answer, held: Held | None, events: list[Event]
+    ) -> None:
+        super().__init__(met, answer, proxy.preview, held)
+        self._proxy = proxy
+        self.events = events
+
+    def enter(self, place: int, request: Request) -> Passage:
+        active, matching = self.met[place]
+        return _Passage(self, place, self._proxy.call(active, request, matching), self.events)
+
+
+class _Passage(Passage):
+    __slots__ = ("_events",)
+
+    def __init__(self, course: Course, place: int, call: Call, events: list[Event]) -> None:
+        super().__init__(course, place, call)
+        self._events = events
+
+    def leave(self, observation: Observation) -> None:
+        changed = self.close(observation)
+        active, matching = self.active, self.matching
+        active.settle(matching, bool(changed))
+        if changed:
+            kind = active.kind
+            self._events.append(
+                Event(kind.label, kind.armed.use, kind.layer, matching, self.without, observation, changed)
+            )
+
+
+@lru_cache(maxsize=4096)
+def _manners(seed: int, world: str, server: str) -> int:
+    """The seed of how a server words its errors."""
+    return derive(seed, "manners", world, server)
 
 
 def _refusal(text: str, way: str | int) -> Observation:

@@ -273,6 +273,11 @@ class Scenario:
         """The case parameters that the prompt states."""
         return self.prompt.names
 
+    @property
+    def progress(self) -> float:
+        """The progress of the training, from 0 to 1, which probabilities may follow."""
+        return self.arm.progress if self.arm else 1.0
+
     def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
         """The user who answers questions about a case; None where nobody can be asked."""
         return None if self.spec.user is None else User(self.spec.user, case, stated=self.stated)
@@ -297,11 +302,6 @@ class Episode:
     seed: int
     attempt: int
     real_time: bool = False
-
-    @property
-    def progress(self) -> float:
-        """The progress of the training, from 0 to 1, which probabilities may follow."""
-        return self.scenario.arm.progress if self.scenario.arm else 1.0
 
     @property
     def limits(self) -> Limits:

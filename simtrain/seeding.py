@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
@@ -30,23 +30,27 @@ class Root:
     __slots__ = ("_digest",)
 
     def __init__(self, seed: int, *names: str | int) -> None:
-        self._digest = blake2b(str(seed).encode(), digest_size=8)
-        for name in names:
-            self._digest.update(_spelt(name))
+        self._digest = blake2b(str(seed).encode() + _joined(names), digest_size=8)
 
     def under(self, *names: str | int) -> Root:
         """The same with further names behind it."""
+        return self.under_spelt(_joined(names))
+
+    def under_spelt(self, names: bytes) -> Root:
+        """The same for names that are spelt already."""
         other = Root.__new__(Root)
-        other._digest = self._digest.copy()
-        for name in names:
-            other._digest.update(_spelt(name))
+        digest = other._digest = self._digest.copy()
+        digest.update(names)
         return other
 
     def derive(self, *names: str | int | bytes) -> int:
         """The seed of what further names stand for."""
+        return self.derive_spelt(_joined(names))
+
+    def derive_spelt(self, names: bytes) -> int:
+        """The same for names that are spelt already."""
         digest = self._digest.copy()
-        for name in names:
-            digest.update(name if isinstance(name, bytes) else _spelt(name))
+        digest.update(names)
         return _number(digest.digest(), "big")
 
     def draw(self, *names: str | int | bytes) -> float:
@@ -55,18 +59,23 @@ class Root:
 
     def stream(self, *names: str | int | bytes) -> Stream:
         """The stream of what further names stand for; nothing is derived before the first draw."""
-        return Stream((self, names))
+        return Stream((self, _joined(names)))
 
 
-def _spelt(name: str | int) -> bytes:
+def spelt(name: str | int) -> bytes:
+    """A name as it goes into a digest."""
     part = str(name).encode()
     return b"%c%d:%b" % (105 if isinstance(name, int) else 115, len(part), part)
+
+
+def _joined(names: Iterable[str | int | bytes]) -> bytes:
+    return b"".join([name if isinstance(name, bytes) else spelt(name) for name in names])
 
 
 @lru_cache(maxsize=4096)
 def counted(name: str, index: int) -> bytes:
     """A name and a number as they go into a digest: what is drawn for many calls of few tools need not spell them each time."""
-    return _spelt(name) + _spelt(index)
+    return spelt(name) + spelt(index)
 
 
 _number = int.from_bytes
@@ -86,42 +95,45 @@ class Stream:
 
     __slots__ = ("_random", "_seed")
 
-    def __init__(self, seed: int | tuple[Root, tuple[str | int | bytes, ...]]) -> None:
-        """A seed that is a root and names under it is derived at the first draw."""
+    def __init__(self, seed: int | tuple[Root, bytes]) -> None:
+        """A seed that is a root and names under it, spelt as `counted` does, is derived at the first draw."""
         self._seed = seed
-        self._random: Callable[[], float] = self._first
+        # A method of its own in this place would close a circle, which only the collector frees.
+        self._random: Callable[[], float] | None = None
 
-    def _first(self) -> float:
+    def _begun(self) -> Callable[[], float]:
+        found = self._random = Random(self._derived()).random
+        return found
+
+    def _derived(self) -> int:
         seed = self._seed
-        self._random = Random(seed if isinstance(seed, int) else seed[0].derive(*seed[1])).random
-        return self._random()
+        return seed if isinstance(seed, int) else seed[0].derive_spelt(seed[1])
 
     def once(self) -> float:
         """A number in [0, 1) for who needs only one: always the same, and without the cost of a generator.
 
         It is made of the seed's lower half, so that it says nothing of what `Root.draw` gives for the same names.
         """
-        seed = self._seed
-        return ((seed if isinstance(seed, int) else seed[0].derive(*seed[1])) & _HALF) * 2.0**-32
+        return (self._derived() & _HALF) * 2.0**-32
 
     def random(self) -> float:
         """A number in [0, 1)."""
-        return self._random()
+        return (self._random or self._begun())()
 
     def integer(self, low: int, high: int) -> int:
         """An integer in [low, high], both ends included."""
-        return low + int(self._random() * (high - low + 1))
+        return low + int((self._random or self._begun())() * (high - low + 1))
 
     def number(self, low: float, high: float) -> float:
         """A number in [low, high)."""
-        return low + self._random() * (high - low)
+        return low + (self._random or self._begun())() * (high - low)
 
     def choose(self, items: Sequence[T], weights: Sequence[float] | None = None) -> T:
         """One of `items`, evenly or by `weights`."""
         if weights is None:
-            return items[int(self._random() * len(items))]
+            return items[int((self._random or self._begun())() * len(items))]
         bounds = list(accumulate(weights))
-        mark = self._random() * bounds[-1]
+        mark = (self._random or self._begun())() * bounds[-1]
         return next((item for item, bound in zip(items, bounds, strict=True) if mark < bound), items[-1])
 
     def shuffled(self, items: Sequence[T]) -> list[T]:

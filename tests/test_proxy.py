@@ -15,8 +15,9 @@ from simtrain.perturbation import When
 from simtrain.proxy import Proxy
 from simtrain.request import Request
 from simtrain.scenario import Scenario
+from simtrain.seeding import Root
 from simtrain.trajectory import Trajectory, to_line
-from simtrain.triggers import Trigger
+from simtrain.triggers import Terms, Trigger
 from simtrain.types import Action, JsonObject, Observation, ToolSpec
 
 FIRST = "K001"
@@ -210,10 +211,9 @@ def firings(
     succeeded: set[str] | None = None,
     arguments: JsonObject | None = None,
 ) -> list[int]:
-    trigger = Trigger(when, seed=1, identity=("s", "e", "l"))
+    trigger = Trigger(Terms(when), Root(1, "s", "e", "l"))
     found = (
-        trigger.fires(Request(tool, arguments or {}, index, index), succeeded=succeeded or set(), world=None)
-        for index in range(calls)
+        trigger.fires(Request(tool, arguments or {}, index, index), succeeded or set(), None) for index in range(calls)
     )
     return [index for index, matching in enumerate(found, start=1) if matching is not None]
 
@@ -249,13 +249,13 @@ def test_triggers_look_at_writes_arguments_and_what_succeeded_before() -> None:
 
 def tried(when: When, real: set[int], *, calls: int = 12, seed: int = 1) -> list[int]:
     """The matching calls on which a perturbation is tried that can change something on the `real` ones only."""
-    trigger = Trigger(when, seed=seed, identity=("s", "e", "l"))
+    trigger = Trigger(Terms(when), Root(seed, "s", "e", "l"))
     found: list[int] = []
     for index in range(1, calls + 1):
-        matching = trigger.fires(Request(READ, {}, index, index), succeeded=set(), world=None)
+        matching = trigger.fires(Request(READ, {}, index, index), set(), None)
         if matching is not None:
             found.append(index)
-            trigger.settle(matching, changed=index in real)
+            trigger.settle(matching, index in real)
     assert trigger.fired == len(real.intersection(found))
     return found
 
@@ -289,21 +289,21 @@ def test_chance_is_drawn_once_for_a_call_that_nth_names_and_anew_for_every_other
 
 
 def test_calls_under_way_at_once_do_not_share_a_firing_and_a_failed_one_is_given_back() -> None:
-    trigger = Trigger(When(nth=1), seed=1, identity=("s",))
-    found = [trigger.fires(Request(READ, {}, index, 0), succeeded=set(), world=None) for index in range(2)]
+    trigger = Trigger(Terms(When(nth=1)), Root(1, "s"))
+    found = [trigger.fires(Request(READ, {}, index, 0), set(), None) for index in range(2)]
     assert found == [1, None]
-    trigger.settle(1, changed=False)
-    trigger.settle(1, changed=False)
-    assert trigger.fires(Request(READ, {}, 2, 0), succeeded=set(), world=None) == 3 and trigger.fired == 1
+    trigger.settle(1, False)
+    trigger.settle(1, False)
+    assert trigger.fires(Request(READ, {}, 2, 0), set(), None) == 3 and trigger.fired == 1
 
 
 def test_what_lasts_and_shows_later_counts_from_then_on() -> None:
-    trigger = Trigger(When(nth=1, max_times=1), seed=1, identity=("s",))
-    assert trigger.fires(Request(READ, {}, 0, 0), succeeded=set(), world=None) == 1
-    trigger.settle(1, changed=False)
+    trigger = Trigger(Terms(When(nth=1, max_times=1)), Root(1, "s"))
+    assert trigger.fires(Request(READ, {}, 0, 0), set(), None) == 1
+    trigger.settle(1, False)
     assert (trigger.fired, trigger.tried) == (0, True)
     assert [trigger.came_to_light(), trigger.came_to_light(), trigger.fired] == [True, False, 1]
-    assert trigger.fires(Request(READ, {}, 1, 0), succeeded=set(), world=None) is None
+    assert trigger.fires(Request(READ, {}, 1, 0), set(), None) is None
 
 
 async def test_a_state_trigger_asks_the_world(tmp_path: Path) -> None:
@@ -320,8 +320,8 @@ async def test_a_state_trigger_asks_the_world(tmp_path: Path) -> None:
 @given(st.floats(0, 1), st.integers(0, 2**60))
 def test_a_higher_probability_only_adds_firings(probability: float, seed: int) -> None:
     def fired(share: float) -> set[int]:
-        trigger = Trigger(When(probability=share), seed=seed, identity=("s",))
-        return {index for index in range(50) if trigger.fires(Request(READ, {}, index, 0), succeeded=set(), world=None)}
+        trigger = Trigger(Terms(When(probability=share)), Root(seed, "s"))
+        return {index for index in range(50) if trigger.fires(Request(READ, {}, index, 0), set(), None)}
 
     assert fired(probability) <= fired(min(1.0, probability + 0.2))
 

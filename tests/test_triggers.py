@@ -13,7 +13,8 @@ from simtrain import open_episode
 from simtrain.perturbation import Ramp, When
 from simtrain.proxy import Proxy
 from simtrain.request import Request
-from simtrain.triggers import Trigger, chance_of
+from simtrain.seeding import Root
+from simtrain.triggers import Terms, Trigger
 from simtrain.types import Action, ToolSpec
 
 LIST = ToolSpec("cakes.list", "", {})
@@ -31,13 +32,13 @@ def fired(
     trigger: Trigger | None = None,
 ) -> list[int]:
     """The calls, from 1, on which a trigger fires; on those that are `idle` the firing changes nothing."""
-    trigger = trigger or Trigger(when, seed=1, identity=("s", "e", "l"))
+    trigger = trigger or Trigger(Terms(when), Root(1, "s", "e", "l"))
     found: list[int] = []
     for place, tool in enumerate(tools, 1):
         request = Request(tool, {}, place - 1, turns[place - 1] if turns else place - 1)
-        matching = trigger.fires(request, succeeded=set(succeeded), world=None)
+        matching = trigger.fires(request, set(succeeded), None)
         if matching is not None:
-            trigger.settle(matching, changed=place not in idle)
+            trigger.settle(matching, place not in idle)
             found.append(place)
     return found
 
@@ -56,8 +57,8 @@ def test_the_first_call_that_matches_is_the_first_whatever_its_tool() -> None:
     assert fired(When(nth=2), [LIST, GET, LIST]) == [2]
     assert fired(When(tools="cakes.*", nth=2), [LIST, PLACE, GET, LIST]) == [3]
     assert fired(When(every=2), [LIST, GET, PLACE, LIST]) == [2, 4]
-    trigger = Trigger(When(), seed=1, identity=())
-    assert [trigger.fires(Request(tool, {}, 0, 0), succeeded=set(), world=None) for tool in (LIST, GET)] == [1, 2]
+    trigger = Trigger(Terms(When()), Root(1))
+    assert [trigger.fires(Request(tool, {}, 0, 0), set(), None) for tool in (LIST, GET)] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -101,18 +102,20 @@ def test_all_that_is_named_must_hold() -> None:
 
 
 def test_a_copy_counts_on_by_itself() -> None:
-    trigger = Trigger(When(probability=0.5, max_times=9), seed=3, identity=("x",))
-    fired(trigger.when, [LIST] * 5, trigger=trigger)
+    trigger = Trigger(Terms(When(probability=0.5, max_times=9)), Root(3, "x"))
+    fired(trigger.terms.when, [LIST] * 5, trigger=trigger)
     copy = trigger.fork()
-    onward = fired(trigger.when, [LIST, GET] * 6, trigger=copy)
-    assert fired(trigger.when, [LIST, GET] * 6, trigger=trigger) == onward, "the copy has moved nothing of the first"
+    onward = fired(trigger.terms.when, [LIST, GET] * 6, trigger=copy)
+    assert fired(trigger.terms.when, [LIST, GET] * 6, trigger=trigger) == onward, (
+        "the copy has moved nothing of the first"
+    )
     assert copy.fired == trigger.fired > 0
 
 
 def test_a_ramp_follows_the_training() -> None:
     ramp = When(probability=Ramp(start=0.2, end=0.6))
-    assert [chance_of(ramp, progress) for progress in (0, 0.5, 1)] == pytest.approx([0.2, 0.4, 0.6])
-    assert chance_of(When(), 0.5) is None and chance_of(When(probability=0.3), 0.5) == 0.3
+    assert [Terms(ramp, progress=progress).chance for progress in (0, 0.5, 1)] == pytest.approx([0.2, 0.4, 0.6])
+    assert Terms(When(), progress=0.5).chance is None and Terms(When(probability=0.3), progress=0.5).chance == 0.3
 
 
 DROPPED = "{{use: dropped_tool, with: {{tools: [orders.place]}}, when: {{probability: {chance}}}}}"

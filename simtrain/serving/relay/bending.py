@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, cast
 
-from simtrain.active import Active
+from simtrain.active import Active, Kind
 from simtrain.assembly import arm_pack
 from simtrain.catalog import find
 from simtrain.clock import DEFAULT_START, Clock, instant
 from simtrain.documents import read_document
 from simtrain.errors import InputError
-from simtrain.firing import Passage, same_reply
+from simtrain.firing import same_reply
 from simtrain.perturbation import Call, Perturbation
 from simtrain.request import Answer, Request, no_tool
 from simtrain.scenario import Armed
@@ -22,7 +23,7 @@ from simtrain.serving.relay.crossing import Crossing, Outcome, Repeat
 from simtrain.serving.relay.requests import BENDABLE, arguments_of, name_of, response
 from simtrain.serving.relay.shown import Audience, Shown, client_of
 from simtrain.serving.relay.tool_list import descriptors_of, rewritten, tool_of
-from simtrain.serving.relay.way import Server, Way, nobody
+from simtrain.serving.relay.way import Road, Server
 from simtrain.tape import CALL
 from simtrain.types import JsonObject, JsonValue, Observation
 
@@ -94,7 +95,7 @@ class Bending:
     def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: Rules | None = None) -> None:
         self._seed = seed
         self._rules = rules or Rules()
-        self._active = [Active(item, root=Root(seed, "relay", item.label)) for item in armed]
+        self._active = [Active(Kind(item), Root(seed, "relay", item.label)) for item in armed]
         self._asked: dict[_Key, _Asked] = {}
         self._paused: dict[tuple[str, str], Crossing] = {}
         self._audience = Audience(armed, seed=seed)
@@ -106,7 +107,7 @@ class Bending:
     async def ready(self) -> None:
         """Check that all that the perturbations need can be reached. Raises InputError."""
         for active in self._active:
-            await active.perturbation.ready()
+            await active.kind.perturbation.ready()
 
     def client_sends(
         self, frame: JsonObject, scope: Scope, repeat: Repeat, *, session: str | None = None
@@ -173,17 +174,13 @@ class Bending:
         crossing.outcome = asyncio.create_task(self._bend(crossing, request, met, shown))
         return crossing
 
-    def _met(self, request: Request) -> list[tuple[int, int]]:
-        """The perturbations that meet a call (places in the list), each with what `Active.meets` says."""
-        found = [
-            (place, active.meets(request, succeeded=self._succeeded, world=None))
-            for place, active in enumerate(self._active)
-            if active.acts
-        ]
-        return [(place, matching) for place, matching in found if matching is not None]
+    def _met(self, request: Request) -> list[tuple[Active, int]]:
+        """The perturbations that meet a call, each with what `Active.meets` says."""
+        found = [(active, active.meets(request, self._succeeded, None)) for active in self._active if active.kind.acts]
+        return [(active, matching) for active, matching in found if matching is not None]
 
     async def _bend(
-        self, crossing: Crossing, request: Request, met: Sequence[tuple[int, int]], shown: Shown
+        self, crossing: Crossing, request: Request, met: Sequence[tuple[Active, int]], shown: Shown
     ) -> Outcome:
         clock = Clock(start=instant(DEFAULT_START), per_step=0)
         begun = clock.moment
@@ -192,16 +189,20 @@ class Bending:
         name, reads = request.tool.name, crossing.request["method"] != CALL
         repeats = reads or self._rules.allow_duplicates or name in self._repeatable
         server = Server(crossing, notes, repeats=repeats)
+        call = partial(self._call, shown, clock)
+        answer: Answer = server.proceed
+        if name in shown.owners:
+            answer = _served(self._active[shown.owners[name]], call, answer)
         try:
             async with asyncio.timeout(self._rules.patience):
-                observation = await self._layer(request, met, shown, clock, server, fired)(request)
+                observation = await Road(met, answer, server, call, fired, self.fired).answered(request)
         except Exception as error:
             # A perturbation that breaks down bends nothing; the recording says so.
             crossing.let_go()
             return Outcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
         finally:
-            for place, matching in met:
-                self._active[place].trigger.give_back(matching)
+            for active, matching in met:
+                active.trigger.give_back(matching)
         late = round(clock.moment - begun, 6)
         if late:
             notes["seconds" if self._rules.real_time else "virtual_seconds"] = late
@@ -213,60 +214,7 @@ class Bending:
             return Outcome(None, notes if fired or len(notes) > 1 else {})
         return Outcome(response(crossing.request, crossing.reply_id, observation, server.reply), notes)
 
-    def _layer(
-        self,
-        request: Request,
-        met: Sequence[tuple[int, int]],
-        shown: Shown,
-        clock: Clock,
-        server: Server,
-        fired: list[JsonObject],
-    ) -> Answer:
-        """The way to the server through all perturbations that meet the call, the first in the list outermost."""
-        owner = shown.owners.get(request.tool.name)
-        answer: Answer = server.proceed
-        if owner is not None:
-            answer = self._served(owner, shown, clock, answer)
-        for place, matching in reversed(met):
-            answer = self._around(place, matching, shown, clock, server, fired, answer)
-        return answer
-
-    def _served(self, owner: int, shown: Shown, clock: Clock, inner: Answer) -> Answer:
-        async def served(request: Request) -> Observation:
-            call = self._call(owner, 0, request, shown, clock)
-            return await self._active[owner].perturbation.serve(call, inner)
-
-        return served
-
-    def _around(
-        self,
-        place: int,
-        matching: int,
-        shown: Shown,
-        clock: Clock,
-        server: Server,
-        fired: list[JsonObject],
-        inner: Answer,
-    ) -> Answer:
-        active = self._active[place]
-        perturbation = active.perturbation
-        noted: JsonObject = {"label": active.label, "use": active.armed.use, "matching": matching}
-
-        async def bent(request: Request) -> Observation:
-            way = Way(request, inner, server, noted)
-            call = self._call(place, matching, request, shown, clock)
-            passage = Passage(perturbation, call, way.proceed, matching > 0, nobody)
-            observation = await (perturbation.apply if matching else perturbation.follow)(call, passage.proceed)
-            changed = sorted({*passage.close(observation), *(("wire",) if way.bent else ())})
-            self.fired[active.label] += active.settle(matching, changed=bool(changed))
-            if changed:
-                fired.append({**noted, "changed": changed})
-            return observation
-
-        return bent
-
-    def _call(self, place: int, matching: int, request: Request, shown: Shown, clock: Clock) -> Call:
-        active = self._active[place]
+    def _call(self, shown: Shown, clock: Clock, active: Active, request: Request, matching: int) -> Call:
         return Call(
             request,
             active.root.stream(request.tool.name, matching),
@@ -275,7 +223,7 @@ class Bending:
             None,
             active.snapshots,
             tools=tuple(shown.tools.values()),
-            given=shown.given.get(place, ()),
+            given=shown.given.get(self._active.index(active), ()),
             manners=derive(self._seed, "manners", "relay"),
             root=active.root,
         )
@@ -298,7 +246,7 @@ class Bending:
 
     def _by_offer(self, shown: Shown) -> list[JsonObject]:
         """Those that are there to change the list of tools, and did; others only made room in it for what they do to replies."""
-        changing = [self._active[place].armed for place in sorted(shown.changing)]
+        changing = [self._active[place].kind.armed for place in sorted(shown.changing)]
         return [
             {"label": item.label, "use": item.use, "changed": ["tools"]}
             for item in changing
@@ -309,6 +257,15 @@ class Bending:
         asked = self._asked.pop(_key(scope, identity), None)
         if asked is not None and asked.crossing is not None:
             asked.crossing.cancel()
+
+
+def _served(owner: Active, call: Callable[[Active, Request, int], Call], inner: Answer) -> Answer:
+    """The answer to a call of a tool that a perturbation offered."""
+
+    async def served(request: Request) -> Observation:
+        return await owner.kind.perturbation.serve(call(owner, request, 0), inner)
+
+    return served
 
 
 async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> Outcome:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from simtrain.firing import is_same
+from collections.abc import Callable, Sequence
+
+from simtrain.active import Active
+from simtrain.firing import Course, Passage, is_same
+from simtrain.perturbation import Call
 from simtrain.request import Answer, Request
 from simtrain.serving.relay.crossing import Crossing
 from simtrain.serving.relay.requests import reply_observed, with_request
@@ -41,31 +45,59 @@ class Server:
         return reply_observed(asked, await self._crossing.repeat(frame))
 
 
-class Way:
-    """The way on as one perturbation takes it: `bent` says whether anything else went to the server than the very request, once."""
+class Road(Course):
+    """The way of a call through the perturbations of a relay, to its server."""
 
-    def __init__(self, request: Request, inner: Answer, server: Server, noted: JsonObject) -> None:
-        self._request = request
-        self._inner = inner
-        self._server = server
-        self._noted = noted
+    def __init__(
+        self,
+        met: Sequence[tuple[Active, int]],
+        answer: Answer,
+        server: Server,
+        call: Callable[[Active, Request, int], Call],
+        fired: list[JsonObject],
+        counts: dict[str, int],
+    ) -> None:
+        """What they change is noted in `fired`, the innermost first, and counted by label in `counts`."""
+        super().__init__(met, answer, _nobody)
+        self.server = server
+        self.fired = fired
+        self.counts = counts
+        self._call = call
+
+    def enter(self, place: int, request: Request) -> Passage:
+        active, matching = self.met[place]
+        return _Way(self, place, self._call(active, request, matching))
+
+
+class _Way(Passage):
+    """The way on as one perturbation takes it: something is changed as well where anything but the very request, once, went on."""
+
+    def __init__(self, road: Road, place: int, call: Call) -> None:
+        super().__init__(road, place, call)
+        self._road = road
+        kind = self.active.kind
+        self._noted: JsonObject = {"label": kind.label, "use": kind.armed.use, "matching": self.matching}
         self._taken = 0
-        self._other = False
-
-    @property
-    def bent(self) -> bool:
-        return self._other or not self._taken
+        self._more = False
 
     async def proceed(self, onward: Request) -> Observation:
-        before = self._server.sent
-        if not is_same(onward, self._request):
-            self._other = True
-            self._server.bent_by(self._noted)
-        reply = await self._inner(onward)
+        server = self._road.server
+        before = server.sent
+        if not is_same(onward, self.call.request):
+            self._more = True
+            server.bent_by(self._noted)
+        reply = await super().proceed(onward)
         self._taken += 1
-        self._other |= self._taken > 1 and self._server.sent > before
+        self._more |= self._taken > 1 and server.sent > before
         return reply
 
+    def leave(self, observation: Observation) -> None:
+        bent = self._more or not self._taken
+        changed = sorted({*self.close(observation), *(("wire",) if bent else ())})
+        self._road.counts[self.active.label] += self.active.settle(self.matching, bool(changed))
+        if changed:
+            self._road.fired.append({**self._noted, "changed": changed})
 
-def nobody(request: Request, moment: float) -> None:
+
+def _nobody(request: Request, moment: float) -> None:
     """No world stands behind a relay that could be asked beforehand."""

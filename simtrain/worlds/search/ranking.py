@@ -8,14 +8,15 @@ the second stage computes the same. Scores are rounded, so that no machine's las
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice
-from typing import Final, NamedTuple, cast
+from functools import cached_property, lru_cache
+from heapq import heappush, heappushpop
+from typing import Final, TypeAlias, cast
 
-from simtrain.worlds.search.tokens import folded, tokens, whole
+from simtrain.worlds.search.texts import Run, Text, Texts, numbers
+from simtrain.worlds.search.tokens import tokens, whole
 
 CANDIDATES: Final = 200
 FILLING: Final = 60
@@ -30,9 +31,12 @@ looked for."""
 
 MOST_WORDS: Final = 32
 TITLE_WEIGHT: Final = 2
-KEPT: Final = 10_000
-"""Texts of pages that are kept in memory, a little more than a kilobyte each."""
-
+FIRST: Final = 20
+"""Candidates that are looked at before it is asked which others can still be among the best."""
+AT_ONCE: Final = 80
+"""Candidates that are looked at together from then on."""
+CROSSED: Final = 2_000
+"""Pages with rare words up to which the index is asked which of them hold another word."""
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
@@ -49,25 +53,27 @@ class Hit:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Term:
     word: str
     pages: int
     idf: float
-
-    @property
-    def weight(self) -> float:
-        """What the word adds to a page's score at most."""
-        return self.idf * (_K1 + 1)
+    weight: float
+    """What the word adds to a page's score at most."""
 
     @property
     def quoted(self) -> str:
         """The word as FTS5 reads it; a token holds no quotation mark."""
         return f'"{self.word}"'
 
+    @cached_property
+    def found(self) -> Callable[[bytes], list[bytes]]:
+        """Finds the word in a folded text."""
+        return whole(self.word).findall
 
-Run = Callable[[str, Sequence[object]], Iterable[tuple[object, ...]]]
-"""Carries out one statement of the engine's own over the world file."""
+
+_Held: TypeAlias = dict[int, list[_Term]]
+"""Pages, and of the words that are left to count those that they may hold, the rarest first."""
 
 
 class Ranking:
@@ -79,7 +85,7 @@ class Ranking:
         self._lock = lock
         list(run(f"create virtual table {_VOCABULARY} using fts5vocab(main, _index, row)", ()))
         self.pages, self._average = _averages(cast(bytes, self._one("select block from _index_data where id = 1")))
-        self._kept: dict[int, _Text] = {}
+        self._texts = Texts(run, title_weight=TITLE_WEIGHT)
         self._term = lru_cache(maxsize=20_000)(self._look_up)
 
     def top(self, query: str, *, count: int, offset: int = 0, site: int | None = None) -> list[Hit]:
@@ -94,10 +100,11 @@ class Ranking:
         # Words on most pages tell nothing where there are others; they only fill up the results.
         terms = [term for term in words if term.idf > _LEAST_IDF] or words
         wanted = offset + count
-        first, stated = self._first_stage(terms, site)
-        ranked = self._second_stage(terms, first, stated, wanted)
+        first, held = self._first_stage(terms, site)
+        ranked = self._second_stage(first, held, wanted)
         if len(ranked) < wanted:
-            ranked += self._second_stage(terms, self._others(terms, words, first, site, wanted), None, wanted)
+            held = self._others(terms, words, first, site, wanted)
+            ranked += self._second_stage(dict.fromkeys(held, 0.0), held, wanted)
         return ranked[offset:wanted]
 
     def pages_with(self, word: str) -> int:
@@ -118,7 +125,8 @@ class Ranking:
     def _look_up(self, word: str) -> _Term:
         pages = cast(int, self._one(f"select doc from {_VOCABULARY} where term = ?", word) or 0)
         idf = math.log((self.pages - pages + 0.5) / (pages + 0.5))
-        return _Term(word, pages, idf if idf > 0 else _LEAST_IDF)
+        idf = idf if idf > 0 else _LEAST_IDF
+        return _Term(word, pages, idf, idf * (_K1 + 1))
 
     def _one(self, sql: str, *values: object) -> object:
         row = next(iter(self._run(sql, values)), None)
@@ -126,18 +134,23 @@ class Ranking:
 
     # Which pages
 
-    def _first_stage(self, terms: list[_Term], site: int | None) -> tuple[dict[int, float], list[_Term] | None]:
-        """Candidates with their score over the rare words, and which words those are; no score where all words are common."""
+    def _first_stage(self, terms: list[_Term], site: int | None) -> tuple[dict[int, float], _Held]:
+        """Candidates with their score over the rare words, and what else they may hold; none where all words are common."""
         rare = self._rare(terms)
         if not rare:
-            return {}, None
+            return {}, {}
         wanted = " OR ".join(term.quoted for term in rare)
+        # Rounding as SQLite does it goes by way of decimals, which takes as long as all else.
         sql = (
             f"select rowid, -bm25(_index, {TITLE_WEIGHT}.0, 1.0) as score from _index where _index match ?"
-            f"{'' if site is None else _ON_SITE} order by round(score, {_DIGITS}) desc, rowid limit {CANDIDATES}"
+            f"{'' if site is None else _ON_SITE} order by cast(score * 1e{_DIGITS} + 0.5 as integer) desc, rowid limit {CANDIDATES}"
         )
         rows = self._run(sql, (wanted,) if site is None else (wanted, site))
-        return {cast(int, page): cast(float, score) for page, score in rows}, rare
+        found = dict(cast("Iterable[tuple[int, float]]", rows))
+        others = terms[len(rare) :]
+        if sum(term.pages for term in rare) > CROSSED:
+            return found, dict.fromkeys(found, others)
+        return found, self._held([*found], wanted, [], others)
 
     def _rare(self, terms: list[_Term]) -> list[_Term]:
         """The words of the first stage; none where all are common."""
@@ -158,74 +171,74 @@ class Ranking:
 
     def _others(
         self, terms: list[_Term], words: list[_Term], found: dict[int, float], site: int | None, wanted: int
-    ) -> dict[int, float]:
+    ) -> _Held:
         """Further candidates: pages that hold all terms, then all but the commonest, and so on; at last those that hold any word."""
-        pages: dict[int, float] = {}
+        pages: _Held = {}
         enough = max(wanted, FILLING if found else CANDIDATES)
-        together = [" AND ".join(term.quoted for term in terms[:length]) for length in range(len(terms), 0, -1)]
+        together = [
+            (" AND ".join(term.quoted for term in terms[:length]), length) for length in range(len(terms), 0, -1)
+        ]
         sql = f"select rowid from _index where _index match ?{'' if site is None else _ON_SITE} limit {enough + len(found)}"
-        for asked in (*together, *(word.quoted for word in words[1:])):
-            for (page,) in self._run(sql, (asked,) if site is None else (asked, site)):
-                if page not in found:
-                    pages[cast(int, page)] = 0.0
+        for asked, held in (*together, *((word.quoted, 0) for word in words[1:])):
+            rows = cast("Iterable[tuple[int]]", self._run(sql, (asked,) if site is None else (asked, site)))
+            fresh = [page for (page,) in rows if page not in found and page not in pages]
+            pages.update(self._held(fresh, asked, terms[:held], terms[held:]))
             if len(pages) >= enough:
                 break
         return pages
 
+    def _held(self, pages: list[int], asked: str, stated: list[_Term], others: list[_Term]) -> _Held:
+        """Which terms each of the pages that a query of FTS5 found may hold: those that it states, and which of the others.
+
+        The index tells that much faster than texts do, unless they are few.
+        """
+        if len(pages) <= FIRST:
+            return {page: [*stated, *others] for page in pages}
+        held = {page: [*stated] for page in pages}
+        between = min(pages), max(pages)
+        for term in others:
+            rows = self._run(_HOLDING, (f"({asked}) AND {term.quoted}", *between))
+            for (page,) in cast("Iterable[tuple[int]]", rows):
+                if page in held:
+                    held[page].append(term)
+        return held
+
     # In which order
 
-    def _second_stage(
-        self, terms: list[_Term], candidates: dict[int, float], stated: list[_Term] | None, wanted: int
-    ) -> list[Hit]:
-        """The wanted ones of the candidates by their exact score. After each word that is not in it yet, those that all that is left
-        cannot lift high enough are not looked at any more."""
-        others = [term for term in terms if term not in (stated or ())]
-        left = sum(term.weight for term in others)
-        scores = _within_reach(candidates, wanted, left)
-        texts = self._texts(scores) if others else {}
-        for term in others:
-            left -= term.weight
-            found = whole(term.word).findall
-            for page in scores:
-                plain, long = texts[page]
-                often = len(found(plain))
-                if often:
-                    scores[page] += term.weight * often / (often + long)
-            scores = _within_reach(scores, wanted, left)
-        return sorted((Hit(page, round(score, _DIGITS)) for page, score in scores.items()), key=_place)[:wanted]
+    def _second_stage(self, candidates: dict[int, float], held: _Held, wanted: int) -> list[Hit]:
+        """The wanted ones of the candidates by their exact score. Those that may come first are looked at first; those that nothing can
+        lift among the wanted ones any more are not looked at."""
+        most = {page: score + sum([term.weight for term in held[page]]) for page, score in candidates.items()}
+        waiting = sorted(candidates, key=lambda page: (-most[page], page))
+        hits: list[Hit] = []
+        best: list[float] = []
+        while waiting:
+            least = best[0] - _TOLERANCE if len(best) == wanted else 0.0
+            size = AT_ONCE if hits else FIRST
+            near = [page for page in waiting[:size] if most[page] >= least]
+            waiting = waiting[size:] if len(near) == size else []
+            texts = self._texts.of([page for page in near if held[page]])
+            for page in near:
+                score = candidates[page]
+                if held[page]:
+                    score = self._added(score, held[page], texts[page])
+                hits.append(Hit(page, round(score, _DIGITS)))
+                (heappush if len(best) < wanted else heappushpop)(best, score)
+        return sorted(hits, key=_place)[:wanted]
 
-    def _texts(self, pages: Collection[int]) -> dict[int, _Text]:
-        """The texts of pages; those that were wanted lately are still there."""
-        unknown = [page for page in pages if page not in self._kept]
-        rows = cast(
-            "Iterable[tuple[int, bytes, str, str]]", self._run(_TEXTS.format(",".join("?" * len(unknown))), unknown)
-        )
-        for page, sizes, title, body in rows:
-            long = _K1 * (1 - _B + _B * _total(sizes) / self._average)
-            self._kept[page] = _Text(folded(f"{title}\n" * TITLE_WEIGHT + body), long)
-        texts = {page: self._kept[page] for page in pages}
-        for page in list(islice(self._kept, max(0, len(self._kept) - KEPT))):
-            del self._kept[page]
-        return texts
+    def _added(self, score: float, terms: list[_Term], text: Text) -> float:
+        """The score of a page with what further words add to it."""
+        plain = text.folded
+        long = _K1 * (1 - _B + _B * text.length / self._average)
+        for term in terms:
+            often = len(term.found(plain))
+            if often:
+                score += term.weight * often / (often + long)
+        return score
 
 
-class _Text(NamedTuple):
-    """A page's words, folded, those of its title as often as they weigh; `long` is what its length weighs."""
-
-    plain: str
-    long: float
-
-
-_TEXTS = "select p.id, s.sz, p.title, p.body from _pages p join _index_docsize s on s.id = p.id where p.id in ({})"
+_HOLDING = "select rowid from _index where _index match ? and rowid between ? and ?"
 _ON_SITE = " and (select site from _pages where _pages.id = _index.rowid) = ?"
-
-
-def _within_reach(scores: dict[int, float], wanted: int, left: float) -> dict[int, float]:
-    """The pages that may still be among the wanted ones where words that weigh so much are left to count."""
-    if len(scores) <= wanted:
-        return dict(scores)
-    least = sorted(scores.values(), reverse=True)[wanted - 1] - left - _TOLERANCE
-    return {page: score for page, score in scores.items() if score >= least}
 
 
 def _place(hit: Hit) -> tuple[float, int]:
@@ -234,22 +247,5 @@ def _place(hit: Hit) -> tuple[float, int]:
 
 def _averages(block: bytes) -> tuple[int, float]:
     """The number of pages and their mean length in words, as FTS5 keeps them: the rows, and then the words of each column."""
-    pages, *words = _numbers(block) or [0]
+    pages, *words = numbers(block) or [0]
     return pages, max(sum(words) / pages, 1.0) if pages else 1.0
-
-
-@lru_cache(maxsize=10_000)
-def _total(block: bytes) -> int:
-    return sum(_numbers(block))
-
-
-def _numbers(block: bytes) -> list[int]:
-    """The variable-length integers of SQLite in a row."""
-    numbers: list[int] = []
-    value = 0
-    for byte in block:
-        value = (value << 7) | (byte & 0x7F)
-        if byte < 0x80:
-            numbers.append(value)
-            value = 0
-    return numbers

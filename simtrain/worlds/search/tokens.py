@@ -7,8 +7,7 @@ import sqlite3
 from functools import cache, lru_cache
 from threading import Lock
 
-_LETTER = r"[^\x00-/:-`{-\x7f]"
-_WORD = re.compile(f"{_LETTER}+")
+_WORD = re.compile(r"[^\x00-/:-`{-\x7f]+")
 _SEVEN_BITS = bytes(range(128))
 _asking = Lock()
 
@@ -23,17 +22,28 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     # Bytes are lowered within ASCII, several times faster than text is; the few other letters follow one by one.
-    lowered = text.encode(errors="surrogatepass").lower()
-    plain = lowered.decode(errors="surrogatepass")
-    for letter in sorted(set(lowered.translate(None, _SEVEN_BITS).decode(errors="surrogatepass"))):
-        plain = plain.replace(letter, _plain(letter))
-    return plain
+    return folded_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
 
-@lru_cache(maxsize=4096)
-def whole(word: str) -> re.Pattern[str]:
-    """Finds a word wherever it is among the words of a text; both are folded."""
-    return re.compile(rf"{word}(?!{_LETTER})(?<!{_LETTER}{word})")
+def folded_bytes(text: bytes) -> bytes:
+    """The same of a text in UTF-8."""
+    lowered = text.lower()
+    if not lowered.isascii():
+        for letter, plain in _letters(lowered.translate(None, _SEVEN_BITS)):
+            lowered = lowered.replace(letter, plain)
+    return lowered
+
+
+def whole(word: str) -> re.Pattern[bytes]:
+    """Finds a word wherever it is among the words of a text in UTF-8; both are folded."""
+    return re.compile(rb"%b(?![0-9a-z\x80-\xff])(?<![0-9a-z\x80-\xff]%b)" % (word.encode(), word.encode()))
+
+
+@lru_cache(maxsize=20_000)
+def _letters(text: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    """The letters of a text, and what the index makes of each."""
+    found = sorted(set(text.decode(errors="surrogatepass")))
+    return tuple((letter.encode(errors="surrogatepass"), _plain(letter).encode()) for letter in found)
 
 
 @lru_cache(maxsize=20_000)

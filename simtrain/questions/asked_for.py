@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from simtrain.question import MISSING, Question, normal_name
 from simtrain.types import JsonObject
 
-_JOINED = r"[^\W\u4e00-\u9fff]"
+_JOINED = re.compile(r"[^\W\u4e00-\u9fff]")
 """A sign that makes a longer word of the one it stands beside; Chinese is written without spaces."""
 
 
@@ -35,4 +35,10 @@ def is_sought(column: str, cell: str, given: frozenset[tuple[str, str]]) -> bool
 
 
 def _stands_in(words: str, text: str) -> bool:
-    return re.search(rf"(?<!{_JOINED}){re.escape(words)}(?!{_JOINED})", text) is not None
+    place = text.find(words)
+    while place >= 0:
+        end = place + len(words)
+        if not any(map(_JOINED.match, (text[max(0, place - 1) : place], text[end : end + 1]))):
+            return True
+        place = text.find(words, place + 1)
+    return False

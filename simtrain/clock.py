@@ -63,7 +63,7 @@ class Clock:
     @property
     def now(self) -> str:
         """The current virtual time, `2031-03-03T09:00:20Z`."""
-        return stamp(self.moment)
+        return _written(int(self.moment))
 
     def tick(self) -> None:
         """One step has begun. Raises SimulatorFault when time runs out."""

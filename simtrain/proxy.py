@@ -172,53 +172,54 @@ class Proxy:
 
     async def _step(self, action: Action, answer: Answer | None) -> Observation:
         try:
-            return await self._taken(action, answer)
+            action = recordable(action)
+            clock = self.state.clock
+            clock.tick()
+            begun, moment = clock.now, clock.moment
+            events: list[Event] = []
+            request = self._checked(action) if answer is None else self._reading(action)
+            if isinstance(request, str):
+                observation = self._refused(action, request)
+            else:
+                answer = answer or self._answer
+                observation = await (self._carried_out(request, events, answer) if self._active else answer(request))
+                late = clock.moment - moment
+                if self._patience is not None and late > self._patience:
+                    late = self._patience
+                    observation = Observation(TIMEOUT.format(seconds=late), is_error=True, provenance=PROXY)
+                if self._episode.real_time and late > 0:
+                    await asyncio.sleep(late)
+                if not observation.is_error:
+                    self._succeeded.add(action.tool)
+            self.steps.append(Step(len(self.steps), action, observation, begun, tuple(events)))
+            return observation
         except SimtrainError:
             raise
         except Exception as error:
             # A plug-in that breaks down here is never the agent's fault.
             raise SimulatorFault(f"{action.tool}: {type(error).__name__}: {error}") from error
 
-    async def _taken(self, action: Action, answer: Answer | None) -> Observation:
-        action = recordable(action)
-        clock = self.state.clock
-        clock.tick()
-        begun, moment = clock.now, clock.moment
-        events: list[Event] = []
-        request = self._checked(action) if answer is None else self._request(no_tool(action.tool), action.arguments)
-        if isinstance(request, Observation):
-            observation = request
-        else:
-            answer = answer or self._answer
-            observation = await (self._carried_out(request, events, answer) if self._active else answer(request))
-            late = clock.moment - moment
-            if self._patience is not None and late > self._patience:
-                late = self._patience
-                observation = Observation(TIMEOUT.format(seconds=late), is_error=True, provenance=PROXY)
-            if self._episode.real_time and late > 0:
-                await asyncio.sleep(late)
-            if not observation.is_error:
-                self._succeeded.add(action.tool)
-        self.steps.append(Step(len(self.steps), action, observation, begun, tuple(events)))
-        return observation
+    def _reading(self, action: Action) -> Request:
+        """What is no tool call, as a request."""
+        return Request(no_tool(action.tool), action.arguments, len(self.steps), max(self._turn, 0))
 
-    def _request(self, tool: ToolSpec, arguments: JsonObject) -> Request:
-        return Request(tool, arguments, len(self.steps), max(self._turn, 0))
+    def _checked(self, action: Action) -> Request | str:
+        """The call with its arguments as the tool sees them, or what is wrong with one that no tool can carry out."""
+        tool = self._toolbox.by_name.get(action.tool)
+        if tool is None or action.malformed is not None:
+            return f"the arguments are {action.mistake}"
+        checked = self._toolbox.checks[action.tool](action.arguments)
+        if checked.problem is not None:
+            return checked.problem
+        return Request(tool, checked.arguments, len(self.steps), max(self._turn, 0))
 
-    def _checked(self, action: Action) -> Request | Observation:
-        """The call with its arguments as the tool sees them, or the error reply to one that no tool can carry out."""
+    def _refused(self, action: Action, detail: str) -> Observation:
+        """The error reply to a call that no tool can carry out."""
         errors, name = self.world.errors_of(action.tool), self.world.spoken_name(action.tool)
         if action.mistake is not None and not action.tool:
             return _refusal(f"Invalid tool call: {action.mistake} with the name of a tool", "error")
         if action.tool not in self._toolbox.by_name:
             return _refusal(errors.unknown_tool.format(tool=name), errors.unknown_tool_as)
-        if action.mistake is not None:
-            detail = f"the arguments are {action.mistake}"
-        else:
-            checked = self._toolbox.check(action.tool, action.arguments)
-            if checked.problem is None:
-                return self._request(self._toolbox.by_name[action.tool], checked.arguments)
-            detail = checked.problem
         made = argument_mistakes(self._toolbox.by_name[action.tool].input_schema, action.arguments)
         text = errors.refusal(name, detail, made)
         return _refusal(text, errors.bad_arguments_as)
@@ -244,7 +245,11 @@ class Proxy:
         for index in self._routes.get(request.tool.name, ()):
             label = self._answering[index].label
             try:
-                return relabel(await self._answers[index](request), label)
+                observation = await self._answers[index](request)
+                said = observation.provenance
+                if said is None or said.source == label:
+                    return observation
+                return replace(observation, provenance=replace(said, source=label))
             except NotAnswered as pass_on:
                 passed.append(f"{label}: {pass_on}")
         reasons = f" ({'; '.join(passed)})" if passed else ""
@@ -363,11 +368,13 @@ def recordable(action: Action) -> Action:
     Integers beyond 64 bits become the nearest number of double precision, as most readers of JSON take them.
     """
     if isinstance(cast(object, action.arguments), dict):
-        if _can_be_written([action.tool, action.arguments]):
+        try:
+            encode([action.tool, action.arguments])
             return action
-        with suppress(OverflowError, RecursionError):
-            nearest = cast(JsonObject, _in_reach(action.arguments))
-            if _can_be_written([action.tool, nearest]):
+        except TypeError:
+            with suppress(OverflowError, RecursionError, TypeError):
+                nearest = cast(JsonObject, _in_reach(action.arguments))
+                encode([action.tool, nearest])
                 return replace(action, arguments=nearest)
     return Action(action.id, readable(action.tool), {}, readable(action.arguments)[:MAX_MALFORMED])
 
@@ -383,23 +390,7 @@ def _in_reach(value: object) -> object:
     return value
 
 
-def _can_be_written(value: object) -> bool:
-    try:
-        encode(value)
-    except TypeError:
-        return False
-    return True
-
-
 def readable(value: object) -> str:
     """Any object as text that can be written: itself where it is text, else as Python shows it."""
     text = value if isinstance(value, str) else repr(value)
     return text.encode("utf-8", "replace").decode()
-
-
-def relabel(observation: Observation, label: str) -> Observation:
-    """The observation with the label of the world model that gave it."""
-    provenance = observation.provenance
-    if provenance is None or provenance.source == label:
-        return observation
-    return replace(observation, provenance=replace(provenance, source=label))

@@ -16,17 +16,17 @@ def _plain(tool: str) -> str:
 class Toolbox:
     """Tools by name, and whether arguments fit them."""
 
-    __slots__ = ("_checks", "by_name", "style", "tools")
+    __slots__ = ("by_name", "checks", "style", "tools")
 
     def __init__(self, tools: tuple[ToolSpec, ...], *, style: Callable[[str], str] = _plain) -> None:
         """`style` names the argument style of a tool. Raises InputError when there is none, ValueError for a schema that is none."""
         self.tools = tools
         self.style = style
         self.by_name = {tool.name: tool for tool in tools}
-        self._checks: dict[str, Check] = {
+        self.checks: dict[str, Check] = {
             tool.name: resolve("argument_styles", style(tool.name))(tool.name, tool.input_schema) for tool in tools
         }
 
     def check(self, tool: str, arguments: JsonObject) -> Checked:
         """The arguments as the tool sees them, or what is wrong with them."""
-        return self._checks[tool](arguments)
+        return self.checks[tool](arguments)

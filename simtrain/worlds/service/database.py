@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from enum import IntEnum
 from threading import RLock
 from typing import Any, TypeAlias, TypeVar, cast
@@ -264,33 +264,9 @@ class Database:
                 self._connection.set_authorizer(guard.authorize)
         return frozenset(found)
 
-    @contextmanager
-    def savepoint(self, name: str, *, keep: bool) -> Generator[None]:
+    def savepoint(self, name: str, *, keep: bool) -> AbstractContextManager[None]:
         """A block that is one unit: undone on an exception, and at its end unless `keep`. No other thread comes between."""
-        with self._guard.lock:
-            self._mark(f"savepoint {name}")
-            try:
-                yield
-                if keep:
-                    self._mark(f"release {name}")
-            except BaseException:
-                self._undo(name)
-                raise
-            if not keep:
-                self._undo(name)
-
-    def _undo(self, name: str) -> None:
-        # Where a write is interrupted, SQLite has undone the whole transaction by itself.
-        if not self._connection.in_transaction:
-            return
-        self._mark(f"rollback to {name}")
-        self._mark(f"release {name}")
-
-    def _mark(self, sql: str) -> None:
-        # Takes no time to speak of, and the lock is held.
-        self._guard.mode = Mode.OWN
-        self._guard.left = self._guard.steps
-        self._connection.execute(sql).close()
+        return _Savepoint(self._connection, self._guard, name, keep)
 
     def serialize(self) -> bytes:
         """The whole database as bytes."""
@@ -311,6 +287,51 @@ class Database:
         """Free the memory."""
         with self._guard.lock:
             self._connection.close()
+
+
+class _Savepoint:
+    """See `Database.savepoint`. A class, since every call that writes is one, and a generator costs more than what it does."""
+
+    __slots__ = ("_connection", "_guard", "_keep", "_name")
+
+    def __init__(self, connection: sqlite3.Connection, guard: _Guard, name: str, keep: bool) -> None:
+        self._connection = connection
+        self._guard = guard
+        self._name = name
+        self._keep = keep
+
+    def __enter__(self) -> None:
+        self._guard.lock.acquire()
+        try:
+            self._mark(f"savepoint {self._name}")
+        except BaseException:
+            self._guard.lock.release()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if kind is not None or not self._keep:
+                self._undo()
+                return
+            try:
+                self._mark(f"release {self._name}")
+            except BaseException:
+                self._undo()
+                raise
+        finally:
+            self._guard.lock.release()
+
+    def _undo(self) -> None:
+        # Where a write is interrupted, SQLite has undone the whole transaction by itself.
+        if self._connection.in_transaction:
+            self._mark(f"rollback to {self._name}")
+            self._mark(f"release {self._name}")
+
+    def _mark(self, sql: str) -> None:
+        # Takes no time to speak of, and the lock is held.
+        self._guard.mode = Mode.OWN
+        self._guard.left = self._guard.steps
+        self._connection.execute(sql).close()
 
 
 def _row_count(cursor: sqlite3.Cursor) -> int:

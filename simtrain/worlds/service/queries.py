@@ -15,7 +15,7 @@ from simtrain.errors import InputError, nearest
 from simtrain.handler import ToolError
 from simtrain.templates import Text
 from simtrain.types import JsonObject, JsonValue
-from simtrain.worlds.service.database import Database
+from simtrain.worlds.service.database import Database, Row
 from simtrain.worlds.service.spec import ReadSpec
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|[:@$]([A-Za-z_]\w*)|(\?)", re.DOTALL)
@@ -45,7 +45,7 @@ def check_parameters(sql: str, known: set[str]) -> None:
 class Query:
     """One SELECT and the shape of its result: `one` object, a list of `rows`, or one scalar `value`; `page` rows at a time."""
 
-    __slots__ = ("_converters", "_optional", "missing", "page", "shape", "sql")
+    __slots__ = ("_converters", "_optional", "_plain", "missing", "page", "shape", "sql")
 
     def __init__(self, sql: str, *, shape: str = "rows", missing: str | None = None, page: int | None = None) -> None:
         self.shape = shape
@@ -55,6 +55,8 @@ class Query:
         self.sql = f"{stripped}\nlimit :_limit offset :_offset" if page else stripped
         self._converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]] = []
         self._optional: frozenset[str] = frozenset()
+        self._plain: tuple[str, ...] = ()
+        """The columns, where all are shown just as they come."""
 
     @property
     def columns(self) -> list[str]:
@@ -68,6 +70,8 @@ class Query:
         self._optional = frozenset(
             name for alias, name in zip(aliases, self.columns, strict=True) if alias.endswith(_OPTIONAL)
         )
+        if not self._optional and all(convert is None for _, convert in self._converters):
+            self._plain = tuple(self.columns)
         for index, name in enumerate(self.columns):
             # SQLite itself renames the second of two columns of a subquery: `id` and `id:1`.
             first, _, copy = name.rpartition(":")
@@ -76,16 +80,23 @@ class Query:
 
     def fetch(self, database: Database, values: Mapping[str, JsonValue]) -> JsonValue:
         """The result in its shape; a paged list is one row longer than a page when there is more."""
-        converters = self._converters
         if self.shape == "rows":
-            return [self._shown(_object(converters, row)) for row in database.fetch(self.sql, values)]
+            rows = database.fetch(self.sql, values)
+            if self._plain:
+                return [dict(zip(self._plain, row, strict=True)) for row in rows]
+            return [self._shown(row) for row in rows]
         row = database.first(self.sql, values)
+        if row is None:
+            return None
         if self.shape == "value":
-            return None if row is None else _convert(converters[0][1], row[0])
-        return None if row is None else self._shown(_object(converters, row))
+            convert = self._converters[0][1]
+            return row[0] if convert is None else convert(row[0])
+        return dict(zip(self._plain, row, strict=True)) if self._plain else self._shown(row)
 
-    def _shown(self, found: JsonObject) -> JsonObject:
-        """An object without the optional keys that are null."""
+    def _shown(self, row: Row) -> JsonObject:
+        """A row as an object, without the optional keys that are null."""
+        cells = zip(self._converters, row, strict=True)
+        found = {name: cell if convert is None else convert(cell) for (name, convert), cell in cells}
         if not self._optional:
             return found
         return {name: value for name, value in found.items() if value is not None or name not in self._optional}
@@ -99,18 +110,6 @@ class Query:
 def _split_alias(alias: str) -> tuple[str, Callable[[JsonValue], JsonValue] | None]:
     name, _, kind = alias.rpartition(":")
     return (name, _CONVERTERS[kind]) if name and kind in _CONVERTERS else (alias, None)
-
-
-def _object(
-    converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]], row: tuple[JsonValue, ...]
-) -> JsonObject:
-    return {
-        name: cell if convert is None else convert(cell) for (name, convert), cell in zip(converters, row, strict=True)
-    }
-
-
-def _convert(convert: Callable[[JsonValue], JsonValue] | None, cell: JsonValue) -> JsonValue:
-    return cell if convert is None else convert(cell)
 
 
 class Reply:
@@ -143,7 +142,7 @@ class Reply:
             if result is None and query.shape == "one":
                 raise ToolError(query.missing.render(values) if query.missing else "Not found.")
             if query.page is not None:
-                rows = cast(list[JsonObject], result)
+                rows = cast("list[JsonObject]", result)
                 more = len(rows) > query.page
                 found[name] = rows[: query.page]
                 found["next_cursor"] = write_cursor(cast(int, values["_offset"]) + query.page) if more else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import cast
@@ -32,6 +32,7 @@ _HEX = re.compile(r"\{hex:(\d{1,2})\}")
 _CONSTRAINT = re.compile(r"(UNIQUE|CHECK|NOT NULL|FOREIGN KEY) constraint failed(?:: (.*))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DONE: JsonObject = {"ok": True}
+_NESTED = (list, dict)
 
 MUCH = 20_000
 """Characters of arguments, as JSON, beyond which a value that overflows is the agent's doing."""
@@ -164,14 +165,10 @@ class Tool:
 
     def prepare(self, database: Database, arguments: JsonObject) -> dict[str, JsonValue]:
         """The values that SQL sees, with every precondition checked. Raises ToolError."""
-        values: dict[str, JsonValue] = {
-            **self._defaults,
-            **arguments,
-            "now": database.moment,
-            "today": database.moment[:10],
-        }
-        for name, value in {**self._defaults, **arguments}.items():
-            if isinstance(value, list | dict):
+        given: dict[str, JsonValue] = {**self._defaults, **arguments}
+        values: dict[str, JsonValue] = {**given, "now": database.moment, "today": database.moment[:10]}
+        for name, value in given.items():
+            if isinstance(value, _NESTED):
                 values[name] = encode(cast(object, value))
         if self.paged:
             values["_offset"] = read_cursor(values.get("cursor"))
@@ -222,13 +219,13 @@ class Tool:
         text = self._text.render(names)
         return Observation(text, structured if self.source.structured else None, provenance=EMBEDDED)
 
-    def guarded(self, work: Callable[[], Observation], arguments: JsonObject) -> Observation:
-        """`work`, with every error that an agent can cause by its arguments turned into an error reply.
+    def failed(self, failure: Exception, arguments: JsonObject) -> Observation:
+        """The error reply where the work failed in a way that an agent can cause by its arguments.
 
-        Raises SimulatorFault for the others.
+        Raises SimulatorFault for what else SQL and handlers do, and the failure itself where it is none of theirs.
         """
         try:
-            return work()
+            raise failure
         except Refused as error:
             return _refusal(error)
         except ToolError as error:

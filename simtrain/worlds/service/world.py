@@ -164,15 +164,19 @@ class ServiceState(WorldState):
     def answer(self, request: Request) -> Observation:
         tool = self.world.compiled[request.tool.name]
         with self._lock:
-            return tool.guarded(lambda: self._run(tool, request.arguments), request.arguments)
+            try:
+                return self._run(tool, request.arguments)
+            except Exception as error:
+                return tool.failed(error, request.arguments)
 
     def takes_time(self, request: Request) -> bool:
         return self.world.compiled[request.tool.name].takes_time
 
     def _run(self, tool: Tool, arguments: JsonObject) -> Observation:
-        values = tool.prepare(self._present(), arguments)
+        database = self._present()
+        values = tool.prepare(database, arguments)
         if not tool.writes:
-            return tool.reply(self._present(), values, arguments)
+            return tool.reply(database, values, arguments)
         database = self._forked()
         with database.savepoint("call", keep=True):
             tool.write(database, values)
@@ -182,17 +186,19 @@ class ServiceState(WorldState):
         tool = self.world.compiled[request.tool.name]
         with self._lock:
             with self.savepoint():
-                whole = tool.guarded(lambda: self._run(tool, request.arguments), request.arguments)
+                whole = self.answer(request)
             if not whole.is_error:
-                tool.guarded(lambda: self._run_some(tool, request.arguments, statements), request.arguments)
+                try:
+                    self._run_some(tool, request.arguments, statements)
+                except Exception as error:
+                    tool.failed(error, request.arguments)
             return whole
 
-    def _run_some(self, tool: Tool, arguments: JsonObject, statements: int) -> Observation:
+    def _run_some(self, tool: Tool, arguments: JsonObject, statements: int) -> None:
         values = tool.prepare(self._present(), arguments)
         database = self._forked()
         with database.savepoint("call", keep=True):
             tool.write(database, values, statements=statements)
-        return Observation("")
 
     def statements(self, request: Request) -> int:
         """How many writing statements the tool of a request has."""

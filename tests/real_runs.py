@@ -186,7 +186,8 @@ def alive(pid: int) -> bool:
     """Whether a process runs (a zombie does not)."""
     try:
         return _state(Path(f"/proc/{pid}/stat")) != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
+        # The second where it goes between opening and reading.
         return False
 
 

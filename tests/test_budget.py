@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 
 import pytest
 from mcp import Client
@@ -17,7 +17,9 @@ from simtrain.errors import InputError, SimulatorFault
 from simtrain.handlers.sqlite_server.sandbox import Sandbox
 from simtrain.request import Request
 from simtrain.serving.targets import load_target
+from simtrain.worlds.service import watch
 from simtrain.worlds.service.database import Database, Mode
+from simtrain.worlds.service.watch import Statement
 
 NOW = "2031-03-03T09:00:20Z"
 LONG = "printf('%.*c', 250000, 'a')"
@@ -44,12 +46,30 @@ def image(rows: int) -> bytes:
 @pytest.mark.parametrize("sql", [*(pytest.param(sql, marks=pytest.mark.full) for sql in SLOW[:-1]), SLOW[-1]])
 def test_a_statement_whose_single_operations_are_slow_is_interrupted_within_two_seconds(sql: str) -> None:
     sandbox = Sandbox(image(2000), now=NOW)
-    begun = monotonic()
+    begun, computed = monotonic(), process_time()
     with pytest.raises(sqlite3.OperationalError, match=r"interrupted|user-defined function"):
         sandbox.run(sql)
-    assert monotonic() - begun < 2.5
+    # On a quiet machine both are the same.
+    assert process_time() - computed < 2.5 and monotonic() - begun < 8
     assert sandbox.run("select count(*) as n from t") == [{"n": 2000}]
     sandbox.close()
+
+
+@pytest.mark.parametrize(("busy", "least", "most"), [(False, 0.3, 5), (True, 0.9, 8)])
+def test_other_processes_leave_a_statement_three_times_as_long_by_the_clock(
+    busy: bool, least: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if busy:
+        # As where others have the processor: the clock goes on, and nothing was computed.
+        monkeypatch.setattr(watch, "process_time", lambda: 0.0)
+    else:
+        monkeypatch.setattr(watch, "process_time", monotonic)
+    connection = sqlite3.connect(":memory:")
+    begun = monotonic()
+    with Statement(connection, longest=0.3).under_way(), pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        connection.execute("with recursive n (x) as (select 1 union all select x + 1 from n) select count(*) from n")
+    passed = monotonic() - begun
+    assert least <= passed and passed < most
 
 
 def test_views_of_views_are_refused_before_they_are_prepared_for_long() -> None:
@@ -76,7 +96,7 @@ async def test_others_are_served_while_one_statement_runs_until_it_is_interrupte
                 told = await quick.call_tool("list_tables", {})
                 assert not told.is_error
                 waits.append(monotonic() - before)
-            assert monotonic() - begun < 3
+            assert monotonic() - begun < 10
             assert "interrupted" in (await asked).content[0].text
             assert len(waits) > 5 and sorted(waits)[len(waits) // 2] < 0.5
 

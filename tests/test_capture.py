@@ -279,6 +279,14 @@ def test_when_no_server_can_be_captured_nothing_is_written(typed: Typed) -> None
     assert code == 2 and err.count("error: ") == 2 and not Path("m.json").exists()
 
 
+def test_a_server_that_is_gone_before_it_is_asked_is_one_line(tmp_path: Path) -> None:
+    """Sending fails, and so does waiting: one of the two is said, and Python tells nothing of the other."""
+    words = [sys.executable, "-m", "simtrain", "capture", "sh -c 'echo no JSON; exit 3'", "--out", "m.json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert "ended with exit code 3; its standard output held 'no JSON'" in done.stderr
+
+
 def test_json_says_what_came_of_each_server(typed: Typed) -> None:
     code, out, _ = typed(bad("poisoned"), "no-such-program", "--out", "m.json", "--json")
     facts = json.loads(out)

@@ -32,7 +32,7 @@ def processor_time(process: subprocess.Popen[str]) -> float:
     """Hundredths of a second that a process has computed so far; endless for one that has ended."""
     try:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return float("inf")
     return (int(fields[11]) + int(fields[12])) * 100 / TICK
 

@@ -16,6 +16,7 @@ import pytest
 from bakery import scenario, write_files
 from drills import by_arm, write_bakery
 from mcp import Client
+from real_runs import alive
 from serving_bakery import serving
 
 from simtrain import drill, load_scenario, rollout, run
@@ -101,8 +102,7 @@ def test_what_a_program_leaves_behind_is_ended(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(program, "GRACE", 0.2)
     trajectory = asyncio.run(rollout(scenario(tmp_path), agent("leaves")))
     assert trajectory.stop.reason == "answered"
-    state = Path(f"/proc/{trajectory.answer}/stat")
-    assert not state.exists() or state.read_text().split()[2] == "Z"
+    assert not alive(int(trajectory.answer or ""))
 
 
 @pytest.mark.parametrize(

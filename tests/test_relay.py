@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import real_servers
+from real_runs import alive
 
 from simtrain.courses import read_exchanges
 from simtrain.mcp_wire.client import connect
@@ -444,13 +445,6 @@ async def written(path: Path) -> int:
         while not (path.exists() and path.read_text().strip()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     return int(path.read_text())
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_slow_server_may_finish_what_it_was_asked() -> None:

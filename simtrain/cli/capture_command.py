@@ -44,6 +44,9 @@ Examples:
 Exit code 1 when some servers could not be captured, 2 when none could.
 """
 
+SERVER = 20
+"""Columns of a server's name beside its figures."""
+
 INTERRUPTED = 130
 """The exit code that shells give to whatever Ctrl-C has ended."""
 
@@ -246,7 +249,7 @@ def _figures(server: ServerManifest) -> JsonObject:
 
 
 def _print(captured: Captured, findings: list[Finding], out: Path) -> None:
-    from simtrain.cli.tables import figures_table
+    from simtrain.cli.tables import figures_table, short
 
     screen = console()
     servers = captured.manifest.servers
@@ -260,7 +263,9 @@ def _print(captured: Captured, findings: list[Finding], out: Path) -> None:
     for name, server in servers.items():
         figures = _figures(server)
         counts = [figures[key] for key in ("tools", "resources", "resourceTemplates", "prompts", "surfaces")]
-        table.add_row(in_line(name), "\n".join(figures["eras"]), *map(str, counts), str(len(server.exchanges)))
+        table.add_row(
+            short(in_line(name), SERVER), "\n".join(figures["eras"]), *map(str, counts), str(len(server.exchanges))
+        )
     screen.print(table)
     for name, remarks in captured.remarks.items():
         for remark in remarks:

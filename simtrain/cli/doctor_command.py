@@ -30,16 +30,21 @@ def command(
     from dataclasses import asdict
 
     from simtrain.cli.checks import all_checks
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import WIDTH, parted, plain_table, short
 
     checks = all_checks()
     ok = all(check.ok for check in checks if check.needed)
     if as_json:
         print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
     else:
-        table = plain_table("", "check", "found")
-        for check in checks:
-            table.add_row("ok" if check.ok else "MISSING" if check.needed else "note", check.name, check.found)
+        table = plain_table(
+            "", "check", "found", legend="note: may be missing; MISSING: simtrain does not work without it"
+        )
+        names = [short(check.name) for check in checks]
+        room = WIDTH - len("MISSING") - max(map(len, names)) - 4
+        for name, check in zip(names, checks, strict=True):
+            state = "ok" if check.ok else "MISSING" if check.needed else "note"
+            table.add_row(state, name, parted(check.found, room))
         console().print(table)
     if not ok:
         sys.exit(1)

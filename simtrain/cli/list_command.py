@@ -28,6 +28,9 @@ Examples:
 COLUMNS = {"scenarios": ("name", "about"), "worlds": ("name", "kind", "tools", "about")}
 
 
+NAME = 45
+"""Columns of a name, which somebody may want to type."""
+
 KINDS = (
     "scenarios", "worlds", "perturbations", "packs", "agents", "graders", "exporters", "world_models", "paradigms", "domains",
     "world_kinds", "transports", "argument_styles", "handlers",
@@ -69,7 +72,9 @@ def command(
 
 def _shown(row: JsonObject, *, packs_alone: bool) -> JsonObject:
     """A row for people: lists are counted, a pack, an impossible family and another package's plug-in say so."""
+    from simtrain.cli.tables import short
+
     mark = "pack: " if "severity" in row and not packs_alone else "(impossible) " if row.get("impossible") else ""
     counted: JsonObject = {name: len(row[name]) for name in ("tools",) if name in row}
-    name = f"{row['name']} +" if row.get("shipped") is False else row["name"]
+    name = short(str(row["name"]), NAME) + (" +" if row.get("shipped") is False else "")
     return {**row, **counted, "name": name, "about": f"{mark}{row['about']}"}

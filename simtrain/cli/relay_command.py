@@ -148,14 +148,17 @@ async def _serve(target: HttpTarget, bending: Bending, journal: Journal, *, port
 def _show(cases: Sequence[Case]) -> None:
     """A table on standard error: how often which verdict was given about which tool, and the first calls that it rests on."""
     from simtrain.cli.options import console
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import plain_table, short
     from simtrain.cli.terminal import in_line
 
-    table = plain_table("verdict", "tool", "times", "calls")
+    legend = (
+        "times: how often; calls: the first of which it is told, by their numbers; docs/relay.md explains the verdicts"
+    )
+    table = plain_table("verdict", "tool", "times", "calls", legend=legend)
     for verdict, tool in dict.fromkeys((case.verdict, case.tool) for case in cases):
         found = [case.calls for case in cases if (case.verdict, case.tool) == (verdict, tool)]
         first = ", ".join(" then ".join(map(str, calls)) for calls in found[:3])
-        table.add_row(verdict, in_line(tool), str(len(found)), first + (", ..." if len(found) > 3 else ""))
+        table.add_row(verdict, short(in_line(tool)), str(len(found)), first + (", ..." if len(found) > 3 else ""))
     console(stderr=True).print(table)
 
 

@@ -108,7 +108,8 @@ def _first_error(found: JsonObject) -> str:
 
 
 def _print(found: JsonObject, out: Path | None) -> None:
-    from simtrain.cli.tables import figures_table
+    from simtrain.cli.tables import figures_table, short
+    from simtrain.cli.terminal import in_line
 
     screen = console()
     told = f", as of {found['as_of']}" if "as_of" in found else ""
@@ -119,12 +120,13 @@ def _print(found: JsonObject, out: Path | None) -> None:
         figures.add_row(name, f"{found['avg'][name]:.4f}", f"{found['max'][name]:.4f}")
     screen.print(figures)
     screen.print(f"Pass@N {found['pass']:.4f}")
-    title, legend = "What each column lost, in cells", "absent: cells of gold rows that no row of the answer has"
+    title = "What each column lost, in cells"
+    legend = "absent: cells of gold rows that no row of the answer has; lost: share of cells that are wrong or absent"
     losses = figures_table("column", "right", "wrong", "absent", "lost", title=title, legend=legend)
     for name, loss in found["columns"].items():
         cells = loss["right"] + loss["wrong"] + loss["absent"]
         lost = f"{(loss['wrong'] + loss['absent']) / cells:.1%}" if cells else "-"
-        losses.add_row(name, *(f"{loss[part]:g}" for part in ("right", "wrong", "absent")), lost)
+        losses.add_row(short(in_line(name)), *(f"{loss[part]:g}" for part in ("right", "wrong", "absent")), lost)
     screen.print(losses)
     if out is not None:
         screen.print(f"The figures of each answer are in {out}.")

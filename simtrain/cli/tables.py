@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 """Columns of a terminal that every table fits."""
+
+LONGEST = 33
+"""Columns of a name beside other columns: that many every table has for the names in its rows."""
 
 
 def plain_table(*headings: str, title: str | None = None, legend: str | None = None) -> Table:
@@ -62,9 +66,29 @@ def name_rows(names: Iterable[str], *, most: int) -> Iterator[tuple[str | None, 
         head = folder
 
 
-def short(name: str, most: int) -> str:
-    """A name of at most so many letters: a longer one without its middle."""
-    return name if len(name) <= most else f"{name[: most - 12]}…{name[-11:]}"
+def short(name: str, most: int = LONGEST) -> str:
+    """A name that takes at most so many columns: a longer one without its middle."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(name) <= most:
+        return name
+    last = name[-11:]
+    return f"{set_cell_size(name[:most], most - 1 - cell_len(last)).rstrip()}…{last}"
+
+
+def parted(text: str, most: int) -> str:
+    """A text whose words take at most so many letters: longer ones, which are paths, go on in the next line after a slash."""
+    return " ".join(word if len(word) <= most else "\n".join(_path_lines(word, most)) for word in text.split(" "))
+
+
+def _path_lines(path: str, most: int) -> Iterator[str]:
+    line = ""
+    for part in re.findall(r"[^/]*/|[^/]+", path):
+        if line and len(line + part) > most:
+            yield line
+            line = ""
+        line += part
+    yield line
 
 
 def rows_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str], *, legend: str | None = None) -> Table:
@@ -110,10 +134,6 @@ def ungraded(summary: JsonObject) -> list[str]:
         if why:
             lines.append(f"{name}: {facts['episodes'] - facts['graded']} without a reward: {why}")
     return lines
-
-
-LONGEST = 33
-"""Letters of a family's name beside the figures of a run."""
 
 
 def _cells(facts: JsonObject) -> list[str]:

@@ -129,7 +129,7 @@ def _families(names: list[str]) -> dict[str, Path]:
 
 
 def _print(proofs: list[Proof]) -> None:
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import plain_table, short
 
     legend = "proved: whether every proof holds for every case; cases: played; calls: fewest and most of the plan"
     table = plain_table("family", "proved", "cases", "calls", "problems", legend=legend)
@@ -139,7 +139,7 @@ def _print(proofs: list[Proof]) -> None:
             f"\n... and {len(proof.problems) - 3} more" if len(proof.problems) > 3 else ""
         )
         calls = f"{fewest}–{most}" if fewest != most else str(fewest)
-        table.add_row(proof.name, "NO" if proof.problems else "yes", str(proof.cases), calls, shown)
+        table.add_row(short(proof.name), "NO" if proof.problems else "yes", str(proof.cases), calls, shown)
     screen = console()
     screen.print(table)
     for proof in proofs:

@@ -116,7 +116,8 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _print(found: JsonObject, out: Path | None) -> None:
-    from simtrain.cli.tables import figures_table
+    from simtrain.cli.tables import figures_table, short
+    from simtrain.cli.terminal import in_line
 
     screen = console()
     title = (
@@ -127,7 +128,7 @@ def _print(found: JsonObject, out: Path | None) -> None:
     legend = "agree: replies like those of the real server; valid: calls that it took; stateful: calls that depend on earlier ones"
     table = figures_table("tool", "calls", "agree", "valid", "stateful", title=title, legend=legend)
     for tool, figures in found["tools"].items():
-        table.add_row(tool, *_cells(figures))
+        table.add_row(short(in_line(tool)), *_cells(figures))
     table.add_section()
     table.add_row("all", *_cells(found["total"]))
     screen.print(table)
@@ -146,13 +147,12 @@ def _print(found: JsonObject, out: Path | None) -> None:
 
 
 def _print_surface(surface: JsonObject) -> None:
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import figures_table
 
     screen = console()
+    legend = "equal: parts that both sides show alike; of: parts that either shows"
     for shown in surface["eras"]:
-        table = plain_table("shown", "equal", "of", title=f"What both show, {shown['era']}")
-        for column in table.columns[1:]:
-            column.justify = "right"
+        table = figures_table("shown", "equal", "of", title=f"What both show, {shown['era']}", legend=legend)
         for part, count in shown["parts"].items():
             table.add_row(part, str(count["equal"]), str(count["of"]))
         screen.print(table)

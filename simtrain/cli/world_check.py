@@ -182,6 +182,8 @@ def _print(world: str, found: JsonObject) -> None:
 def _fact(name: str, value: object) -> str:
     if isinstance(value, dict):
         parts = cast("dict[str, float]", value)
-        return f"{name} " + " ".join(f"{key}: {part:,}" for key, part in parts.items()) if parts else f"no {name}"
+        return (
+            f"{name} (" + ", ".join(f"{key}: {part:,}" for key, part in parts.items()) + ")" if parts else f"no {name}"
+        )
     shown = f"{value:,}" if isinstance(value, int | float) else str(value)
     return f"{name} {shown}"

@@ -128,14 +128,15 @@ def _facts(drafted: Drafted, observed: Observed) -> JsonObject:
 
 def _print(found: JsonObject, out: Path) -> None:
     from simtrain.cli.options import console
-    from simtrain.cli.tables import plain_table
+    from simtrain.cli.tables import plain_table, short
     from simtrain.cli.terminal import in_line
 
     screen = console()
-    table = plain_table("tool", "state", "replies given", "why it is open")
+    legend = "replies given: recorded replies that the draft gives too, of those that are on record"
+    table = plain_table("tool", "state", "replies given", "why it is open", legend=legend)
     for name, tool in found["tools"].items():
         given = f"{tool['same']} of {tool['calls']}" if tool["bound"] else "-"
-        table.add_row(in_line(name), "bound" if tool["bound"] else "open", given, in_line(tool["reason"] or ""))
+        table.add_row(short(in_line(name)), "bound" if tool["bound"] else "open", given, in_line(tool["reason"] or ""))
     screen.print(table)
     screen.print(f"{found['bound']} of {len(found['tools'])} tools are bound to SQL. The draft is {found['state']}.")
     screen.print(f"Written to {out}.")

@@ -24,6 +24,9 @@ Examples:
   simtrain world stats kestrel_reach --pages 10000 --sentences
 """
 
+SITE, DOMAIN = 14, 24
+"""Columns of a site's name and domain beside its figures."""
+
 
 def command(
     world: Annotated[
@@ -64,12 +67,12 @@ def command(
 
 def _print_sentences(found: JsonObject) -> None:
     from simtrain.cli.options import console
-    from simtrain.cli.tables import figures_table
+    from simtrain.cli.tables import figures_table, short
 
     screen = console()
     kinds = figures_table("pages", "sentences", "shared", legend="shared: share of sentences with a shared skeleton")
     for name, one in found["kinds"].items():
-        kinds.add_row(name, f"{one['sentences']:,}", f"{one['share']:.0%}")
+        kinds.add_row(short(name), f"{one['sentences']:,}", f"{one['share']:.0%}")
     screen.print(kinds)
     screen.print(
         f"{found['sentences']:,} sentences, {found['share']:.1%} with a skeleton that more than {found['many']} other pages have"
@@ -78,20 +81,20 @@ def _print_sentences(found: JsonObject) -> None:
 
 def _print(found: JsonObject) -> None:
     from simtrain.cli.options import console
-    from simtrain.cli.tables import figures_table
+    from simtrain.cli.tables import figures_table, short
 
     screen = console()
-    types = figures_table("type", "kind", "rows", "attributes")
+    legend = "kind: a thing or a relation between things; rows: how many there are; attributes: what each row says"
+    types = figures_table("type", "kind", "rows", "attributes", legend=legend)
     for name, one in found["types"].items():
-        types.add_row(name, one["kind"], f"{one['rows']:,}", str(one["attributes"]))
+        types.add_row(short(name), one["kind"], f"{one['rows']:,}", str(one["attributes"]))
     screen.print(types)
     legend = "words: a page, on average; lag: how late it learns of what happens; reliable: share of its values that are right"
     sites = figures_table("site", "domain", "pages", "words", "lag", "reliable", legend=legend)
     for one in found["sites"]:
         lag = f"{one['lag_days']} d"
-        sites.add_row(
-            one["name"], one["domain"], f"{one['pages']:,}", f"{one['words']:.0f}", lag, f"{one['reliability']:.0%}"
-        )
+        figures = (f"{one['pages']:,}", f"{one['words']:.0f}", lag, f"{one['reliability']:.0%}")
+        sites.add_row(short(one["name"], SITE), short(one["domain"], DOMAIN), *figures)
     screen.print(sites)
     claims = ", ".join(f"{count:,} {reason}" for reason, count in found["claims"].items()) or "none"
     screen.print(

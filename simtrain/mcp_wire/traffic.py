@@ -74,6 +74,9 @@ class Traffic:
             raise
         finally:
             self._waiting.pop(request, None)
+            if waiting.reply.done() and not waiting.reply.cancelled():
+                # Sending failed too: else asyncio tells of a fault that nobody has looked at.
+                waiting.reply.exception()
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
         """What this client says to a request of the server; what it has not declared it refuses."""

@@ -13,11 +13,13 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import Final, TypeAlias
 
 LONGEST: Final = 1.5
-"""Real seconds that a statement may take; with the beats of the watch it is interrupted within two."""
+"""Seconds that a statement may take; with the beats of the watch it is interrupted within two."""
+PATIENCE: Final = 3
+"""How many times as long by the clock on the wall, where other processes take the processor."""
 MOST_GROWTH: Final = 256_000_000
 """Bytes that the process may grow by while a statement is carried out: sorting, tables in passing, and the rows that it gives."""
 
@@ -87,9 +89,9 @@ class _Thread:
 
 
 def _looked_at(seen: _Seen) -> _Seen:
-    """What is under way, with its number, when it was first seen and how large the process was; what takes too much is interrupted."""
+    """What is under way, with its number and what had passed and was taken when it was first seen; what takes too much is interrupted."""
     found: _Seen = {}
-    now, size = monotonic(), -1
+    now, computed, size = monotonic(), process_time(), -1
     for one in list(_watched):
         number = one.number
         if number % 2 == 0:
@@ -97,9 +99,11 @@ def _looked_at(seen: _Seen) -> _Seen:
             continue
         size = _resident() if size < 0 else size
         known = seen.get(one)
-        since, before = known[1:] if known is not None and known[0] == number else (now, size)
-        found[one] = (number, since, before)
-        if now - since > one.longest or size - before > MOST_GROWTH:
+        since, worked, before = known[1:] if known is not None and known[0] == number else (now, computed, size)
+        found[one] = (number, since, worked, before)
+        # The time of the process holds that of its other threads too, so what has passed counts as well.
+        taken = max(min(now - since, computed - worked), (now - since) / PATIENCE)
+        if taken > one.longest or size - before > MOST_GROWTH:
             # It may have ended, and its connection may be closed by now.
             with suppress(sqlite3.Error):
                 one.connection.interrupt()
@@ -131,7 +135,7 @@ def _begin_anew() -> None:
     _thread = _Thread()
 
 
-_Seen: TypeAlias = dict[Statement, tuple[int, float, int]]
+_Seen: TypeAlias = dict[Statement, tuple[int, float, float, int]]
 _watched: set[Statement] = set()
 _thread = _Thread()
 os.register_at_fork(after_in_child=_begin_anew)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from notes_server import ID, SCHEMAS, WORLD, result, schema
 
+from simtrain.catalog import shipped_root
 from simtrain.errors import InputError
 from simtrain.manifest import Exchange, Manifest, ServerManifest, Surface, write_manifest
 from simtrain.seeding import Stream
@@ -28,7 +30,11 @@ from simtrain.serving.verify.playing import Options, play, verify
 from simtrain.serving.verify.report import facts, write
 from simtrain.serving.verify.stand_in import stand_in
 from simtrain.serving.verify.subject import Subject, makes
-from simtrain.serving.verify.subjects import subject_of
+from simtrain.serving.verify.subjects import SUBJECTS, subject_of
+from simtrain.serving.verify.subjects.generic import Generic
+from simtrain.serving.verify.subjects.git import Git
+from simtrain.serving.verify.subjects.recorded import Recorded
+from simtrain.serving.verify.subjects.time import Time
 from simtrain.types import JsonObject
 
 UUIDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|N\d{3}")
@@ -398,3 +404,13 @@ def test_any_schema_yields_calls_of_every_kind(described: JsonObject) -> None:
     made = [generator.call("t", past, Stream(seed)) for seed in range(60)]
     assert {call.kind for call in made} == {"valid", "edge", "invalid"}
     assert all(len(str(call.arguments)) < 200_000 for call in made)
+
+
+def test_what_only_has_the_name_of_a_shipped_stand_in_is_not_taken_for_it(tmp_path: Path) -> None:
+    capture = shutil.copy(shipped_root() / "worlds" / "git.manifest.json", tmp_path / "git.json")
+    other = tmp_path / "memory.yaml"
+    other.write_text(WORLD.replace("name: notes", "name: memory"))
+    for name, kind in ((capture, Recorded), (other, Generic), ("git", Git), ("time", Time)):
+        own = stand_in(str(name))
+        assert own.name in SUBJECTS
+        assert type(subject_of(own.name, world=own.world, captured=own.captured)) is kind

@@ -93,7 +93,7 @@ def command(
             playing = recheck(cassette, against, server=server, pairs=pairs, timeout=timeout, on_call=advance)
         else:
             own = stand_in(name or "", server=server)
-            subject = subject_of(own.name, manifest=own.world.manifest, server=server)
+            subject = subject_of(own.name, world=own.world, captured=own.captured, server=server)
             options = Options(calls, seed, parallel, timeout, pairs, sequence)
             playing = verify(own, subject, against, options, on_call=counting.advance)
         findings = asyncio.run(playing)

@@ -31,6 +31,8 @@ class StandIn:
     name: str
     scenario: Scenario
     server: str | None = None
+    captured: bool = False
+    """Whether it is a manifest or a recording, and no world."""
 
     @property
     def world(self) -> World:
@@ -136,7 +138,8 @@ def stand_in(name: str, *, server: str | None = None) -> StandIn:
     scenarios = load_target(name)
     if len(scenarios) > 1:
         raise InputError(f"{name!r} names {len(scenarios)} scenarios", remedy="name one")
-    return StandIn(scenarios[0].source.name, scenarios[0], server)
+    captured = name.endswith((".json", ".jsonl"))
+    return StandIn(scenarios[0].source.name, scenarios[0], server, captured)
 
 
 def _asked(method: str, params: JsonObject, era: str = HANDSHAKE) -> Asked:

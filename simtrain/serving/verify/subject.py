@@ -80,6 +80,14 @@ class Subject:
     restart: ClassVar[bool] = False
     """Whether the real process must be started anew for each sequence because it keeps state in memory."""
 
+    tables: ClassVar[tuple[str, ...]] = ()
+    """Tables of the world that the subject lays out: a world without one of them only has the same name."""
+
+    def suits(self, world: World) -> bool:
+        """True if a world has the tables that are laid out and the tools that calls are made for."""
+        tools = {tool.name for tool in world.tools}
+        return {*self.tables} <= {*world.columns()} and all(maker.tool in tools for maker in self.makers())
+
     def placeholders(self, root: Path) -> Mapping[str, str]:
         """What `{name}` stands for in the command under test. Each must occur in it, so that nobody's own files are played with."""
         return {}

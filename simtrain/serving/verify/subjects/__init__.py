@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 
 from simtrain.manifest import read_manifest
 from simtrain.serving.verify.subject import Subject
 from simtrain.serving.verify.subjects.generic import Generic
 from simtrain.serving.verify.subjects.recorded import Recorded
+from simtrain.world import World
 
 SUBJECTS: dict[str, str] = {
     "filesystem": "simtrain.serving.verify.subjects.filesystem:Filesystem",
@@ -22,13 +22,16 @@ SUBJECTS: dict[str, str] = {
 """World name -> `module:class`. Adding one is one file and one line here."""
 
 
-def subject_of(name: str, *, manifest: Path | None = None, server: str | None = None) -> Subject:
-    """The subject registered under the name of a world; for any other world one that knows its schemas.
+def subject_of(name: str, *, world: World | None = None, captured: bool = False, server: str | None = None) -> Subject:
+    """The subject registered under the name of a world; one that knows schemas alone for another `world`, or one that was `captured`.
 
-    With the `manifest` that the world was made from, it also knows the calls that were recorded (of `server`). Raises InputError.
+    A world that names a manifest, or was captured as one, is also asked what was recorded (of `server`). Raises InputError.
     """
-    place = SUBJECTS.get(name)
-    if place is None:
-        return Generic() if manifest is None else Recorded(read_manifest(manifest), server)
-    module, _, attribute = place.partition(":")
-    return getattr(import_module(module), attribute)()
+    place = None if captured else SUBJECTS.get(name)
+    if place is not None:
+        module, _, attribute = place.partition(":")
+        subject: Subject = getattr(import_module(module), attribute)()
+        if world is None or subject.suits(world):
+            return subject
+    manifest = world.manifest if world is not None else None
+    return Generic() if manifest is None else Recorded(read_manifest(manifest), server)

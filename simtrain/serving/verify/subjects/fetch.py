@@ -40,6 +40,8 @@ _NO_ADDRESSES = (
 class Fetch(Subject):
     """Pages are known by address, and as `{"url", "start_index"}` where one was cut."""
 
+    tables = ("pages",)
+
     shares: ClassVar[Mapping[Kind, float]] = {"valid": 0.72, "edge": 0.16, "invalid": 0.12}
 
     def __init__(self) -> None:

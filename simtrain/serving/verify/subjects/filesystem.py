@@ -28,6 +28,8 @@ LATE = 0.4
 class Filesystem(FilesystemCalls, Subject):
     """Kinds of values: `file`, `directory` and `media` are paths, `content` is a path with the text that lies there."""
 
+    tables = ("nodes",)
+
     weights: ClassVar = {
         "read_file": 0.7,
         "list_allowed_directories": 0.2,

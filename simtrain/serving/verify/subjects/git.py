@@ -24,6 +24,8 @@ _STAGED = re.compile(r"(?m)^\t(?:new file|modified|deleted): +(.+)$")
 class Git(GitReading, GitWriting):
     """Everything is known together with its repository: `{"repo", "name"}`."""
 
+    tables = ("commits", "refs", "repositories", "staging", "worktree")
+
     weights: ClassVar[Mapping[str, float]] = {"git_commit": 1.4, "git_add": 1.8, "git_checkout": 1.3}
     tokens: ClassVar[Mapping[str, re.Pattern[str]]] = {
         "commit": re.compile(r"\b[0-9a-f]{40}\b"),

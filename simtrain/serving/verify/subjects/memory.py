@@ -21,6 +21,8 @@ RELATIONS = 'select source as "from", target as "to", type as "relationType" fro
 class Memory(Subject):
     """Kinds of values: `entity` a name, `observation` a (name, text), `relation` as the server writes it, `word` of a text."""
 
+    tables = ("entities", "observations", "relations")
+
     weights: ClassVar[Mapping[str, float]] = {"read_graph": 0.3, "create_entities": 1.4, "create_relations": 1.2}
 
     def environment(self, root: Path) -> Mapping[str, str]:

@@ -37,6 +37,8 @@ NUMBER_NAMES = ("thoughtNumber", "totalThoughts", "revisesThought", "branchFromT
 class SequentialThinking(Subject):
     """Kinds of values: `thought` the number of one, `branch` the name of one."""
 
+    tables = ("thoughts",)
+
     # Thoughts cannot be taken back, so each sequence needs a process of its own.
     restart = True
 

@@ -67,6 +67,8 @@ NO_TABLES = (
 class Sqlite(Subject):
     """Kinds of values: `table`, as {"name", "columns": {name: type}}; it is noted anew when a call has changed it."""
 
+    tables = ("agent_rows", "agent_schema")
+
     weights: ClassVar[Mapping[str, float]] = {
         "read_query": 4,
         "write_query": 4,

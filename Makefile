@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full real proof lint format types imports bench fuzz mutants words wheel clean
+.PHONY: help demo test test-full real proof lint format types imports spelling hooks coverage bench bench-keep peers fuzz mutants words wheel release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -13,7 +13,7 @@ help: ## list the targets
 demo: .venv/.core ## play the shipped helpdesk scenarios and show what came out
 	$(BIN)/simtrain run helpdesk --episodes 200 --show
 
-test: lint types imports ## style, types, import rules, and the tests that take seconds
+test: lint types imports spelling ## style, types, import rules, spelling, and the tests that take seconds
 	$(BIN)/pytest -n $(JOBS)
 
 test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make test`
@@ -39,10 +39,31 @@ types: .venv/.dev ## types, pyright strict
 imports: .venv/.dev ## import rules
 	$(BIN)/lint-imports --no-cache
 
+spelling: .venv/.dev ## spelling; tests misspell some words on purpose
+	git ls-files -z --cached --others --exclude-standard ':!tests' | xargs -0 $(BIN)/codespell
+	git ls-files -z --cached --others --exclude-standard tests | xargs -0 $(BIN)/codespell --ignore-words tests/misspelt.txt
+
+hooks: .venv/.dev ## have git run these checks on what is committed
+	$(BIN)/pre-commit install
+
+coverage: .venv/.dev ## lines that the tests of `make test` run, by folder; TESTS=tests/test_cli.py runs some of them
+	rm -f .coverage .coverage.*
+	-$(BIN)/coverage run -m pytest -n $(JOBS) $(TESTS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage json --quiet -o .coverage.json
+	$(BIN)/python tests/coverage_table.py .coverage.json
+
 bench: .venv/.dev ## speed and memory; refuses a docs page with figures that it did not measure
 	rm -f benchmarks/figures.json
 	for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" --record benchmarks/figures.json || exit 1; done
+	$(BIN)/python benchmarks/change.py
 	$(BIN)/python benchmarks/page.py
+
+bench-keep: .venv/.dev ## record the last `make bench` as what later ones are compared with
+	$(BIN)/python benchmarks/change.py --keep
+
+peers: .venv/.dev ## CPU of a tool call in verifiers, inspect_ai, LangChain and here; makes their environments, 1.2 GB, in benchmarks/peers/.venvs
+	$(BIN)/python benchmarks/peers/compare.py $(PEERS)
 
 fuzz: .venv/.dev ## 1,500 hostile inputs: no traceback, no hang, no more than 1 GiB; takes a few minutes
 	$(BIN)/python -m tests.fuzz.run
@@ -56,8 +77,11 @@ words: .venv/.dev ## make the filter of real words anew, from the lists of the l
 wheel: .venv/.core ## build dist/*.whl
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
+release-check: .venv/.core ## build wheel and sdist, install the wheel into a fresh environment elsewhere, and play with it
+	$(BIN)/python .ci/release_check.py
+
 clean: ## remove what these targets made
-	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* benchmarks/peers/.venvs
 
 .venv/.core: pyproject.toml constraints.txt
 	@sh .ci/install core "$(PYTHON)"

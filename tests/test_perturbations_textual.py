@@ -19,7 +19,7 @@ from perturbing import Asked, play
 from test_relay import ODD, asked, call, pack, relay, request, started
 
 from simtrain import open_episode
-from simtrain.attacks.advice import advices
+from simtrain.attacks.advice import harmful_advice
 from simtrain.attacks.instruction import instructions
 from simtrain.errors import SimulatorFault
 from simtrain.perturbations.noisy_request import Kind, NoisyRequest
@@ -121,7 +121,7 @@ async def test_documents_speak_of_what_was_asked(tmp_path: Path) -> None:
 
 async def test_harmful_advice_is_in_the_reply_word_for_word(tmp_path: Path) -> None:
     played = await play(tmp_path, {"use": "harmful_feedback", "with": {"passages": 2}}, LIST)
-    assert sum(advice in played.seen[0].text for advice in advices()) == 2
+    assert sum(advice in played.seen[0].text for advice in harmful_advice()) == 2
 
 
 @pytest.mark.parametrize("use", REFUSING)

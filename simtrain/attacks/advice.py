@@ -9,6 +9,6 @@ from simtrain.documents import read_document
 
 
 @cache
-def advices() -> tuple[str, ...]:
+def harmful_advice() -> tuple[str, ...]:
     """The advice that ships, one sentence each."""
     return tuple(read_document(Path(__file__).with_name("advice.yaml")).data["advice"])

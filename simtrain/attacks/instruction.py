@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from simtrain.attacks.advice import advices
+from simtrain.attacks.advice import harmful_advice
 from simtrain.types import JsonObject, JsonValue, Observation, encode
 
 REPLY = "<reply>"
@@ -48,7 +48,7 @@ def instructions(text: str) -> Iterator[Instruction]:
             continue
         if isinstance(value, dict):
             yield Instruction.call(tool, cast(JsonObject, value))
-    for words in (*_WORDS.findall(text), *(advice for advice in advices() if advice in text)):
+    for words in (*_WORDS.findall(text), *(advice for advice in harmful_advice() if advice in text)):
         yield Instruction(words=words)
 
 

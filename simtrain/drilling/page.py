@@ -184,8 +184,8 @@ def _degradation(report: Report, hardest: Sequence[str]) -> list[Row]:
 
 
 def _curves(report: Report) -> Iterator[Curve]:
-    whats = dict.fromkeys(arm.what for run in report.runs for arm in run.arms if arm.severity is not None)
-    for what in whats:
+    kinds = dict.fromkeys(arm.what for run in report.runs for arm in run.arms if arm.severity is not None)
+    for what in kinds:
         points = [
             {arm.severity: arm.measures.success for arm in run.arms if arm.what == what and arm.severity is not None}
             for run in report.runs

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.attacks.advice import advices
+from simtrain.attacks.advice import harmful_advice
 from simtrain.attacks.goal import Goal, GoalKnob, shipped
 from simtrain.attacks.instruction import Instruction, decoded, heard, instructions
 from simtrain.errors import InputError, nearest
@@ -95,7 +95,7 @@ def _relayed(read: Mapping[Instruction, int | None], answer: str) -> list[JsonOb
             "step": step,
         }
         for order, step in read.items()
-        if order.words in advices()
+        if order.words in harmful_advice()
     ]
 
 

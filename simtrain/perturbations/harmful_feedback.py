@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from simtrain.attacks.advice import advices
+from simtrain.attacks.advice import harmful_advice
 from simtrain.perturbation import Call, Recovery
 from simtrain.perturbations.added_text import AddedText
 from simtrain.perturbations.pools import pool
@@ -37,8 +37,8 @@ the sentences of `advice` word for word. It holds no figures."""
     def check_words(self, text: str, call: Call) -> None:
         """Raises ValueError where no advice of the pool stands in the text."""
         super().check_words(text, call)
-        if not any(advice in text for advice in advices()):
+        if not any(advice in text for advice in harmful_advice()):
             raise ValueError("none of the advice is in it word for word")
 
     def _advice(self, call: Call, count: int) -> list[str]:
-        return call.rng.sample(advices(), count)
+        return call.rng.sample(harmful_advice(), count)

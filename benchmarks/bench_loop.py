@@ -49,10 +49,10 @@ def _loop(rounds: int) -> list[Figure]:
     alone = {kind: _environment(kind, rounds=rounds) for kind in ("read", "write")}
     return [
         floor,
-        Figure("loop: open, play, close, per tool step", whole, "ms", 0.5),
+        Figure("loop: open, play, close, per tool step", whole, "ms", 0.5, floor=floor.value),
         Figure("  as a multiple of the bare graph", whole / floor.value, "x"),
-        Figure("  of which environment.step, reading", alone["read"], "ms", 0.05),
-        Figure("  of which environment.step, every other call a write", alone["write"], "ms", 0.05),
+        Figure("  of which environment.step, reading", alone["read"], "ms", 0.05, floor=floor.value),
+        Figure("  of which environment.step, every other call a write", alone["write"], "ms", 0.05, floor=floor.value),
     ]
 
 

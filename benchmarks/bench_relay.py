@@ -43,8 +43,8 @@ def _stdio(recorded: list[str], rounds: int) -> list[Figure]:
     )
     return [
         Figure("stdio, per frame, a pump of bytes in asyncio", floor, "ms"),
-        Figure("stdio, per frame, the relay", bare, "ms", 0.5),
-        Figure("stdio, per frame, recording and armed", full, "ms", 0.5),
+        Figure("stdio, per frame, the relay", bare, "ms", 0.5, floor=floor),
+        Figure("stdio, per frame, recording and armed", full, "ms", 0.5, floor=floor),
     ]
 
 
@@ -55,8 +55,8 @@ def _http(recorded: list[str], rounds: int) -> list[Figure]:
         bare, full = _hop([*RELAY, url], rounds), _hop([*RELAY, *recorded, url], rounds)
     return [
         Figure("HTTP, per request and reply, a pump of bytes in asyncio", floor, "ms"),
-        Figure("HTTP, per request and reply, the relay", bare, "ms", 1.3),
-        Figure("HTTP, per request and reply, recording and armed", full, "ms", 1.3),
+        Figure("HTTP, per request and reply, the relay", bare, "ms", 1.3, floor=floor),
+        Figure("HTTP, per request and reply, recording and armed", full, "ms", 1.3, floor=floor),
     ]
 
 

@@ -21,9 +21,9 @@ def main() -> None:
     told = _cpu(["-m", "simtrain", "--help"], rounds=options.rounds)
     figures = [
         Figure("the interpreter alone", floor, "s"),
-        Figure("import simtrain", imported, "s"),
-        Figure("from simtrain import load_scenario, rollout, run", public, "s"),
-        Figure("simtrain --help", told, "s", 0.3),
+        Figure("import simtrain", imported, "s", floor=floor),
+        Figure("from simtrain import load_scenario, rollout, run", public, "s", floor=floor),
+        Figure("simtrain --help", told, "s", 0.3, floor=floor),
         Figure("  as a multiple of the interpreter", told / floor, "x"),
         Figure(f"of {', '.join(HEAVY)}: loaded by import simtrain", _loaded("import simtrain"), "", 0),
         Figure("  by simtrain --help", _loaded(_HELP), "", 0),

@@ -22,6 +22,7 @@ from simtrain.trajectory import Stop
 from simtrain.types import Action, JsonObject, Message
 
 CALLS = 10
+SEARCH = "items.search"
 SCENARIOS = Path(__file__).parent / "scenarios"
 
 
@@ -39,15 +40,31 @@ def scenario(name: str) -> Scenario:
 
 def crowded(folder: Path, *, tools: int) -> Scenario:
     """`read` with so many tools on offer, written into `folder`."""
-    world: JsonObject = yaml.safe_load((SCENARIOS.parent / "worlds" / "depot.yaml").read_text())
+    world = _world()
     reading = [tool for tool in world["tools"] if "write" not in tool]
     for index in range(tools - len(world["tools"])):
         copied = reading[index % len(reading)]
         world["tools"].append({**copied, "name": f"archive_{index}.{copied['name'].replace('.', '_')}"})
+    return _reading(folder, world, "crowded")
+
+
+def searching(folder: Path) -> Scenario:
+    """`read` with nothing on offer but the tool SEARCH, written into `folder`; its reference, which calls another, is left out."""
+    world = _world()
+    world["tools"] = [tool for tool in world["tools"] if tool["name"] == SEARCH]
+    return _reading(folder, world, "searching", without=("reference",))
+
+
+def _world() -> JsonObject:
+    return yaml.safe_load((SCENARIOS.parent / "worlds" / "depot.yaml").read_text())
+
+
+def _reading(folder: Path, world: JsonObject, name: str, *, without: Sequence[str] = ()) -> Scenario:
     given: JsonObject = yaml.safe_load((SCENARIOS / "read.yaml").read_text())
+    given = {key: value for key, value in given.items() if key not in without}
     (folder / "depot.yaml").write_text(yaml.safe_dump(world, sort_keys=False))
     (folder / "read.yaml").write_text(yaml.safe_dump({**given, "world": "depot.yaml"}, sort_keys=False))
-    return load_scenario_file(folder / "read.yaml", "benchmarks/crowded")
+    return load_scenario_file(folder / "read.yaml", f"benchmarks/{name}")
 
 
 def episodes(name: str, count: int) -> list[Episode]:
@@ -73,7 +90,7 @@ def actions(briefing: Briefing, *, calls: int, writes: bool) -> list[Action]:
         ("customers.get", {"customer_id": customer}),
         ("orders.list", {"customer_id": customer}),
         ("orders.get", {"order_id": order}),
-        ("items.search", {"text": "an"}),
+        (SEARCH, {"text": "an"}),
     ]
     made = [made[index % len(made)] for index in range(calls)]
     if writes:

@@ -6,7 +6,9 @@ import argparse
 import asyncio
 import gc
 import json
+import sqlite3
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import process_time
@@ -14,16 +16,22 @@ from typing import Any, Protocol
 
 from page import record
 
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured value. `target` is the most that it may be, or the least where `more` is better; None for a floor or a part."""
+    """One measured value. `target` is the most that it may be, or the least where `more` is better; None for a floor or a part.
+
+    `floor` is what the library below costs in the same run, in the same unit, where that is measured.
+    """
 
     name: str
     value: float
     unit: str
     target: float | None = None
     more: bool = False
+    floor: float | None = None
 
     @property
     def met(self) -> bool | None:
@@ -89,11 +97,39 @@ def resident() -> int:
     return pages * 4096
 
 
+def ratio(figure: Figure, yardstick: float) -> float:
+    """What of a figure can be compared across runs and machines.
+
+    A multiple of its floor; else times and rates as multiples of the yardstick's CPU seconds; sizes, counts and ratios as they are.
+    """
+    if figure.floor is not None:
+        return figure.value / figure.floor
+    if figure.unit in _SECONDS:
+        return figure.value * _SECONDS[figure.unit] / yardstick
+    return figure.value * yardstick if figure.unit.endswith("/s") else figure.value
+
+
+def measure_yardstick() -> float:
+    """CPU seconds of a fixed piece of work: plain Python, JSON, and rows in SQLite. It says how fast this machine is just now."""
+    return cpu(_fixed_work, rounds=5)
+
+
+def _fixed_work() -> None:
+    rows = [{"id": number, "name": f"item {number}", "price": number * 7 % 1000} for number in range(20_000)]
+    again = json.loads(json.dumps(rows))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table items (id integer primary key, name text, price integer)")
+        connection.executemany("insert into items values (:id, :name, :price)", again)
+        found = connection.execute("select count(*) from items where name like '%9%' and price > 500").fetchone()
+    assert found[0] > 0
+
+
 def show(title: str, figures: list[Figure], *, as_json: bool) -> None:
     """Print the figures, with a mark where a target is missed; `--record` keeps them."""
     known, _ = options("").parse_known_args()
     if known.record is not None:
-        record(known.record, title, [asdict(figure) for figure in figures])
+        yardstick = measure_yardstick()
+        record(known.record, title, [{**asdict(figure), "ratio": ratio(figure, yardstick)} for figure in figures])
     if as_json:
         rows = [{**asdict(figure), "met": figure.met} for figure in figures]
         print(json.dumps({"benchmark": title, "figures": rows}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
+from change import ratios, table  # noqa: E402
 from page import code_digest, problems, record  # noqa: E402
+from report import Figure, ratio  # noqa: E402
 
 PAGE = """\
 ## Figures
@@ -58,3 +61,31 @@ def test_every_benchmark_records_its_figures() -> None:
     for file in sorted(BENCHMARKS.glob("bench_*.py")):
         told = subprocess.run([sys.executable, file, "--help"], capture_output=True, text=True, check=True, timeout=60)
         assert "--record" in told.stdout, file.name
+
+
+def test_figures_are_compared_as_multiples_of_their_floor_or_of_a_yardstick() -> None:
+    assert ratio(Figure("a step", 0.6, "ms", floor=0.3), yardstick=0.5) == 2.0
+    assert ratio(Figure("a build", 8.0, "s"), yardstick=0.5) == 16.0
+    assert ratio(Figure("episodes", 100.0, "/s"), yardstick=0.5) == 50.0
+    assert ratio(Figure("memory", 40.0, "KB"), yardstick=0.5) == 40.0
+
+
+def test_the_change_of_each_figure_is_told_under_the_name_of_what_it_is_a_part_of() -> None:
+    figures = [
+        {"name": "a step", "ratio": 1.5},
+        {"name": "  by the clock", "ratio": 3.0},
+        {"name": "a call", "ratio": 2.0},
+        {"name": "  by the clock", "ratio": 4.0},
+        {"name": "loaded", "ratio": 0},
+    ]
+    now = ratios({"benchmarks": {"loop": figures}})
+    before = {"loop / a step": 1.0, "loop / a call": 2.0, "loop / loaded": 0.0, "loop / an old one": 7.0}
+    rows = [re.split(r"  +", row) for row in table(before, now)[1:]]
+    assert rows == [
+        ["loop / a step", "1", "1.5", "+50%"],
+        ["loop / a step: by the clock", "-", "3", "new"],
+        ["loop / a call", "2", "2", "same"],
+        ["loop / a call: by the clock", "-", "4", "new"],
+        ["loop / loaded", "0", "0", "same"],
+        ["loop / an old one", "7", "-", "gone"],
+    ]

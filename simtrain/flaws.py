@@ -18,6 +18,8 @@ MEMBERS: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
 }
 """Method -> its params: name, type, and whether it must be there."""
 
+_KINDS = ((str, "string"), (dict, "object"), (bool, "boolean"), ((int, float), "number"), (list, "array"))
+
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 MADE: tuple[tuple[str, JsonObject | None], ...] = (
@@ -58,5 +60,4 @@ def _fits(value: JsonValue, wanted: str) -> bool:
 
 
 def _type(value: JsonValue) -> str:
-    kinds = ((bool, "boolean"), (int | float, "number"), (str, "string"), (list, "array"), (dict, "object"))
-    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")

@@ -327,15 +327,15 @@ class _Course(Course):
 
     def enter(self, place: int, request: Request) -> Passage:
         active, matching = self.met[place]
-        return _Passage(self, place, self._proxy.call(active, request, matching), self.events)
+        passage = _Passage(self, place, self._proxy.call(active, request, matching))
+        passage.events = self.events
+        return passage
 
 
 class _Passage(Passage):
-    __slots__ = ("_events",)
+    __slots__ = ("events",)
 
-    def __init__(self, course: Course, place: int, call: Call, events: list[Event]) -> None:
-        super().__init__(course, place, call)
-        self._events = events
+    events: list[Event]
 
     def leave(self, observation: Observation) -> None:
         changed = self.close(observation)
@@ -343,7 +343,7 @@ class _Passage(Passage):
         active.settle(matching, bool(changed))
         if changed:
             kind = active.kind
-            self._events.append(
+            self.events.append(
                 Event(kind.label, kind.armed.use, kind.layer, matching, self.without, observation, changed)
             )
 

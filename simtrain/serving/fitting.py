@@ -14,22 +14,30 @@ MISFIT = "The reply of {tool} does not fit its output schema."
 """What a client reads in the place of a reply that its library would refuse."""
 
 
-def fitting(result: JsonObject, tool: ToolSpec) -> JsonObject:
-    """The CallToolResult, certain to be accepted by clients that check it against the tool's output schema.
+class Fitting:
+    """Fits the results of the tools of one address; what checks a tool's results is looked up once."""
 
-    Where the structured content is missing and the text holds it, it is put in place; where it cannot be had, the result
-    becomes an error. Every official client raises on the rest, so that its agent would never see the reply.
-    """
-    if tool.output_schema is None or result.get("isError") is True:
-        return result
-    fits = _fits(canonical(tool.output_schema))
-    if "structuredContent" in result and fits(result["structuredContent"]):
-        return result
-    written = _written(result)
-    if written is not None and fits(written):
-        return {**result, "structuredContent": written}
-    text = MISFIT.format(tool=tool.name.rpartition(".")[2])
-    return {"content": [{"type": "text", "text": text}], "isError": True}
+    def __init__(self) -> None:
+        self._checks: dict[str, Any] = {}
+
+    def fit(self, result: JsonObject, tool: ToolSpec) -> JsonObject:
+        """The CallToolResult, certain to be accepted by clients that check it against the tool's output schema.
+
+        Where the structured content is missing and the text holds it, it is put in place; where it cannot be had, the result
+        becomes an error. Every official client raises on the rest, so that its agent would never see the reply.
+        """
+        if tool.output_schema is None or result.get("isError") is True:
+            return result
+        fits = self._checks.get(tool.name)
+        if fits is None:
+            fits = self._checks[tool.name] = _fits(canonical(tool.output_schema))
+        if "structuredContent" in result and fits(result["structuredContent"]):
+            return result
+        written = _written(result)
+        if written is not None and fits(written):
+            return {**result, "structuredContent": written}
+        text = MISFIT.format(tool=tool.name.rpartition(".")[2])
+        return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
 def _written(result: JsonObject) -> JsonValue:

@@ -19,7 +19,7 @@ from simtrain.request import FILL, READ, Answer, Caller, Request, caller
 from simtrain.serving.captured import CapturedServer
 from simtrain.serving.cursors import seal, unseal
 from simtrain.serving.episodes import EpisodeOver
-from simtrain.serving.fitting import fitting
+from simtrain.serving.fitting import Fitting
 from simtrain.serving.reads import bent, named, observed
 from simtrain.serving.replaying import Conversations
 from simtrain.serving.replies import call_response
@@ -76,6 +76,7 @@ class EpisodeFront:
         self.held = held
         self._server = server or ""
         self._tools = wire_tools(held.environment.tools, world.descriptors, server=server)
+        self._fitting = Fitting()
         self._surface: Surface = (
             CapturedSurface(captured.manifest, self._tools, world.tools)
             if captured
@@ -295,7 +296,7 @@ class EpisodeFront:
             raise self._unanswered(name, fault) from None
         response = call_response(observation)
         if "result" in response and tool is not None:
-            response = {"result": fitting(response["result"], tool)}
+            response = {"result": self._fitting.fit(response["result"], tool)}
         if observation.wire is None:
             result: JsonObject = response["result"]
             return {**result, "isError": False} if self._says_success and "isError" not in result else result

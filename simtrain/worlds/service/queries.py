@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import cast
 
 import orjson
@@ -183,6 +184,7 @@ def _object_schema(query: Query) -> JsonObject:
     return {"type": "object", "properties": {name: {} for name in query.columns}, "required": query.required}
 
 
+@lru_cache(maxsize=1024)
 def write_cursor(offset: int) -> str:
     """An opaque cursor for an offset."""
     return base64.urlsafe_b64encode(b"o:%d" % offset).decode().rstrip("=")

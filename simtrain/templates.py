@@ -339,8 +339,8 @@ _UNREADABLE = (TemplateError, SyntaxError, ValueError, RecursionError, MemoryErr
 def _why(error: Exception) -> str:
     if isinstance(error, RecursionError | SyntaxError | MemoryError):
         return "it is nested too deeply"
-    # Jinja quotes what it did not expect, of whatever length.
-    return _short(str(error), 300)
+    # Jinja quotes what it did not expect, of whatever length, and adds a file of its own making.
+    return _short(str(error).partition(' File "<')[0], 300)
 
 
 def _short(source: str, most: int = 60) -> str:

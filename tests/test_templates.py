@@ -84,3 +84,9 @@ def test_nested_loops_and_endless_output_are_cut() -> None:
 )
 def test_a_value_given_is_the_value_got(value: object) -> None:
     assert Value("{{ x }}").evaluate({"x": value}) == value
+
+
+def test_what_does_not_parse_is_said_without_a_file_of_jinjas_own() -> None:
+    with pytest.raises(InputError) as raised:
+        Text("{{ n|center(3) }}")
+    assert str(raised.value) == "the template does not parse: No filter named 'center'."

@@ -104,7 +104,7 @@ class Chronicler:
         missing, changes = 0 if attribute.kind == "ref" else None, attribute.changes
         for row in range(1, len(column)):
             mark, age = draw(), ages[row] if ages else 0
-            stale = min(1.0, age / changes) if age and changes else 0.0
+            stale = (age / changes if age < changes else 1.0) if age and changes else 0.0
             if mark >= stale + wrong or column[row] == missing:
                 continue
             if mark < stale:

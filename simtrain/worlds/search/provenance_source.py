@@ -12,8 +12,8 @@ from simtrain.worlds.search.python_source import Note, Source
 from simtrain.worlds.search.schema import PAGE, Attribute, Schema
 
 SCOPE: Final[dict[str, object]] = {
-    "P": PLACES.__getitem__,
-    "L": LENGTHS.__getitem__,
+    "P": PLACES,
+    "L": LENGTHS,
     "kept": kept,
     "encode": encode,
 }

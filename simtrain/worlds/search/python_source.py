@@ -103,7 +103,7 @@ class _Step:
 
 def packed_source(attribute: int, start: str, text: str) -> str:
     """What stands in an f-string for the characters of a statement, see mentions.py; `start` is an expression, `text` a name."""
-    return f"{_escaped(chr(attribute))}{{P({start})}}{{L(len({text}))}}"
+    return f"{_escaped(chr(attribute))}{{P[{start}]}}{{L[len({text})]}}"
 
 
 def added(told: str, row: str, text: str) -> str:

@@ -26,6 +26,8 @@ _SENTENCE = re.compile(r"\S[^\n]*?(?:[.!?](?=\s)|$)", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _RULE = re.compile(r"^[\s|:-]+$")
 _MARKS = re.compile(r"^#{1,6}\s+|^>\s+|^[-*]\s+|[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+_MARKED = re.compile(r"^[#>-]|[*_`]")
+"""What a text has that has any of these marks."""
 _BARS = re.compile(r"\s*\|\s*")
 _GAPS = re.compile(rf"(?:{GAP}[\s,;:()\-–/]*)+{GAP}")
 
@@ -139,4 +141,12 @@ def plain(markdown: str) -> str:
     """One line of markdown as plain text."""
     if _RULE.match(markdown):
         return ""
-    return " ".join(_BARS.sub(" · ", _MARKS.sub("", _LINK.sub(r"\1", markdown)).strip(" |")).split())
+    # Most lines have none of these, and a search for them would be most of a reply.
+    text = _LINK.sub(_label, markdown) if "](" in markdown else markdown
+    text = _MARKS.sub("", text) if _MARKED.search(text) else text
+    text = text.strip(" |")
+    return " ".join((_BARS.sub(" · ", text) if "|" in text else text).split())
+
+
+def _label(link: re.Match[str]) -> str:
+    return link[1]

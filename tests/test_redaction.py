@@ -7,7 +7,9 @@ import base64
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simtrain.mcp_wire.targets import StdioTarget
 from simtrain.redaction import REDACTED, Redactor
+from simtrain.serving.redaction import secrets_of
 
 SECRET = "hunter2-correct-horse"
 
@@ -36,3 +38,13 @@ def test_a_secret_alone_in_base64_leaves_nothing() -> None:
 def test_words_that_are_not_the_secret_stay() -> None:
     text = "hunter, correct horse, aHVudGVy"
     assert Redactor([SECRET]).text(text) == text
+
+
+def test_a_variable_that_ends_in_key_is_secret_about_a_server() -> None:
+    target = StdioTarget(
+        ("server",), {"NOTION_KEY": "value-of-a-key", "SORT_KEYS": "by-the-name", "KEYBOARD": "qwertz-de"}
+    )
+    assert secrets_of(target, environ={"STRIPE_KEY": "value-of-ours", "HOME": "somewhere"}) == [
+        "value-of-ours",
+        "value-of-a-key",
+    ]

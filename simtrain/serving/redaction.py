@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
@@ -12,6 +13,8 @@ from simtrain.types import JsonObject
 
 _FOLDERS = frozenset({"PWD", "OLDPWD"})
 """Variables in which shells keep where they are; no passwords, in spite of their names."""
+_KEY = re.compile(r"(?:^|_)KEY$", re.IGNORECASE)
+"""A variable of the environment that ends so holds a secret; a member of a JSON object may be any key."""
 
 
 def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> list[str]:
@@ -20,7 +23,8 @@ def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> l
     found = _in_url(target) if isinstance(target, HttpTarget) else _in_command(target)
     if isinstance(target, StdioTarget):
         variables |= dict(target.env or {})
-    found += [value for name, value in variables.items() if names_secret(name) and name not in _FOLDERS]
+    telling = (name for name in variables if names_secret(name) or _KEY.search(name))
+    found += [variables[name] for name in telling if name not in _FOLDERS]
     return found
 
 

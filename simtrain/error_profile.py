@@ -8,8 +8,9 @@ from typing import cast
 
 from simtrain.courses import MODERN
 from simtrain.flaws import flaw
+from simtrain.learned_words import alone, slotted
 from simtrain.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, ServerManifest
-from simtrain.refusal_wording import Refused, Schemas, any_of, refusal_texts, template
+from simtrain.refusal_wording import Refused, Schemas, refusal_texts
 from simtrain.schemas import validator
 from simtrain.types import JsonObject, JsonValue
 
@@ -61,7 +62,7 @@ def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
     unknown = _said(server.profile.get("unknown_tool"))
     if unknown is not None:
         texts["unknown_tool"], texts["unknown_tool_as"] = unknown = (
-            template(unknown[0], {NO_TOOL: "{tool}"}),
+            slotted(unknown[0], {NO_TOOL: "tool"}),
             unknown[1],
         )
     return texts | refusal_texts(unknown, _refused(server, schemas), schemas)
@@ -117,7 +118,7 @@ def _said(response: JsonValue) -> tuple[str, str | int] | None:
 
 def _renamed(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
     if isinstance(value, str):
-        return re.sub(any_of(names), lambda found: names[found[0]], value)
+        return re.sub(alone(names), lambda found: names[found[0]], value)
     if isinstance(value, list):
         return [_renamed(item, names) for item in cast("list[JsonValue]", value)]
     if isinstance(value, dict):

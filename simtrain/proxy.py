@@ -221,8 +221,7 @@ class Proxy:
         if action.tool not in self._toolbox.by_name:
             return _refusal(errors.unknown_tool.format(tool=name), errors.unknown_tool_as)
         made = argument_mistakes(self._toolbox.by_name[action.tool].input_schema, action.arguments)
-        text = errors.refusal(name, detail, made)
-        return _refusal(text, errors.bad_arguments_as)
+        return _refusal(*errors.refusal(name, detail, made))
 
     async def _carried_out(self, request: Request, events: list[Event], answer: Answer) -> Observation:
         """The answer to a call, bent where something fires on it; a tool that a perturbation added is that one's to answer."""

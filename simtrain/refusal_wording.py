@@ -1,15 +1,17 @@
-"""How a server words that arguments are wrong, learnt from calls that it refused: a style, or a text with the name of a field."""
+"""How a server words that arguments are wrong, learnt from calls that it refused: a library's style, or words of its own."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TypeAlias, cast
 
 from simtrain.argument_mistakes import argument_mistakes
 from simtrain.argument_style import ArgumentStyle, Check
+from simtrain.learned_words import Example, general_words, particular_words, slotted
+from simtrain.refusal_words import Channel, RefusalWords, Saying
 from simtrain.registry import resolve
 from simtrain.types import JsonObject, JsonValue
 
@@ -29,8 +31,10 @@ _UNKNOWN_TO: tuple[tuple[str, str | int, str, str], ...] = (
 
 _COMPLAINT = re.compile(r"\W*(?:error|invalid|missing|failed)\b", re.IGNORECASE)
 
+MIN_TELLING = 4
+"""A value of fewer letters may stand in a text by chance."""
+
 Schemas: TypeAlias = Mapping[str, JsonObject]
-Channel: TypeAlias = str | int
 
 
 @dataclass(frozen=True)
@@ -49,39 +53,69 @@ def refusal_texts(unknown: tuple[str, Channel] | None, refused: Sequence[Refused
     `unknown` is what it says of an unknown tool, with `{tool}`, and how. What nothing explains is left to the words of `plain`, which
     name the field that is wrong: another call's words would name another one.
     """
+    refused = [one for one in refused if _is_refusal(one)]
     if not refused:
         return _by_library(unknown, schemas)
-    return _by_style(refused, schemas) or _by_hand([one for one in refused if _is_refusal(one)], schemas)
+    style, explained_by_style, left = _by_style(refused, schemas)
+    unlike = {number for number in left if not _speaks_of_others(refused[number], schemas)}
+    made = [
+        Example(one.tool, argument_mistakes(schemas[one.tool], one.arguments), one.text, one.channel) for one in refused
+    ]
+    examples = [one for number, one in enumerate(made) if number in unlike or number not in left]
+    words, explained = general_words(
+        examples, {tool: list(cast(JsonObject, schema.get("properties", {}))) for tool, schema in schemas.items()}
+    )
+    if style and explained_by_style >= explained:
+        sayings = particular_words([made[number] for number in sorted(unlike)])
+        return style | _written(RefusalWords(tuple(sayings)))
+    unexplained = [one for one in examples if words.refusal(one.tool, one.mistakes) != (one.text, one.channel)]
+    channel = Counter(one.channel for one in refused).most_common(1)[0][0]
+    whole = RefusalWords((*particular_words(unexplained), *words.sayings), words.stages, words.frames)
+    return {"bad_arguments_as": channel} | _written(whole)
 
 
-def template(text: str, fields: Mapping[str, str]) -> str:
-    """The text with values replaced by fields, and its own braces kept from being any."""
-    parts = re.split(f"({any_of(fields)})", text) if fields else [text]
-    return "".join(fields.get(part) or part.replace("{", "{{").replace("}", "}}") for part in parts)
+def _speaks_of_others(one: Refused, schemas: Schemas) -> bool:
+    """True if the words hold the text of an argument that was right: then they are not about what was wrong."""
+    wrong = {mistake.field for mistake in argument_mistakes(schemas[one.tool], one.arguments).found}
+    right = [value for name, value in one.arguments.items() if name not in wrong and isinstance(value, str)]
+    return any(value in one.text for value in right if len(value) >= MIN_TELLING)
 
 
-def any_of(words: Mapping[str, str]) -> str:
-    """A pattern for the words where they stand alone, the longer before the shorter."""
-    ordered = sorted(words, key=len, reverse=True)
-    return "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in ordered)
+def _written(words: RefusalWords) -> JsonObject:
+    """The words as a world file holds them."""
+    written: JsonObject = {}
+    if words.sayings:
+        written["sayings"] = [_saying(saying) for saying in words.sayings]
+    if words.stages:
+        written["stages"] = [list(stage) for stage in words.stages]
+    if words.frames is not None:
+        written["frames"] = {kinds: asdict(frame) for kinds, frame in words.frames.items()}
+    return written
 
 
-def _by_style(refused: Sequence[Refused], schemas: Schemas) -> JsonObject:
-    """The style, the template and the channel that explain most of the refusals; nothing where no style explains any."""
-    best: tuple[int, JsonObject] = (0, {})
+def _saying(saying: Saying) -> JsonObject:
+    return {key.replace("channel", "as"): value for key, value in asdict(saying).items() if value is not None}
+
+
+def _by_style(refused: Sequence[Refused], schemas: Schemas) -> tuple[JsonObject, int, Sequence[int]]:
+    """The style, the template and the channel that explain most of the refusals, how many, and the numbers of the others."""
+    best: tuple[JsonObject, int, Sequence[int]] = ({}, 0, range(len(refused)))
     for style in STYLES:
         checks = _checks(style, schemas)
         if checks is None:
             continue
-        found: Counter[tuple[str, Channel]] = Counter()
+        found: list[tuple[str, Channel] | None] = []
         for one in refused:
             problem = checks[one.tool](one.arguments).problem
             if problem and problem in one.text:
-                found[template(one.text, {problem: "{detail}", one.tool: "{tool}"}), one.channel] += 1
-        for (text, channel), times in found.most_common(1):
-            if times > best[0]:
-                best = times, {"bad_arguments": text, "bad_arguments_as": channel, "arguments": style}
-    return best[1]
+                found.append((slotted(one.text, {problem: "detail", one.tool: "tool"}), one.channel))
+            else:
+                found.append(None)
+        for said, times in Counter(filter(None, found)).most_common(1):
+            if times > best[1]:
+                texts: JsonObject = {"bad_arguments": said[0], "bad_arguments_as": said[1], "arguments": style}
+                best = texts, times, [number for number, one in enumerate(found) if one != said]
+    return best
 
 
 def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas) -> JsonObject:
@@ -96,73 +130,9 @@ def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas) -> JsonOb
     return {}
 
 
-def _by_hand(refused: Sequence[Refused], schemas: Schemas) -> JsonObject:
-    """The words of a server that looks at each argument itself: of the first that is absent, and of tools given nothing at all."""
-    if not refused:
-        return {}
-    channel = Counter(one.channel for one in refused).most_common(1)[0][0]
-    refused = [one for one in refused if one.channel == channel]
-    texts: JsonObject = {"bad_arguments_as": channel}
-    templates = Counter(found for one in refused if (found := _missing_template(one, schemas[one.tool])) is not None)
-    missing = templates.most_common(1)[0][0] if templates else None
-    if missing is not None:
-        texts["missing_argument"] = missing
-    by_type: JsonObject = {}
-    for one in refused:
-        made = argument_mistakes(schemas[one.tool], one.arguments)
-        if made.unknown and (found := _of_one_field(one, made.unknown[0], schemas)):
-            texts.setdefault("unknown_argument", found)
-        elif len(made.wrong) == 1 and not made.absent and (found := _of_one_field(one, made.wrong[0][0], schemas)):
-            by_type.setdefault(made.wrong[0][1], found)
-    if by_type:
-        texts["wrong_type"] = by_type
-    own = {one.tool: one.text for one in reversed(refused) if not one.arguments and not _misleads(one, schemas)}
-    by_tool = {
-        tool: text
-        for tool, text in own.items()
-        if missing is None or text != _filled(missing, tool, _absent(tool, {}, schemas))
-    }
-    return texts | ({"without_arguments": by_tool} if by_tool else {})
-
-
 def _is_refusal(one: Refused) -> bool:
     """True unless it is a plain reply that does not begin like a refusal: such a server carried the call out."""
     return one.channel != "result" or _COMPLAINT.match(one.text) is not None
-
-
-def _missing_template(one: Refused, schema: JsonObject) -> str | None:
-    """The text with the names of the absent arguments taken out; None where it does not name them, or not once alone."""
-    absent = [name for name in cast("list[str]", schema.get("required", [])) if name not in one.arguments]
-    for words, field in ((", ".join(absent), "{fields}"), (absent[0] if absent else "", "{field}")):
-        if words and len(re.findall(any_of({words: field}), one.text)) == 1:
-            chosen = "{field}" if len(absent) == 1 else field
-            return template(one.text, {words: chosen, one.tool: "{tool}"})
-    return None
-
-
-def _of_one_field(one: Refused, name: str, schemas: Schemas) -> str | None:
-    """The text with one field's name taken out; None where it does not name that field once, or names another one."""
-    if len(re.findall(any_of({name: ""}), one.text)) != 1:
-        return None
-    every = {known for schema in schemas.values() for known in cast(JsonObject, schema.get("properties", {}))}
-    if re.search(any_of(dict.fromkeys(every - {name}, "")) or "$^", one.text):
-        return None
-    return template(one.text, {name: "{field}", one.tool: "{tool}"})
-
-
-def _misleads(one: Refused, schemas: Schemas) -> bool:
-    """True if the words name an argument of the server's tools that is not one of those that this tool requires."""
-    every = {name for schema in schemas.values() for name in cast(JsonObject, schema.get("properties", {}))}
-    other = every - set(_absent(one.tool, {}, schemas))
-    return bool(other) and re.search(any_of(dict.fromkeys(other, "")), one.text) is not None
-
-
-def _absent(tool: str, given: JsonObject, schemas: Schemas) -> list[str]:
-    return [name for name in cast("list[str]", schemas[tool].get("required", [])) if name not in given]
-
-
-def _filled(text: str, tool: str, absent: Sequence[str]) -> str | None:
-    return text.format(tool=tool, field=absent[0], fields=", ".join(absent)) if absent else None
 
 
 def _checks(style: str, schemas: Schemas) -> Mapping[str, Check] | None:

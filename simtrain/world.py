@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -13,6 +13,7 @@ from typing import Protocol
 from simtrain.argument_mistakes import ArgumentMistakes
 from simtrain.clock import Clock
 from simtrain.documents import Document, Place
+from simtrain.refusal_words import NO_WORDS, RefusalWords
 from simtrain.request import Request
 from simtrain.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
 
@@ -31,8 +32,7 @@ class ErrorStyle:
 
     `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded. Unknown tools and
     bad arguments are answered as `unknown_tool_as` and `bad_arguments_as` say: `error` reply, plain `result`, or a JSON-RPC error of
-    that code. `without_arguments` holds the words of the tools, by their own names, that have words of their own for a call that gives
-    nothing; `unknown_argument`, `missing_argument` and `wrong_type` (by the type that was wanted) speak of the first such `{field}`.
+    that code. `words` are the server's own, which come before those of the style.
     """
 
     unknown_tool: str = "Unknown tool: {tool}"
@@ -40,24 +40,12 @@ class ErrorStyle:
     arguments: str = "plain"
     unknown_tool_as: str | int = "error"
     bad_arguments_as: str | int = "error"
-    missing_argument: str | None = None
-    unknown_argument: str | None = None
-    wrong_type: Mapping[str, str] = field(default_factory=dict[str, str])
-    without_arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+    words: RefusalWords = NO_WORDS
 
-    def refusal(self, tool: str, detail: str, mistakes: ArgumentMistakes) -> str:
-        """What is said of bad arguments: in the words that the server has for the kind of mistake, else in those of its style."""
-        absent, unknown = mistakes.absent, mistakes.unknown
-        if mistakes.nothing_given and tool in self.without_arguments:
-            return self.without_arguments[tool]
-        if unknown and self.unknown_argument is not None:
-            return self.unknown_argument.format(tool=tool, field=unknown[0], fields=", ".join(unknown))
-        if absent and self.missing_argument is not None:
-            return self.missing_argument.format(tool=tool, field=absent[0], fields=", ".join(absent))
-        for name, kind in () if absent else mistakes.wrong:
-            if kind in self.wrong_type:
-                return self.wrong_type[kind].format(tool=tool, field=name)
-        return self.bad_arguments.format(tool=tool, detail=detail)
+    def refusal(self, tool: str, detail: str, mistakes: ArgumentMistakes) -> tuple[str, str | int]:
+        """What is said of bad arguments, and how."""
+        own = self.words.refusal(tool, mistakes) if mistakes.found else None
+        return own or (self.bad_arguments.format(tool=tool, detail=detail), self.bad_arguments_as)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,9 @@ mcp.json as Claude, Cursor and VS Code write it. What they say is kept
 verbatim, for each era of the protocol they speak and for clients with and
 without capabilities. Secrets are left out, and suspicious descriptions named.
 
-Without --probes nothing is called but what cannot run: an unknown tool, a
-reading tool without its arguments. A probe file names real calls to make.
+Without --probes nothing is called but an unknown tool, and reading tools with
+bad arguments; --probe-writes does so with all tools, where nothing is lost if
+one runs. A probe file names real calls to make.
 
 \b
 Examples:
@@ -74,6 +75,9 @@ def command(
         typer.Option("--env", "-e", help="A variable for commands, ours or a new one.", metavar="NAME[=VALUE]"),
     ] = None,
     probes: Annotated[Path | None, typer.Option("--probes", help="YAML file of calls to make and keep.")] = None,
+    probe_writes: Annotated[
+        bool, typer.Option("--probe-writes", help="Call tools that may change something with bad arguments too.")
+    ] = False,
     start: Annotated[
         float, typer.Option("--start-timeout", min=0.1, help="Seconds a server may take to start.")
     ] = 60.0,
@@ -96,7 +100,8 @@ def command(
         raise InputError("no server is named", remedy="give a command, a URL or --config mcp.json")
     file = read_probes(probes) if probes is not None else None
     try:
-        captured = _capture(_named_apart(sources), file, Patience(start, request, whole), quiet=as_json)
+        patience = Patience(start, request, whole)
+        captured = _capture(_named_apart(sources), file, patience, writes=probe_writes, quiet=as_json)
     except InputError as error:
         raise error.at(file=probes) from None
     if captured.manifest.servers:
@@ -190,14 +195,16 @@ def _named_apart(sources: list[Source]) -> list[Source]:
     return apart
 
 
-def _capture(sources: list[Source], probes: ProbeFile | None, patience: Patience, *, quiet: bool) -> Captured:
+def _capture(
+    sources: list[Source], probes: ProbeFile | None, patience: Patience, *, writes: bool, quiet: bool
+) -> Captured:
     import asyncio
 
     from simtrain.cli.capturing import CaptureProgress
     from simtrain.serving.capture import capture_all
 
     with CaptureProgress(quiet=quiet) as progress:
-        work = capture_all(sources, probes=probes, patience=patience, watch=progress.doing)
+        work = capture_all(sources, probes=probes, writes=writes, patience=patience, watch=progress.doing)
         try:
             return asyncio.run(_interruptible(work))
         except asyncio.CancelledError:

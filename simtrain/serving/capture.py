@@ -34,11 +34,12 @@ Watch: TypeAlias = Callable[[str, str], None]
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits in seconds: to start and greet, for one request, for one server in all."""
+    """Limits in seconds: to start and greet, for one request, for one server in all, for calls with bad arguments together."""
 
     start: float = 60.0
     request: float = 20.0
     server: float = 300.0
+    misuses: float = 60.0
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,18 @@ async def capture_all(
     sources: Sequence[Source],
     *,
     probes: ProbeFile | None = None,
+    writes: bool = False,
     patience: Patience | None = None,
     watch: Watch | None = None,
 ) -> Captured:
-    """Capture several servers at once; one that fails takes nobody along. Raises InputError for probes that fit no server."""
+    """Capture several servers at once; one that fails takes nobody along. Raises InputError for probes that fit no server.
+
+    With `writes`, tools that may change something are called with bad arguments too.
+    """
     if probes is not None:
         probes.check_servers(source.name for source in sources)
     free = asyncio.Semaphore(AT_ONCE)
-    takes = [_Take(source.name, probes, patience or Patience(), watch or _ignore) for source in sources]
+    takes = [_Take(source.name, probes, patience or Patience(), watch or _ignore, writes) for source in sources]
 
     async def run(source: Source, take: _Take) -> ServerManifest | InputError:
         async with free:
@@ -90,6 +95,7 @@ class _Take:
     probes: ProbeFile | None
     patience: Patience
     watch: Watch
+    writes: bool
     remarks: list[str] = field(default_factory=list[str])
     seconds: float = 0.0
     surfaces: list[Surface] = field(default_factory=list[Surface])
@@ -160,7 +166,7 @@ class _Take:
         async with connect(target, era=era, timeout=limit) as client:
             plain = await self._show(client)
             self.surfaces.append(plain)
-            left = await self._misuse(client, [*mistakes(plain), *protocol_mistakes(plain)])
+            left = await self._misuse(client, [*mistakes(plain, writes=self.writes), *protocol_mistakes(plain)])
         while left:
             # A new connection after each mistake that a server did not survive.
             async with connect(target, era=era, timeout=limit) as client:
@@ -215,7 +221,10 @@ class _Take:
     async def _misuse(self, client: Client, left: list[Mistake]) -> list[Mistake]:
         """Make mistakes until one is not answered; returns those that are still to be made."""
         self.watch(self.name, f"making mistakes, {client.era}")
+        begun = monotonic()
         for number, mistake in enumerate(left):
+            if mistake.kind == "bad_arguments" and monotonic() - begun > self.patience.misuses:
+                continue
             try:
                 exchange = await client.request(mistake.method, mistake.params, timeout=self.patience.request)
             except SimulatorFault as fault:

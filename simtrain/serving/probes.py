@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -16,7 +15,6 @@ from simtrain.errors import InputError, nearest
 from simtrain.flaws import MADE, flaw
 from simtrain.manifest import (
     LISTED,
-    NO_ARGUMENT,
     NO_CURSOR,
     NO_METHOD,
     NO_PROMPT,
@@ -25,28 +23,10 @@ from simtrain.manifest import (
     Exchange,
     Surface,
 )
-from simtrain.mcp_wire.answers import Canned, fitting
+from simtrain.mcp_wire.answers import Canned
 from simtrain.mcp_wire.frames import members
-from simtrain.types import JsonObject, JsonValue
-
-_READS = re.compile(
-    r"(?:^|[_\-./])(?:get|list|read|search|find|query|describe|show|fetch|view|lookup|count|status|convert|current)",
-    re.I,
-)
-_CHANGES = re.compile(
-    r"delete|remove|drop|kill|send|post|pay|purge|reset|revoke|merge|close|shutdown|destroy|wipe|clear|execute|exec|run|write",
-    re.I,
-)
-
-
-EMPTY_CALLS = 8
-"""So many tools at most are called without arguments, to learn a server's words."""
-
-OF_OTHER_TYPE: Mapping[str, JsonValue] = {
-    "string": 7_070_707, "integer": "no number", "number": "no number", "boolean": "no answer", "array": "no list",
-    "object": "no object", "enum": "none of these",
-}  # fmt: skip
-"""By type, a value of another one; the number is none that a process could have a file open under."""
+from simtrain.serving.misuses import misuses
+from simtrain.types import JsonObject
 
 
 class _Strict(BaseModel):
@@ -163,13 +143,14 @@ class Mistake:
     protocol: bool = False
 
 
-def mistakes(surface: Surface) -> list[Mistake]:
-    """What shows a server's error style without changing anything: nothing that exists is asked for with arguments it could run on."""
+def mistakes(surface: Surface, *, writes: bool = False) -> list[Mistake]:
+    """What shows a server's error style. Tools are called with bad arguments where they only read, and with `writes` the others too."""
     capabilities = members(surface.greeting.get("capabilities"))
     found = [Mistake("unknown_method", NO_METHOD, {})]
     if "tools" in capabilities:
         found.append(Mistake("unknown_tool", "tools/call", {"name": NO_TOOL, "arguments": {}}))
-        found += _misuses(_tools_to_misuse(surface.items("tools/list")))
+        calls = misuses(surface.items("tools/list"), writes=writes)
+        found += [Mistake("bad_arguments", "tools/call", {"name": tool, "arguments": given}) for tool, given in calls]
     if "resources" in capabilities:
         found.append(Mistake("missing_resource", "resources/read", {"uri": NO_RESOURCE}))
     if "prompts" in capabilities:
@@ -210,48 +191,6 @@ def latency(exchanges: Iterable[Exchange]) -> JsonObject:
 
 def _tool_names(surfaces: Sequence[Surface]) -> list[str]:
     return list(dict.fromkeys(str(tool.get("name")) for surface in surfaces for tool in surface.items("tools/list")))
-
-
-def _misuses(tools: list[JsonObject]) -> list[Mistake]:
-    """Calls without arguments, and with arguments of another type: one server checks both, another has words of its own for a tool."""
-    calls: list[tuple[JsonObject, JsonObject]] = [(tool, {}) for tool in tools[:EMPTY_CALLS]]
-    calls += [(tool, {NO_ARGUMENT: 1}) for tool in tools[:1]]
-    met: set[str] = set()
-    for tool in tools:
-        calls += [(tool, arguments) for arguments in _of_other_types(tool, met)]
-    return [
-        Mistake("bad_arguments", "tools/call", {"name": tool["name"], "arguments": arguments})
-        for tool, arguments in calls
-    ]
-
-
-def _of_other_types(tool: JsonObject, met: set[str]) -> Iterator[JsonObject]:
-    """Arguments with one of another type, for each type that was not met yet; it is then."""
-    schema = members(tool.get("inputSchema"))
-    known = {name: members(described) for name, described in members(schema.get("properties")).items()}
-    required = {name: fitting(known.get(name, {})) for name in cast("list[str]", schema["required"])}
-    for name, described in known.items():
-        kind = "enum" if described.get("enum") else str(described.get("type"))
-        if kind in OF_OTHER_TYPE and kind not in met:
-            met.add(kind)
-            yield required | {name: OF_OTHER_TYPE[kind]}
-
-
-def _tools_to_misuse(tools: list[JsonObject]) -> list[JsonObject]:
-    """The tools that cannot run without arguments and would only read if they ran all the same."""
-    needy = [tool for tool in tools if _requires(tool.get("inputSchema")) and isinstance(tool.get("name"), str)]
-    declared = [tool for tool in needy if _hint(tool, "readOnlyHint")]
-    named = [tool for tool in needy if _READS.search(tool["name"]) and not _CHANGES.search(tool["name"])]
-    harmless = [tool for tool in named if not _hint(tool, "destructiveHint")]
-    return declared or harmless
-
-
-def _requires(schema: JsonValue) -> bool:
-    return bool(members(schema).get("required"))
-
-
-def _hint(tool: JsonObject, hint: str) -> bool:
-    return members(tool.get("annotations")).get(hint) is True
 
 
 def _quantile(values: list[float], share: float) -> float:

@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from simtrain.annotations import flaw_of
+from simtrain.argument_mistakes import Kind
 from simtrain.clock import DEFAULT_START, instant, seconds
 from simtrain.documents import Document, Place
 from simtrain.errors import InputError
 from simtrain.manifest import read_manifest
+from simtrain.refusal_words import SLOTS, Frame, RefusalWords, Saying
 from simtrain.types import JsonObject, JsonValue, canonical
 from simtrain.world import Variant, World
 
@@ -147,6 +149,39 @@ class ConstraintTexts(_Spec):
     foreign_key: _ConstraintText = "A referenced record does not exist."
 
 
+_Spoken: TypeAlias = Annotated[str, _text_with(*SLOTS)]
+_OfTool: TypeAlias = Annotated[str, _text_with("tool")]
+
+
+class SayingText(_Spec):
+    """A text and of what it is said: of all `mistakes` of a call of `tool`, or of one mistake that fits what else is told of it."""
+
+    text: _Spoken
+    channel: Literal["error", "result"] | int = Field(
+        default="error", alias="as", description="An error reply, a plain reply, or a JSON-RPC error of this code."
+    )
+    tool: str | None = None
+    mistakes: str | None = None
+    kind: Kind | None = None
+    field: str | None = None
+    wanted: str | None = None
+    given: str | None = None
+
+    def saying(self) -> Saying:
+        """The saying."""
+        return Saying(**self.model_dump())
+
+
+class FrameText(_Spec):
+    """What is taken off the texts about single mistakes, and what the rest is set between."""
+
+    lead: _OfTool = ""
+    tail: _OfTool = ""
+    before: _OfTool = ""
+    between: _OfTool = "; "
+    after: _OfTool = ""
+
+
 class ErrorTexts(ConstraintTexts):
     """What a world's servers say before and while a tool runs."""
 
@@ -161,19 +196,26 @@ class ErrorTexts(ConstraintTexts):
         description="Bad arguments are answered like unknown tools: so, or as a JSON-RPC error of this code.",
     )
     arguments: str = Field(default="plain", description="The style in which bad arguments are found and worded.")
-    missing_argument: Annotated[str, _text_with("tool", "field", "fields")] | None = Field(
-        default=None, description="What is said where required arguments are absent: of the first, or of all of them."
+    sayings: list[SayingText] = Field(
+        default_factory=list[SayingText],
+        description="The server's own words for mistakes in arguments, the more particular first.",
     )
-    unknown_argument: Annotated[str, _text_with("tool", "field", "fields")] | None = Field(
-        default=None, description="What is said of arguments that the tool does not have."
+    stages: list[list[Kind]] = Field(
+        default_factory=list[list[Kind]],
+        description="In which order it looks for kinds of mistakes; it speaks of the first that it finds.",
     )
-    wrong_type: dict[str, Annotated[str, _text_with("tool", "field")]] = Field(
-        default_factory=dict,
-        description="What is said of a value of a wrong type, by the type in the schema, or `enum`.",
+    frames: dict[str, FrameText] | None = Field(
+        default=None, description="How it speaks of several mistakes of these kinds at once, where it does."
     )
-    without_arguments: dict[str, str] = Field(
-        default_factory=dict, description="What tools say, by name, that are given nothing of what they require."
-    )
+
+    def words(self) -> RefusalWords:
+        """The server's own words."""
+        frames = (
+            {kinds: Frame(**frame.model_dump()) for kinds, frame in self.frames.items()}
+            if self.frames is not None
+            else None
+        )
+        return RefusalWords(tuple(map(SayingText.saying, self.sayings)), tuple(map(tuple, self.stages)), frames)
 
 
 class HandlerStep(_Spec):

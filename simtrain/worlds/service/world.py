@@ -132,10 +132,7 @@ def _error_style(texts: ErrorTexts, document: Document, place: Place) -> ErrorSt
         texts.arguments,
         texts.unknown_tool_as,
         texts.bad_arguments_as,
-        texts.missing_argument,
-        texts.unknown_argument,
-        texts.wrong_type,
-        texts.without_arguments,
+        texts.words(),
     )
 
 

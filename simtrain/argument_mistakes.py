@@ -40,11 +40,12 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentMistakes:
-    """The mistakes of one call in the order of the schema, unknown arguments last; and the arguments that the tool has, and requires."""
+    """The mistakes of one call in the order of the schema, unknown arguments last; what the tool has, what it requires, what was given."""
 
-    found: tuple[Mistake, ...] = ()
-    known: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
+    found: tuple[Mistake, ...]
+    known: tuple[str, ...]
+    required: tuple[str, ...]
+    arguments: JsonObject
 
     @property
     def foremost(self) -> Mistake:
@@ -74,7 +75,7 @@ def argument_mistakes(schema: JsonObject, arguments: JsonObject) -> ArgumentMist
         Mistake("unknown", name, given=_NAMES[type(arguments[name])], value=arguments[name]) for name in arguments
     )
     found += [mistake for mistake in unknown if mistake.field not in known]
-    return ArgumentMistakes(tuple(found), tuple(known), required)
+    return ArgumentMistakes(tuple(found), tuple(known), required, arguments)
 
 
 def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:

@@ -26,6 +26,10 @@ ASKED = {
 """Kind of mistake -> what was asked for, and is replaced by what a client asks for; in a flawed request it is a tool."""
 
 
+PYTHON_FLAWED: JsonObject = {"code": -32602, "message": "Invalid request parameters", "data": ""}
+"""What a server of the first Python SDK says of a call without a name."""
+
+
 class Mistakes:
     """A captured server's own responses to what does not exist, with the names put in."""
 
@@ -59,13 +63,18 @@ def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
     `schemas` are the input schemas of its tools, by plain name. Empty for a server whose mistakes were not captured.
     """
     texts: JsonObject = {}
-    unknown = _said(server.profile.get("unknown_tool"))
+    unknown = unknown_tool(server.profile)
     if unknown is not None:
-        texts["unknown_tool"], texts["unknown_tool_as"] = unknown = (
-            slotted(unknown[0], {NO_TOOL: "tool"}),
-            unknown[1],
-        )
-    return texts | refusal_texts(unknown, _refused(server, schemas), schemas)
+        texts["unknown_tool"], texts["unknown_tool_as"] = unknown
+    flawed = _object(_object(server.profile.get("tools/call name missing")).get("error"))
+    python = flawed == PYTHON_FLAWED
+    return texts | refusal_texts(unknown, _refused(server, schemas), schemas, python=python)
+
+
+def unknown_tool(profile: JsonObject) -> tuple[str, str | int] | None:
+    """What a server says of an unknown `{tool}`, and how; None where it was not heard."""
+    said = _said(profile.get("unknown_tool"))
+    return None if said is None else (slotted(said[0], {NO_TOOL: "tool"}), said[1])
 
 
 def _refused(server: ServerManifest, schemas: Schemas) -> list[Refused]:

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations, takewhile
 
 from simtrain.argument_mistakes import KINDS, ArgumentMistakes, Mistake
-from simtrain.refusal_words import Channel, Frame, RefusalWords, Saying, kinds_of, slots
-
-_FIRST = ("tool", "field")
+from simtrain.refusal_words import LISTS, Channel, Frame, RefusalWords, Saying, kinds_of, slots
 
 
 @dataclass(frozen=True)
@@ -123,8 +121,9 @@ def _is_shared(saying: Saying, singles: Sequence[tuple[Example, Mistake]]) -> bo
 def _candidates(example: Example, mistake: Mistake) -> Iterator[str]:
     """The text with slots for all that is found in it, then with fewer of them."""
     filled = slots(example.tool, example.mistakes, mistake)
-    lists = {name: text for name, text in filled.items() if name not in _FIRST and not name.startswith("value")}
+    lists = {name: text for name, text in filled.items() if name.partition("_")[0] in LISTS}
     present = {
+        "arguments": {filled[name]: name for name in ("arguments_python", "arguments_json", "arguments")},
         "lists": {text: name for name, text in reversed(lists.items()) if _several(name, example.mistakes, mistake)},
         "value": {filled[name]: name for name in ("value_python", "value_json", "value") if mistake.kind != "absent"},
         "tool": {example.tool: "tool"},

@@ -132,6 +132,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "zod": "simtrain.argument_styles.zod:zod",
         "zod_coercing": "simtrain.argument_styles.zod_coercing:zod_coercing",
         "zod_json": "simtrain.argument_styles.zod_dumped:zod_json",
+        "zod3": "simtrain.argument_styles.zod_dumped:zod3",
         "zod3_json": "simtrain.argument_styles.zod_dumped:zod3_json",
     },
     "handlers": {

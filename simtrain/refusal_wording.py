@@ -16,7 +16,7 @@ from simtrain.registry import resolve
 from simtrain.types import JsonObject, JsonValue
 
 STYLES = (
-    "zod", "zod_json", "zod3_json", "zod_coercing", "pydantic", "pydantic_strict", "pydantic_call", "jsonschema", "plain",
+    "zod", "zod3", "zod_json", "zod3_json", "zod_coercing", "pydantic", "pydantic_strict", "pydantic_call", "jsonschema", "plain",
 )  # fmt: skip
 """Argument styles that a captured wording is compared with, in this order."""
 
@@ -47,15 +47,18 @@ class Refused:
     channel: Channel
 
 
-def refusal_texts(unknown: tuple[str, Channel] | None, refused: Sequence[Refused], schemas: Schemas) -> JsonObject:
+def refusal_texts(
+    unknown: tuple[str, Channel] | None, refused: Sequence[Refused], schemas: Schemas, *, python: bool = False
+) -> JsonObject:
     """The keys of `server_errors` that answer bad arguments as the server did.
 
-    `unknown` is what it says of an unknown tool, with `{tool}`, and how. What nothing explains is left to the words of `plain`, which
+    `unknown` is what it says of an unknown tool, with `{tool}`, and how; `python`: it is made with the first Python SDK.
+    What nothing explains is left to the words of `plain`, which
     name the field that is wrong: another call's words would name another one.
     """
     refused = [one for one in refused if _is_refusal(one)]
     if not refused:
-        return _by_library(unknown, schemas)
+        return _by_library(unknown, schemas, python=python)
     style, explained_by_style, left = _by_style(refused, schemas)
     unlike = {number for number in left if not _speaks_of_others(refused[number], schemas)}
     made = [
@@ -118,7 +121,12 @@ def _by_style(refused: Sequence[Refused], schemas: Schemas) -> tuple[JsonObject,
     return best
 
 
-def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas) -> JsonObject:
+def checks_first(unknown: tuple[str, Channel] | None, schemas: Schemas) -> bool:
+    """True if the library that words unknown tools like this checks the arguments of a call before it runs anything."""
+    return bool(_by_library(unknown, schemas))
+
+
+def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas, *, python: bool = False) -> JsonObject:
     """What the library does that words unknown tools like this. Its name for a tool's arguments stands in the schemas of the first SDK."""
     for text, channel, style, said in _UNKNOWN_TO:
         if unknown != (text, channel) or _checks(style, schemas) is None:
@@ -127,6 +135,8 @@ def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas) -> JsonOb
             continue
         as_told: Channel = channel
         return {"bad_arguments": said, "bad_arguments_as": as_told, "arguments": style}
+    if python and _checks("jsonschema", schemas) is not None:
+        return {"bad_arguments": "Input validation error: {detail}", "arguments": "jsonschema"}
     return {}
 
 

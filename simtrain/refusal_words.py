@@ -22,7 +22,7 @@ _FORMS: Mapping[str, tuple[str, str, str]] = {
 }  # fmt: skip
 """Ways to write a list: what stands around each item, between two, and before the last."""
 
-_LISTS = ("known", "required", "absent", "options")
+LISTS = ("known", "required", "absent", "options")
 
 SLOTS = (
     "tool",
@@ -30,9 +30,9 @@ SLOTS = (
     "value",
     "value_json",
     "value_python",
-    *(f"{name}{form}" for name in _LISTS for form in _FORMS),
+    *(f"{name}{form}" for name in LISTS for form in _FORMS),
 )
-"""What may be filled in in a text: names, the value that was given, and lists of names with the ways to write them."""
+"""What may be filled in in a text: names, the value that was given, all arguments, and lists of names with the ways to write them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,12 @@ def slots(tool: str, mistakes: ArgumentMistakes, mistake: Mistake) -> dict[str, 
     value = mistake.value
     dumped = json.dumps(value, ensure_ascii=False)
     found = {"tool": tool, "field": mistake.field, "value": value if isinstance(value, str) else dumped}
+    given = mistakes.arguments
+    found |= {
+        "arguments": json.dumps(given, indent=2, ensure_ascii=False),
+        "arguments_json": json.dumps(given, separators=(",", ":"), ensure_ascii=False),
+        "arguments_python": repr(given),
+    }
     found |= {"value_json": dumped, "value_python": repr(value)}
     for name, items in lists.items():
         for form, (quote, between, last) in _FORMS.items():

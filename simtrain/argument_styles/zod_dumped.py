@@ -1,4 +1,4 @@
-"""Argument checks of servers that send the whole message of a `ZodError`: the list of its issues as JSON, by zod 4 or zod 3."""
+"""Argument checks of servers that send the whole message of a `ZodError`, its issues as JSON by zod 4 or zod 3, or zod 3's by lines."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def zod_json(tool: str, schema: JsonObject) -> Check:
 def zod3_json(tool: str, schema: JsonObject) -> Check:
     """The check of a server whose zod 3 issues are sent as JSON. Raises ValueError as `zod_json` does."""
     return zod_check(_lenient(schema), lambda issues: _dumped(list(_third(issues))))
+
+
+def zod3(tool: str, schema: JsonObject) -> Check:
+    """The check of a server whose zod 3 issues have a line each. Raises ValueError as `zod_json` does."""
+    return zod_check(_lenient(schema), lambda issues: "\n".join(map(_line, _third(issues))))
+
+
+def _line(issue: JsonObject) -> str:
+    return str(Issue(issue["message"], tuple(issue["path"])))
 
 
 def _lenient(schema: JsonObject) -> JsonObject:

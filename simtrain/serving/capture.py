@@ -17,7 +17,7 @@ from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.targets import Target
 from simtrain.redaction import Redactor
 from simtrain.serving.mcp_json import Source
-from simtrain.serving.probes import Mistake, Probe, ProbeFile, latency, mistakes, protocol_mistakes
+from simtrain.serving.probes import Mistake, Probe, ProbeFile, latency, mistakes, protocol_mistakes, sure_mistakes
 from simtrain.serving.redaction import secrets_of, source_of
 from simtrain.serving.showing import shown
 from simtrain.types import JsonObject, JsonValue
@@ -167,6 +167,8 @@ class _Take:
             plain = await self._show(client)
             self.surfaces.append(plain)
             left = await self._misuse(client, [*mistakes(plain, writes=self.writes), *protocol_mistakes(plain)])
+            if not left and "bad_arguments" not in self.profile:
+                await self._misuse(client, sure_mistakes(plain, self.profile))
         while left:
             # A new connection after each mistake that a server did not survive.
             async with connect(target, era=era, timeout=limit) as client:

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simtrain.documents import read_document
+from simtrain.error_profile import unknown_tool
 from simtrain.errors import InputError, nearest
 from simtrain.flaws import MADE, flaw
 from simtrain.manifest import (
@@ -25,7 +26,8 @@ from simtrain.manifest import (
 )
 from simtrain.mcp_wire.answers import Canned
 from simtrain.mcp_wire.frames import members
-from simtrain.serving.misuses import misuses
+from simtrain.refusal_wording import checks_first
+from simtrain.serving.misuses import misuses, sure_misuses
 from simtrain.types import JsonObject
 
 
@@ -149,13 +151,23 @@ def mistakes(surface: Surface, *, writes: bool = False) -> list[Mistake]:
     found = [Mistake("unknown_method", NO_METHOD, {})]
     if "tools" in capabilities:
         found.append(Mistake("unknown_tool", "tools/call", {"name": NO_TOOL, "arguments": {}}))
-        calls = misuses(surface.items("tools/list"), writes=writes)
-        found += [Mistake("bad_arguments", "tools/call", {"name": tool, "arguments": given}) for tool, given in calls]
+        found += _calls(misuses(surface.items("tools/list"), writes=writes))
     if "resources" in capabilities:
         found.append(Mistake("missing_resource", "resources/read", {"uri": NO_RESOURCE}))
     if "prompts" in capabilities:
         found.append(Mistake("missing_prompt", "prompts/get", {"name": NO_PROMPT}))
     return found
+
+
+def sure_mistakes(surface: Surface, profile: JsonObject) -> list[Mistake]:
+    """Calls with bad arguments that are refused before anything runs, since the server's library looks at them first."""
+    tools = surface.items("tools/list")
+    schemas = {str(tool.get("name")): members(tool.get("inputSchema")) for tool in tools}
+    return _calls(sure_misuses(tools)) if checks_first(unknown_tool(profile), schemas) else []
+
+
+def _calls(calls: Iterable[tuple[str, JsonObject]]) -> list[Mistake]:
+    return [Mistake("bad_arguments", "tools/call", {"name": tool, "arguments": given}) for tool, given in calls]
 
 
 def protocol_mistakes(surface: Surface) -> list[Mistake]:

@@ -66,14 +66,17 @@ def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
     unknown = unknown_tool(server.profile)
     if unknown is not None:
         texts["unknown_tool"], texts["unknown_tool_as"] = unknown
+        empty = unknown_tool(server.profile, "unknown_tool_empty")
+        if empty is not None and empty != unknown:
+            texts["unknown_tool_empty"] = empty[0]
     flawed = _object(_object(server.profile.get("tools/call name missing")).get("error"))
     python = flawed == PYTHON_FLAWED
     return texts | refusal_texts(unknown, _refused(server, schemas), schemas, python=python)
 
 
-def unknown_tool(profile: JsonObject) -> tuple[str, str | int] | None:
+def unknown_tool(profile: JsonObject, kind: str = "unknown_tool") -> tuple[str, str | int] | None:
     """What a server says of an unknown `{tool}`, and how; None where it was not heard."""
-    said = _said(profile.get("unknown_tool"))
+    said = _said(profile.get(kind))
     return None if said is None else (slotted(said[0], {NO_TOOL: "tool"}), said[1])
 
 

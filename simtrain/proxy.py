@@ -219,7 +219,7 @@ class Proxy:
         if action.mistake is not None and not action.tool:
             return _refusal(f"Invalid tool call: {action.mistake} with the name of a tool", "error")
         if action.tool not in self._toolbox.by_name:
-            return _refusal(errors.unknown_tool.format(tool=name), errors.unknown_tool_as)
+            return _refusal(errors.unknown(name, action.arguments), errors.unknown_tool_as)
         made = argument_mistakes(self._toolbox.by_name[action.tool].input_schema, action.arguments)
         return _refusal(*errors.refusal(name, detail, made))
 

@@ -53,8 +53,7 @@ def refusal_texts(
     """The keys of `server_errors` that answer bad arguments as the server did.
 
     `unknown` is what it says of an unknown tool, with `{tool}`, and how; `python`: it is made with the first Python SDK.
-    What nothing explains is left to the words of `plain`, which
-    name the field that is wrong: another call's words would name another one.
+    What nothing explains is left to the words of `plain`, which name the field that is wrong: another call would name another.
     """
     refused = [one for one in refused if _is_refusal(one)]
     if not refused:

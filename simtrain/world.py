@@ -32,7 +32,8 @@ class ErrorStyle:
 
     `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded. Unknown tools and
     bad arguments are answered as `unknown_tool_as` and `bad_arguments_as` say: `error` reply, plain `result`, or a JSON-RPC error of
-    that code. `words` are the server's own, which come before those of the style.
+    that code. `words` are the server's own, which come before those of the style. `unknown_tool_empty` is said of an unknown tool that is
+    called without arguments, where that is something else.
     """
 
     unknown_tool: str = "Unknown tool: {tool}"
@@ -41,6 +42,12 @@ class ErrorStyle:
     unknown_tool_as: str | int = "error"
     bad_arguments_as: str | int = "error"
     words: RefusalWords = NO_WORDS
+    unknown_tool_empty: str | None = None
+
+    def unknown(self, tool: str, arguments: JsonObject) -> str:
+        """What is said of a tool that there is not; a server may look at whether there are arguments first."""
+        text = self.unknown_tool if arguments or self.unknown_tool_empty is None else self.unknown_tool_empty
+        return text.format(tool=tool)
 
     def refusal(self, tool: str, detail: str, mistakes: ArgumentMistakes) -> tuple[str, str | int]:
         """What is said of bad arguments, and how."""

@@ -56,6 +56,15 @@ A_BRANCH_CALLED_HEAD = [
     git("status"),
 ]
 HUGE = [git("log", max_count=number) for number in (2**63, 2**64, 2**70, 10**30)]
+LOGGED = [
+    git("branch", branch_type="local", contains=name)
+    for name in ("HEAD@{99}", "@{99}", "main@{99}", "nosuch@{1}", "HEAD@{0}", "HEAD@{1}", "HEAD@{99}~1")
+]
+CONTEXT = [
+    git(tool, context_lines=number, **more)
+    for tool, more in (("diff", {"target": "HEAD~1"}), ("diff_unstaged", {}))
+    for number in (2**31 - 1, 2**31, 2**31 + 1, 2**32 - 1, 2**32 + 3, 2**63, 2**70, -(2**31), -(2**70))
+]
 NO_OBJECT = [git("checkout", branch_name="0" * 40), git("status")]
 HEADS = [
     ("read_text_file", {"path": f"/projects{path}", "head": head})
@@ -90,10 +99,10 @@ async def unlike(server: str, calls: list[Call], folder: Path) -> list[tuple[Cal
         ("git", REVISED),
         ("git", COMMITTED),
         ("git", A_BRANCH_CALLED_HEAD),
-        ("git", [*HUGE, *NO_OBJECT]),
+        ("git", [*HUGE, *LOGGED, *CONTEXT, *NO_OBJECT]),
         ("filesystem", HEADS),
     ],
-    ids=["revisions", "messages", "a-branch-called-head", "huge-and-zero", "heads"],
+    ids=["revisions", "messages", "a-branch-called-head", "huge-and-zero-and-logged", "heads"],
 )
 async def test_odd_calls_are_answered_as_the_real_server_answers_them(
     server: str, calls: list[Call], tmp_path: Path

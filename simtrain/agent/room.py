@@ -101,23 +101,27 @@ async def _counted(
 
 async def _explain(client: ChatClient, opening: Opening, probe: JsonObject, refused: ModelError) -> None:
     """Say why a server refused the first prompt: for its tools or its length. A server that only dislikes the probe is left alone."""
-    if opening.tools is not None:
-        try:
-            await _counted(client, opening.messages, None, probe)
-        except ModelError:
-            pass
-        else:
-            raise InputError(
-                f"a call with tools is refused: {refused}",
-                remedy="let the server take tools, or play with --with protocol=text",
-                place=opening.scenario,
-            )
+    if opening.tools is not None and await _takes_without_tools(client, opening, probe):
+        raise InputError(
+            f"a call with tools is refused: {refused}",
+            remedy="let the server take tools, or play with --with protocol=text",
+            place=opening.scenario,
+        )
     if "context" in str(refused).lower():
         raise InputError(
             f"the first prompt is refused: {refused}",
             remedy="serve the model with a larger context",
             place=opening.scenario,
         )
+
+
+async def _takes_without_tools(client: ChatClient, opening: Opening, probe: JsonObject) -> bool:
+    """True if the same prompt is taken without its tools; else they are not what it was refused for."""
+    try:
+        await _counted(client, opening.messages, None, probe)
+    except ModelError:
+        return False
+    return True
 
 
 async def _context(client: ChatClient) -> int | None:

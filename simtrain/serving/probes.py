@@ -16,6 +16,7 @@ from simtrain.errors import InputError, nearest
 from simtrain.flaws import MADE, flaw
 from simtrain.manifest import (
     LISTED,
+    NO_ARGUMENT,
     NO_CURSOR,
     NO_METHOD,
     NO_PROMPT,
@@ -150,7 +151,8 @@ def mistakes(surface: Surface, *, writes: bool = False) -> list[Mistake]:
     capabilities = members(surface.greeting.get("capabilities"))
     found = [Mistake("unknown_method", NO_METHOD, {})]
     if "tools" in capabilities:
-        found.append(Mistake("unknown_tool", "tools/call", {"name": NO_TOOL, "arguments": {}}))
+        found.append(Mistake("unknown_tool", "tools/call", {"name": NO_TOOL, "arguments": {NO_ARGUMENT: 1}}))
+        found.append(Mistake("unknown_tool_empty", "tools/call", {"name": NO_TOOL, "arguments": {}}))
         found += _calls(misuses(surface.items("tools/list"), writes=writes))
     if "resources" in capabilities:
         found.append(Mistake("missing_resource", "resources/read", {"uri": NO_RESOURCE}))

@@ -17,7 +17,7 @@ from simtrain.handlers.git.failure import CommandFailed, no_option, reported
 from simtrain.handlers.git.history import ancestry
 from simtrain.handlers.git.patch import patch
 from simtrain.handlers.git.repository import HEADS, REMOTES, TAGS, Repository
-from simtrain.handlers.git.revisions import NotPossible, Object, Unresolved, resolve
+from simtrain.handlers.git.revisions import NotPossible, Object, Unresolved, full_name, resolve
 from simtrain.handlers.git.showing import show_commit, show_file, show_folder
 from simtrain.handlers.git.states import against_worktree, staged
 from simtrain.handlers.git.status import status as status_text
@@ -34,7 +34,7 @@ def diff_unstaged(context: HandlerContext) -> str:
     """From the index to the working tree."""
     repository = _opened(context)
     found = against_worktree(repository, repository.index())
-    text = patch(found, context=context.arguments["context_lines"], abbreviate=repository.abbreviated)
+    text = patch(found, context=_lines(context.arguments["context_lines"]), abbreviate=repository.abbreviated)
     return f"Unstaged changes:\n{text.removesuffix(_NEWLINE)}"
 
 
@@ -42,7 +42,9 @@ def diff_unstaged(context: HandlerContext) -> str:
 def diff_staged(context: HandlerContext) -> str:
     """From HEAD to the index."""
     repository = _opened(context)
-    text = patch(staged(repository), context=context.arguments["context_lines"], abbreviate=repository.abbreviated)
+    text = patch(
+        staged(repository), context=_lines(context.arguments["context_lines"]), abbreviate=repository.abbreviated
+    )
     return f"Staged changes:\n{text.removesuffix(_NEWLINE)}"
 
 
@@ -61,8 +63,17 @@ def diff(context: HandlerContext) -> str:
     if found.kind == "blob":
         raise CommandFailed(129, command, "usage: git diff [<options>] [<commit>] [--] [<path>...]")
     tree = repository.commit(found.sha).tree if found.kind == "commit" else found.sha
-    text = patch(against_worktree(repository, repository.files(tree)), context=lines, abbreviate=repository.abbreviated)
+    text = patch(
+        against_worktree(repository, repository.files(tree)), context=_lines(lines), abbreviate=repository.abbreviated
+    )
     return f"Diff with {target}:\n{text.removesuffix(_NEWLINE)}"
+
+
+def _lines(asked: int) -> int:
+    """The lines of context that git makes of a number: what is beyond 64 bits is their end, and of these 32 are kept."""
+    if asked <= 1 - _END:
+        return 0
+    return (min(asked, _END - 1) + 2**31) % 2**32 - 2**31
 
 
 @reported("git_commit")
@@ -226,8 +237,20 @@ def _as_git_reads_it(repository: Repository, name: str, command: str) -> Object 
             what = f"fatal: no upstream configured for branch '{branch.removeprefix(HEADS)}'"
             raise CommandFailed(128, command, what)
         return _resolved(repository, upstream)
+    earlier = _EARLIER.fullmatch(name)
+    if earlier:
+        _check_log(repository, earlier[1], int(earlier[2]), command)
     revision, colon, path = name.partition(":")
     return _resolved(repository, f"{revision}:{path.removeprefix('./').rstrip('/')}" if colon and revision else name)
+
+
+def _check_log(repository: Repository, name: str, place: int, command: str) -> None:
+    """Refuse, in the words of git, a place in a ref's log that it does not reach; without a name it is the log of the branch."""
+    ref = full_name(repository, name) if name else repository.head
+    entries = len(repository.log(ref)) if ref is not None else 0
+    if 0 < entries <= place:
+        shown = name or repository.head.removeprefix(HEADS)
+        raise CommandFailed(128, command, f"fatal: log for '{shown}' only has {entries} entries")
 
 
 def _resolved(repository: Repository, name: str) -> Object | None:
@@ -256,6 +279,8 @@ _NEWLINE = "\n"
 NO_OBJECT = "0" * 40
 """The id that no object has; GitPython hands it on to git as it is."""
 _MOST = 1_000_000_000
+_END = 2**63
+_EARLIER = re.compile(r"(.*?)@\{([0-9]{1,9})\}.*")
 _UPSTREAM = re.compile(r"(.*)@\{(?:u|upstream)\}", re.I)
 _FLAGS: dict[str, list[str]] = {"local": [], "remote": ["-r"], "all": ["-a"]}
 _AMBIGUOUS = (

@@ -186,6 +186,10 @@ class ErrorTexts(ConstraintTexts):
     """What a world's servers say before and while a tool runs."""
 
     unknown_tool: Annotated[str, _text_with("tool")] = "Unknown tool: {tool}"
+    unknown_tool_empty: Annotated[str, _text_with("tool")] | None = Field(
+        default=None,
+        description="What is said of an unknown tool that is called without arguments, where that differs.",
+    )
     unknown_tool_as: Literal["error", "result"] | int = Field(
         default="error",
         description="An unknown tool is an error reply, a plain reply, or a JSON-RPC error of this code.",

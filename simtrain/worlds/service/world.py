@@ -133,6 +133,7 @@ def _error_style(texts: ErrorTexts, document: Document, place: Place) -> ErrorSt
         texts.unknown_tool_as,
         texts.bad_arguments_as,
         texts.words(),
+        texts.unknown_tool_empty,
     )
 
 

@@ -81,9 +81,15 @@ def unknown_tool(profile: JsonObject, kind: str = "unknown_tool") -> tuple[str, 
 
 
 def _refused(server: ServerManifest, schemas: Schemas) -> list[Refused]:
-    """The calls with bad arguments that the server refused. A reply like any other is no refusal: such a server checks nothing."""
+    """The calls with bad arguments that the server refused. A reply like any other is no refusal: such a server checks nothing.
+
+    Where it was asked in the older era it is heard in that one alone: some answer the newer one with what has to come before a call.
+    """
     found: list[Refused] = []
+    older = any(exchange.era != MODERN for exchange in server.exchanges if exchange.method == "tools/call")
     for exchange in server.exchanges:
+        if older and exchange.era == MODERN:
+            continue
         tool: JsonValue = exchange.params.get("name")
         given: JsonValue = exchange.params.get("arguments") or {}
         said = _said(exchange.response)

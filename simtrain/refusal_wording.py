@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from simtrain.argument_mistakes import argument_mistakes
 from simtrain.argument_style import ArgumentStyle, Check
 from simtrain.learned_words import Example, general_words, particular_words, slotted
-from simtrain.refusal_words import Channel, RefusalWords, Saying
+from simtrain.refusal_words import Channel, RefusalWords, Saying, all_arguments
 from simtrain.registry import resolve
 from simtrain.types import JsonObject, JsonValue
 
@@ -78,9 +78,11 @@ def refusal_texts(
 
 def _speaks_of_others(one: Refused, schemas: Schemas) -> bool:
     """True if the words hold the text of an argument that was right: then they are not about what was wrong."""
-    wrong = {mistake.field for mistake in argument_mistakes(schemas[one.tool], one.arguments).found}
+    made = argument_mistakes(schemas[one.tool], one.arguments)
+    wrong = {mistake.field for mistake in made.found}
     right = [value for name, value in one.arguments.items() if name not in wrong and isinstance(value, str)]
-    return any(value in one.text for value in right if len(value) >= MIN_TELLING)
+    text = slotted(one.text, {said: name for name, said in all_arguments(made).items()})
+    return any(value in text for value in right if len(value) >= MIN_TELLING)
 
 
 def _written(words: RefusalWords) -> JsonObject:

@@ -30,6 +30,9 @@ SLOTS = (
     "value",
     "value_json",
     "value_python",
+    "arguments",
+    "arguments_json",
+    "arguments_python",
     *(f"{name}{form}" for name in LISTS for form in _FORMS),
 )
 """What may be filled in in a text: names, the value that was given, all arguments, and lists of names with the ways to write them."""
@@ -138,6 +141,16 @@ def kinds_of(mistakes: Sequence[Mistake]) -> str:
     return " and ".join(sorted({mistake.kind for mistake in mistakes}))
 
 
+def all_arguments(mistakes: ArgumentMistakes) -> dict[str, str]:
+    """All arguments of the call as a text may repeat them, by slot."""
+    given = mistakes.arguments
+    return {
+        "arguments": json.dumps(given, indent=2, ensure_ascii=False),
+        "arguments_json": json.dumps(given, separators=(",", ":"), ensure_ascii=False),
+        "arguments_python": repr(given),
+    }
+
+
 def slots(tool: str, mistakes: ArgumentMistakes, mistake: Mistake) -> dict[str, str]:
     """What stands in the slots of a text about one mistake."""
     absent = [one.field for one in mistakes.found if one.kind == "absent"]
@@ -145,12 +158,7 @@ def slots(tool: str, mistakes: ArgumentMistakes, mistake: Mistake) -> dict[str, 
     value = mistake.value
     dumped = json.dumps(value, ensure_ascii=False)
     found = {"tool": tool, "field": mistake.field, "value": value if isinstance(value, str) else dumped}
-    given = mistakes.arguments
-    found |= {
-        "arguments": json.dumps(given, indent=2, ensure_ascii=False),
-        "arguments_json": json.dumps(given, separators=(",", ":"), ensure_ascii=False),
-        "arguments_python": repr(given),
-    }
+    found |= all_arguments(mistakes)
     found |= {"value_json": dumped, "value_python": repr(value)}
     for name, items in lists.items():
         for form, (quote, between, last) in _FORMS.items():

@@ -66,14 +66,14 @@ def todo(home: Path) -> list[str]:
     return ["/usr/bin/env", f"HOME={home}", str(_installed_with_pip("todo") / "bin" / "mcp-todo")]
 
 
-UNSEEN = ("calc", "graph", "vibe", "word", "logbook")
+UNSEEN = ("docs", "slides", "diagrams", "code", "repository")
 """Servers that were chosen before anybody looked at them; nothing may be built after their example.
 
-The rule for those that are chosen anew, written down before any of them was tried: of the packages whose name or summary says both
-`mcp` and `server`, most downloaded first, one of npm and one of PyPI in turn. Passed over by name and summary: those that were
-looked at before; libraries, frameworks, proxies and clients; what needs an account, a service, a browser, a device or a program that
-is not in the package. Passed over when tried: what does not install, does not start without keys and network, has fewer than three
-tools with required arguments, or refuses no bad call. The first five that are left.
+The rule, written down before any of them was tried: of the packages whose name or summary says both `mcp` and `server`, most
+downloaded first, one of npm and one of PyPI in turn. Passed over by name and summary: those that were looked at before; libraries,
+frameworks, proxies and clients; what needs an account, a service, a browser, a device or a program that is not in the package.
+Passed over when tried: what does not install, does not start without keys and network, has fewer than three tools with required
+arguments, or refuses no bad call. These are the first five that were left.
 """
 
 
@@ -81,17 +81,18 @@ def unseen(server: str, folder: Path) -> list[str]:
     """The command line of one of UNSEEN, with what it keeps in `folder`."""
     home = ["/usr/bin/env", f"HOME={folder}"]
     match server:
-        case "calc":
-            return [*home, node(), npm_program("unseen", "calc-mcp")]
-        case "graph":
-            script = npm_folder("unseen") / "node_modules" / "@itseasy21" / "mcp-knowledge-graph" / "dist" / "index.js"
-            return [*home, f"MEMORY_FILE_PATH={folder / 'graph.jsonl'}", node(), str(script)]
-        case "vibe":
-            return [*home, f"PROJECT_PATH={folder}", node(), npm_program("unseen", "responsible-vibe-mcp")]
-        case "word":
-            return [*home, str(_installed_with_pip("unseen-word") / "bin" / "word_mcp_server")]
+        case "docs":
+            # The script is no program that npm links.
+            script = npm_folder("unseen") / "node_modules" / "@mastra" / "mcp-docs-server" / "dist" / "stdio.js"
+            return [*home, node(), str(script)]
+        case "slides":
+            return [*home, str(_installed_with_pip("unseen-slides") / "bin" / "ppt_mcp_server")]
+        case "diagrams":
+            return [*home, node(), npm_program("unseen", "drawio-mcp")]
+        case "code":
+            return [*home, str(_installed_with_pip("unseen-code") / "bin" / "jcodemunch-mcp")]
         case _:
-            return [*home, str(_installed_with_pip("unseen-logbook") / "bin" / "agent-logbook")]
+            return [*home, node(), npm_program("unseen", "git-mcp-server")]
 
 
 def node() -> str:

@@ -82,13 +82,16 @@ def body(delta: Delta, *, context: int) -> str:
 
 
 def _hunks(old: Sequence[bytes], new: Sequence[bytes], context: int) -> Iterator[bytes]:
+    heading = b""
     for group in _grouped(edits(old, new), context):
         first, last = group[0], group[-1]
         left, right = max(first.old - context, 0), max(first.new - context, 0)
         behind = min(context, len(old) - (last.old + last.old_count), len(new) - (last.new + last.new_count))
         left_end, right_end = last.old + last.old_count + behind, last.new + last.new_count + behind
         ranges = f"@@ -{_range(left, left_end - left)} +{_range(right, right_end - right)} @@"
-        yield ranges.encode() + _heading(old, left) + b"\n"
+        # A negative context may begin beyond the end, where git looks for no heading and keeps the last one.
+        heading = _heading(old, left) if left <= len(old) else heading
+        yield ranges.encode() + heading + b"\n"
         place = left
         for edit in group:
             yield from (_line(b" ", line) for line in old[place : edit.old])

@@ -70,9 +70,9 @@ def _ending(words: list[str]) -> int:
         return int(ended.code or 0)
 
 
-def capture(command: Sequence[str], out: Path, *, name: str, probes: str | None = None) -> Path:
+def capture(command: Sequence[str], out: Path, *options: str, name: str, probes: str | None = None) -> Path:
     """The manifest of a server, with the replies to probes."""
-    words: list[str | Path] = ["capture", " ".join(command), "--out", out, "--name", name]
+    words: list[str | Path] = ["capture", " ".join(command), "--out", out, "--name", name, *options]
     if probes is not None:
         file = out.with_suffix(".probes.yaml")
         file.write_text(probes)

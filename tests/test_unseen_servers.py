@@ -27,3 +27,14 @@ async def test_refusals_of_unseen_servers_are_worded_alike_and_none_names_the_wr
     assert all(tally.refused for tally in tallies.values())
     assert {server: tally.misled for server, tally in tallies.items() if tally.misled} == {}
     assert same >= 0.75 * refused
+
+
+async def test_a_server_that_does_not_say_which_tools_read_is_worded_alike_when_all_may_be_asked(
+    tmp_path: Path,
+) -> None:
+    command = real_servers.unseen("docs", tmp_path)
+    manifest = capture(command, tmp_path / "captured.json", "--probe-writes", name="docs")
+    tally = await compare(command, served(manifest, sys.executable), tmp_path)
+    print(f"docs, all tools asked: {tally.same} of {tally.refused} refusals are worded alike")
+    assert (tally.same, tally.misled) == (tally.refused, [])
+    assert tally.refused > 10

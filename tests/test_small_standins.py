@@ -228,8 +228,10 @@ async def test_rows_are_told_as_python_writes_them_and_failures_as_ordinary_repl
             True,
             "Input validation error: 'query' is a required property",
         )
-        unknown = await client.call_tool("nope", {})
+        unknown = await client.call_tool("nope", {"a": 1})
         assert (unknown.is_error, unknown.content[0].text) == (False, "Error: Unknown tool: nope")
+        unknown = await client.call_tool("nope", {})
+        assert (unknown.is_error, unknown.content[0].text) == (False, "Error: Missing arguments")
 
 
 async def test_the_memo_is_a_resource_that_sums_up_what_was_noted() -> None:

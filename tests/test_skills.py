@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from simtrain import rollout
 from simtrain.agent.plan import Planned
 from simtrain.agent.skills.across import is_barred, rest_of_batch
 from simtrain.agent.skills.agreeing import agreed, same_subject
@@ -20,6 +22,8 @@ from simtrain.agent.skills.remedies import Remedies
 from simtrain.agent.skills.renamed import new_names, renamed_arguments
 from simtrain.agent.skills.stand_ins import stand_ins
 from simtrain.agent.skills.typed import Kind, Reader
+from simtrain.assembly import load_scenario_file
+from simtrain.catalog import shipped_scenarios
 from simtrain.reference import CallStep, Plan
 from simtrain.types import JsonObject, Observation, ToolSpec
 
@@ -276,3 +280,22 @@ def test_a_plan_tells_what_it_reads_and_which_refusals_it_provides_for() -> None
     )
     assert {"people", "plan", "name", "email", "error"} <= names_read(plan)
     assert may_fail(plan) == {"crm.update"}
+
+
+PARTIAL = """\
+name: thin
+description: Lists lack some of their items.
+perturbations: [{use: partial_results, with: {keep: 0.75}, when: {tools: mail.search, nth: [1, 2]}}]
+"""
+
+
+async def test_pages_with_fewer_items_than_their_list_counts_are_read_again(tmp_path: Path) -> None:
+    (tmp_path / "thin.yaml").write_text(PARTIAL)
+    name = "mailbox/unanswered"
+    thinned = load_scenario_file(shipped_scenarios()[name], name, packs=[str(tmp_path / "thin.yaml")])
+    played = await rollout(thinned, "resilient", case=1)
+    searches = [step for step in played.steps if step.action.tool == "mail.search"]
+    # Both pages were thinned, and neither shows it: their sum does, held against the count that stands beside them.
+    assert [bool(step.events) for step in searches[:2]] == [True, True] and len(searches) >= 4
+    assert played.reward == 1.0
+    assert (await rollout(thinned, "naive", case=1)).reward == 0.0

@@ -9,7 +9,16 @@ from simtrain.agent.plan import NEXT_CURSOR, Planned
 from simtrain.agent.reasons import Reason
 from simtrain.agent.skills.across import Across
 from simtrain.agent.skills.agreeing import agreed, same_subject
-from simtrain.agent.skills.doubts import Doubt, doubt_about, is_short, is_walled, lacking, page_size, says_nothing
+from simtrain.agent.skills.doubts import (
+    Doubt,
+    counted,
+    doubt_about,
+    is_short,
+    is_walled,
+    lacking,
+    page_size,
+    says_nothing,
+)
 from simtrain.agent.skills.elsewhere import asking_for, known_of, rebuilt, sources
 from simtrain.agent.skills.memory import Seen, records_in
 from simtrain.agent.skills.session import Heard, Hearing, Maybe, Session
@@ -38,6 +47,8 @@ class Believing:
         self._session = session
         self._across = across
         self._pages: dict[bytes, int] = {}
+        self._items: dict[bytes, dict[JsonValue, int]] = {}
+        self._began_again = False
         self._unfounded: Counter[tuple[str, Doubt]] = Counter()
 
     def judge(self, heard: Heard) -> Hearing:
@@ -94,20 +105,41 @@ class Believing:
     def _is_short(self, heard: Heard) -> bool:
         """Whether a list has fewer items than it counts, or a page that goes on fewer than another one of the same tool.
 
-        Raises InputError where it is pages before that were short and nothing odd had been seen: the plan is walked once more.
+        Raises InputError, once, where it is pages before that were short and passed without a doubt: the plan is walked once more.
         """
         content, planned = heard.content or {}, heard.planned
         if is_short(content, planned.arguments):
             return True
         size = page_size(content)
         if size is None:
+            self._count(planned, content)
             return False
         kind = canonical([planned.tool, planned.arguments.get("limit")])
         usual = self._pages.get(kind, size)
         self._pages[kind] = max(size, usual)
-        if size > usual and not self._session.wary and self._session.checks > 0:
-            raise InputError("pages of one list are not of one length")
+        if size > usual and not self._session.wary:
+            self._begin_again("pages of one list are not of one length")
+        self._count(planned, content)
         return size < usual
+
+    def _count(self, planned: Planned, content: JsonObject) -> None:
+        """Add up the pages of a list that says how many items it has. Raises InputError where the last one leaves some out."""
+        found = counted(content)
+        if found is None:
+            return
+        cursor = planned.arguments.get("cursor")
+        kind = canonical([planned.tool, {**planned.arguments, "cursor": None}])
+        pages = self._items.setdefault(kind, {})
+        if cursor is None:
+            pages.clear()
+        pages[cursor] = max(found[0], pages.get(cursor, 0))
+        if cursor is not None and content.get(NEXT_CURSOR) is None and sum(pages.values()) < found[1]:
+            self._begin_again("the pages of a list have fewer items than it counts")
+
+    def _begin_again(self, reason: str) -> None:
+        if not self._began_again and self._session.checks > 0:
+            self._began_again = True
+            raise InputError(reason)
 
     def _compared(self, heard: Heard) -> Generator[Planned, Observation, list[Heard]]:
         """The same read once more where something odd was seen, and a third time where the two are at odds."""

@@ -78,10 +78,16 @@ def is_short(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
     """Whether a reply that is a list with its count, all on one page, has fewer items than it counts."""
     if content.get(NEXT_CURSOR) is not None or arguments.keys() & _PAGING:
         return False
+    items, count = counted(content) or (0, 0)
+    return items < count
+
+
+def counted(content: JsonObject) -> tuple[int, int] | None:
+    """How many items a page of a list has, and how many its count says that the list has; None for other replies."""
     told = {name: value for name, value in content.items() if name != NEXT_CURSOR}
     counts = [value for name, value in told.items() if name.lower() in _COUNTS and type(value) is int]
     lists = [len(cast("list[JsonValue]", value)) for value in told.values() if isinstance(value, list)]
-    return len(told) == 2 and len(counts) == len(lists) == 1 and counts[0] > lists[0]
+    return (lists[0], counts[0]) if len(told) == 2 and len(counts) == len(lists) == 1 else None
 
 
 def page_size(content: JsonObject) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -89,3 +90,40 @@ def test_the_change_of_each_figure_is_told_under_the_name_of_what_it_is_a_part_o
         ["loop / loaded", "0", "0", "same"],
         ["loop / an old one", "7", "-", "gone"],
     ]
+
+
+def test_environments_of_peers_are_pinned_without_an_address() -> None:
+    pinned = sorted((BENCHMARKS / "peers").glob("*.txt"))
+    assert {path.stem for path in pinned} == {"verifiers", "inspect_ai", "langchain"}
+    for path in pinned:
+        lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+        assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.!+-]+", line)] == []
+        assert any(line.startswith(f"{path.stem}==") for line in lines)
+
+
+@pytest.mark.full
+def test_the_episode_that_peers_play_is_played_right_and_measured() -> None:
+    command = [
+        sys.executable,
+        BENCHMARKS / "peers" / "compare.py",
+        "simtrain",
+        "--rounds",
+        "1",
+        "--episodes",
+        "8",
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    [found] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert 0 < found["in_process"] < found["http"]
+
+
+def test_a_peer_that_is_not_known_and_a_checkout_that_is_not_there_are_refused_in_one_line() -> None:
+    for given, said in (
+        (["trl"], "no peer is called trl"),
+        (["tau2"], "name a checkout"),
+        (["--tau2", "nowhere"], "nowhere"),
+    ):
+        command = [sys.executable, BENCHMARKS / "peers" / "compare.py", *given]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 2 and said in done.stderr.splitlines()[-1]

@@ -45,12 +45,12 @@ class Peer:
 
 
 PEERS = {
-    "langgraph": Peer("bare LangGraph, two nodes", "play_langgraph.py", "langchain"),
+    "langgraph": Peer("bare LangGraph, two nodes, and posts with aiohttp", "play_langgraph.py", "langchain"),
     "simtrain": Peer("simtrain", "play_simtrain.py", None),
     "verifiers": Peer("verifiers, `ToolEnv`", "play_verifiers.py", "verifiers"),
     "create_agent": Peer("LangChain, `create_agent` and `ChatOpenAI`", "play_create_agent.py", "langchain"),
     "inspect_ai": Peer("inspect_ai, `generate` with a tool", "play_inspect_ai.py", "inspect_ai"),
-    "tau2": Peer("tau2-bench, `Orchestrator`", "play_tau2.py", "tau2"),
+    "tau2": Peer("tau2-bench, `Orchestrator` and `LLMAgent`", "play_tau2.py", "tau2"),
 }
 
 
@@ -58,7 +58,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("peers", nargs="*", help=f"some of {', '.join(PEERS)}; without any, all but tau2")
-    parser.add_argument("--tau2", type=Path, metavar="FOLDER", help="a checkout of tau2-bench, to be measured as well")
+    parser.add_argument(
+        "--tau2", type=Path, metavar="FOLDER", help="a checkout or a wheel of tau2-bench, to be measured as well"
+    )
     parser.add_argument("--episodes", type=int, default=192, help="episodes in a round")
     parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the median counts")
     parser.add_argument("--json", action="store_true", help="print one JSON object a peer")
@@ -68,6 +70,8 @@ def main() -> None:
         parser.error(f"no peer is called {unknown[0]}")
     if "tau2" in wanted and not given.tau2:
         parser.error("tau2-bench is no package: name a checkout of it with --tau2 FOLDER")
+    if given.tau2 and not given.tau2.exists():
+        parser.error(f"{given.tau2}: there is no such folder")
     for name in wanted:
         found = measured(PEERS[name], episodes=given.episodes, rounds=given.rounds, checkout=given.tau2)
         print(json.dumps({"peer": name, **found}) if given.json else row(PEERS[name], found), flush=True)
@@ -102,18 +106,27 @@ def measured(peer: Peer, *, episodes: int, rounds: int, checkout: Path | None) -
 
 
 def interpreter(environment: str | None, checkout: Path | None) -> str:
-    """The interpreter of an environment, which is made when it is not there or when its file of versions has changed."""
+    """The interpreter of an environment, which is made when it is not there or when what belongs into it has changed."""
     if environment is None:
         return sys.executable
     folder, pins = ENVIRONMENTS / environment, HERE / f"{environment}.txt"
     python, mark = folder / "bin" / "python", folder / "installed.txt"
-    if not mark.exists() or mark.read_text() != pins.read_text():
+    # A checkout names the versions that it wants itself.
+    wanted = _of_a_checkout(checkout) if environment == "tau2" else ["-r", str(pins)]
+    done = "\n".join([*wanted, pins.read_text() if pins.exists() else ""])
+    if not mark.exists() or mark.read_text() != done:
         print(f"making {folder.relative_to(HERE.parent.parent)}", file=sys.stderr)
         run([sys.executable, "-m", "venv", "--clear", str(folder)])
-        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        run([*install, "-r", str(pins)])
-        mark.write_text(pins.read_text())
+        run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
+        mark.write_text(done)
     return str(python)
+
+
+def _of_a_checkout(checkout: Path | None) -> list[str]:
+    """What pip is told to install a folder where it lies, or else a wheel."""
+    assert checkout is not None
+    place = str(checkout.resolve())
+    return ["-e", place] if checkout.is_dir() else [place]
 
 
 def run(command: Sequence[str]) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import verifiers as vf
 from datasets import Dataset
 from measure import CONCURRENCY, Episode, Played, main
-from verifiers.clients import Client
+from verifiers.clients import Client, resolve_client
 from verifiers.types import ClientConfig, Response, ResponseMessage, ToolCall, Usage
 
 
@@ -57,9 +57,9 @@ def environment(episode: Episode) -> vf.ToolEnv:
     return vf.ToolEnv(tools=[items_search], max_turns=episode.calls + 1, eval_dataset=dataset, rubric=rubric)
 
 
-async def play(episode: Episode, episodes: int, client: Client[Any, Any, Any, Any] | ClientConfig) -> Iterable[Played]:
+async def play(episode: Episode, episodes: int, model: Client[Any, Any, Any, Any]) -> Iterable[Played]:
     found = await environment(episode).evaluate(
-        client,
+        model,
         model=episode.model,
         rollouts_per_example=episodes,
         max_concurrent=CONCURRENCY,
@@ -75,9 +75,14 @@ def _played(completion: Sequence[Any]) -> Played:
     return sum(1 for message in completion if message["role"] == "tool"), str(completion[-1]["content"])
 
 
+@cache
+def client(url: str) -> Client[Any, Any, Any, Any]:
+    """One for all rounds, as the other peers keep theirs."""
+    return resolve_client(ClientConfig(api_base_url=url, api_key_var="OPENAI_API_KEY"))
+
+
 async def http(episode: Episode, episodes: int) -> Iterable[Played]:
-    os.environ["OPENAI_API_KEY"] = "none"
-    return await play(episode, episodes, ClientConfig(api_base_url=episode.url, api_key_var="OPENAI_API_KEY"))
+    return await play(episode, episodes, client(episode.url))
 
 
 async def in_process(episode: Episode, episodes: int) -> Iterable[Played]:

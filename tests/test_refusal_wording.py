@@ -11,7 +11,7 @@ from refusing import BadCall, misnamed
 
 from simtrain.argument_mistakes import argument_mistakes
 from simtrain.refusal_wording import Refused, refusal_texts
-from simtrain.worlds.service.spec import ErrorTexts
+from simtrain.worlds.service.error_texts import ErrorTexts
 
 EVERY = {"path", "query", "limit"}
 

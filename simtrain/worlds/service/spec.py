@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from hashlib import blake2b
-from string import Formatter
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from simtrain.annotations import flaw_of
-from simtrain.argument_mistakes import Kind
 from simtrain.clock import DEFAULT_START, instant, seconds
 from simtrain.documents import Document, Place
 from simtrain.errors import InputError
 from simtrain.manifest import read_manifest
-from simtrain.refusal_words import SLOTS, Frame, RefusalWords, Saying
 from simtrain.types import JsonObject, JsonValue, canonical
 from simtrain.world import Variant, World
+from simtrain.worlds.service.error_texts import ConstraintText, ErrorTexts
 
 IDENTIFIER = r"^[A-Za-z_]\w*$"
 Constraint: TypeAlias = Literal["unique", "check", "not_null", "foreign_key"]
@@ -110,27 +108,6 @@ class Refusal(_Spec):
         return self
 
 
-def _text_with(*fields: str) -> AfterValidator:
-    """A text in which only these fields may be filled in: str.format could reach into objects, or pad a line to gigabytes."""
-
-    def check(text: str) -> str:
-        try:
-            parts = list(Formatter().parse(text))
-        except ValueError as error:
-            raise ValueError(f"the text cannot be filled in: {error}") from None
-        for _, name, layout, conversion in parts:
-            if name is not None and (name not in fields or layout or conversion):
-                raise ValueError(
-                    f"the text may name {' and '.join(f'{{{known}}}' for known in fields)} only, not {{{name}}}"
-                )
-        return text
-
-    return AfterValidator(check)
-
-
-_ConstraintText: TypeAlias = Annotated[str, _text_with("what")]
-
-
 class ReadSpec(_Spec):
     """One query of a reply."""
 
@@ -138,88 +115,6 @@ class ReadSpec(_Spec):
     rows: str | None = None
     value: str | None = None
     missing: str | None = None
-
-
-class ConstraintTexts(_Spec):
-    """What a service says when a constraint fails; `{what}` names the columns."""
-
-    unique: _ConstraintText = "A record with this {what} already exists."
-    check: _ConstraintText = "Invalid value for {what}."
-    not_null: _ConstraintText = "{what} is required."
-    foreign_key: _ConstraintText = "A referenced record does not exist."
-
-
-_Spoken: TypeAlias = Annotated[str, _text_with(*SLOTS)]
-_OfTool: TypeAlias = Annotated[str, _text_with("tool")]
-
-
-class SayingText(_Spec):
-    """A text and of what it is said: of all `mistakes` of a call of `tool`, or of one mistake that fits what else is told of it."""
-
-    text: _Spoken
-    channel: Literal["error", "result"] | int = Field(
-        default="error", alias="as", description="An error reply, a plain reply, or a JSON-RPC error of this code."
-    )
-    tool: str | None = None
-    mistakes: str | None = None
-    kind: Kind | None = None
-    field: str | None = None
-    wanted: str | None = None
-    given: str | None = None
-
-    def saying(self) -> Saying:
-        """The saying."""
-        return Saying(**self.model_dump())
-
-
-class FrameText(_Spec):
-    """What is taken off the texts about single mistakes, and what the rest is set between."""
-
-    lead: _OfTool = ""
-    tail: _OfTool = ""
-    before: _OfTool = ""
-    between: _OfTool = "; "
-    after: _OfTool = ""
-
-
-class ErrorTexts(ConstraintTexts):
-    """What a world's servers say before and while a tool runs."""
-
-    unknown_tool: Annotated[str, _text_with("tool")] = "Unknown tool: {tool}"
-    unknown_tool_empty: Annotated[str, _text_with("tool")] | None = Field(
-        default=None,
-        description="What is said of an unknown tool that is called without arguments, where that differs.",
-    )
-    unknown_tool_as: Literal["error", "result"] | int = Field(
-        default="error",
-        description="An unknown tool is an error reply, a plain reply, or a JSON-RPC error of this code.",
-    )
-    bad_arguments: Annotated[str, _text_with("tool", "detail")] = "Invalid arguments for tool {tool}: {detail}"
-    bad_arguments_as: Literal["error", "result"] | int = Field(
-        default="error",
-        description="Bad arguments are answered like unknown tools: so, or as a JSON-RPC error of this code.",
-    )
-    arguments: str = Field(default="plain", description="The style in which bad arguments are found and worded.")
-    sayings: list[SayingText] = Field(
-        default_factory=list[SayingText],
-        description="The server's own words for mistakes in arguments, the more particular first.",
-    )
-    stages: list[list[Kind]] = Field(
-        default_factory=list[list[Kind]],
-        description="In which order it looks for kinds of mistakes; it speaks of the first that it finds.",
-    )
-    frames: dict[str, FrameText] | None = Field(
-        default=None, description="How it speaks of several mistakes of these kinds at once, where it does."
-    )
-
-    def words(self) -> RefusalWords:
-        """The server's own words."""
-        frames = (
-            {kinds: Frame(**frame.model_dump()) for kinds, frame in self.frames.items()}
-            if self.frames is not None
-            else None
-        )
-        return RefusalWords(tuple(map(SayingText.saying, self.sayings)), tuple(map(tuple, self.stages)), frames)
 
 
 class HandlerStep(_Spec):
@@ -254,7 +149,7 @@ class ToolSource(_Spec):
     handler: str | None = None
     unbound: bool = Field(default=False, description="Nothing answers the tool here: it says that it is not supported.")
     writes: bool | None = None
-    errors: dict[Constraint, _ConstraintText] = Field(default_factory=dict[Constraint, str])
+    errors: dict[Constraint, ConstraintText] = Field(default_factory=dict[Constraint, str])
 
     @field_validator("descriptor")
     @classmethod

@@ -19,8 +19,9 @@ from simtrain.seeding import derive
 from simtrain.templates import Text, TooMuch
 from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
 from simtrain.worlds.service.database import SEQUENCE, Database, Mode, explain, is_interruption
+from simtrain.worlds.service.error_texts import ErrorTexts
 from simtrain.worlds.service.queries import Reply, check_parameters, read_cursor
-from simtrain.worlds.service.spec import ErrorTexts, ToolSource
+from simtrain.worlds.service.spec import ToolSource
 
 EMBEDDED = Provenance("embedded")
 

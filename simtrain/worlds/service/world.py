@@ -21,9 +21,10 @@ from simtrain.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
 from simtrain.world import ErrorStyle, Held, Variant, World, WorldState
 from simtrain.worlds.service.change_log import ChangeLog, forget
 from simtrain.worlds.service.database import Database, Mode, explain
+from simtrain.worlds.service.error_texts import ErrorTexts
 from simtrain.worlds.service.filling import columns_of, fill, tables_of
 from simtrain.worlds.service.offers import Prompt, Resource
-from simtrain.worlds.service.spec import ErrorTexts, ServiceSource
+from simtrain.worlds.service.spec import ServiceSource
 from simtrain.worlds.service.tool import Tool
 
 SHOWN_ROWS = 12

@@ -1,0 +1,118 @@
+"""What a service world's servers say before and while a tool runs, as its file words it."""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from simtrain.argument_mistakes import Kind
+from simtrain.refusal_words import SLOTS, Frame, RefusalWords, Saying
+
+
+class _Texts(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+
+
+def _text_with(*fields: str) -> AfterValidator:
+    """A text in which only these fields may be filled in: str.format could reach into objects, or pad a line to gigabytes."""
+
+    def check(text: str) -> str:
+        try:
+            parts = list(Formatter().parse(text))
+        except ValueError as error:
+            raise ValueError(f"the text cannot be filled in: {error}") from None
+        for _, name, layout, conversion in parts:
+            if name is not None and (name not in fields or layout or conversion):
+                raise ValueError(
+                    f"the text may name {' and '.join(f'{{{known}}}' for known in fields)} only, not {{{name}}}"
+                )
+        return text
+
+    return AfterValidator(check)
+
+
+ConstraintText: TypeAlias = Annotated[str, _text_with("what")]
+
+
+class ConstraintTexts(_Texts):
+    """What a service says when a constraint fails; `{what}` names the columns."""
+
+    unique: ConstraintText = "A record with this {what} already exists."
+    check: ConstraintText = "Invalid value for {what}."
+    not_null: ConstraintText = "{what} is required."
+    foreign_key: ConstraintText = "A referenced record does not exist."
+
+
+_Spoken: TypeAlias = Annotated[str, _text_with(*SLOTS)]
+_OfTool: TypeAlias = Annotated[str, _text_with("tool")]
+
+
+class SayingText(_Texts):
+    """A text and of what it is said: of all `mistakes` of a call of `tool`, or of one mistake that fits what else is told of it."""
+
+    text: _Spoken
+    channel: Literal["error", "result"] | int = Field(
+        default="error", alias="as", description="An error reply, a plain reply, or a JSON-RPC error of this code."
+    )
+    tool: str | None = None
+    mistakes: str | None = None
+    kind: Kind | None = None
+    field: str | None = None
+    wanted: str | None = None
+    given: str | None = None
+
+    def saying(self) -> Saying:
+        """The saying."""
+        return Saying(**self.model_dump())
+
+
+class FrameText(_Texts):
+    """What is taken off the texts about single mistakes, and what the rest is set between."""
+
+    lead: _OfTool = ""
+    tail: _OfTool = ""
+    before: _OfTool = ""
+    between: _OfTool = "; "
+    after: _OfTool = ""
+
+
+class ErrorTexts(ConstraintTexts):
+    """What a world's servers say before and while a tool runs."""
+
+    unknown_tool: Annotated[str, _text_with("tool")] = "Unknown tool: {tool}"
+    unknown_tool_empty: Annotated[str, _text_with("tool")] | None = Field(
+        default=None,
+        description="What is said of an unknown tool that is called without arguments, where that differs.",
+    )
+    unknown_tool_as: Literal["error", "result"] | int = Field(
+        default="error",
+        description="An unknown tool is an error reply, a plain reply, or a JSON-RPC error of this code.",
+    )
+    bad_arguments: Annotated[str, _text_with("tool", "detail")] = "Invalid arguments for tool {tool}: {detail}"
+    bad_arguments_as: Literal["error", "result"] | int = Field(
+        default="error",
+        description="Bad arguments are answered like unknown tools: so, or as a JSON-RPC error of this code.",
+    )
+    arguments: str = Field(default="plain", description="The style in which bad arguments are found and worded.")
+    sayings: list[SayingText] = Field(
+        default_factory=list[SayingText],
+        description="The server's own words for mistakes in arguments, the more particular first.",
+    )
+    stages: list[list[Kind]] = Field(
+        default_factory=list[list[Kind]],
+        description="In which order it looks for kinds of mistakes; it speaks of the first that it finds.",
+    )
+    frames: dict[str, FrameText] | None = Field(
+        default=None, description="How it speaks of several mistakes of these kinds at once, where it does."
+    )
+
+    def words(self) -> RefusalWords:
+        """The server's own words."""
+        frames = (
+            {kinds: Frame(**frame.model_dump()) for kinds, frame in self.frames.items()}
+            if self.frames is not None
+            else None
+        )
+        return RefusalWords(tuple(map(SayingText.saying, self.sayings)), tuple(map(tuple, self.stages)), frames)

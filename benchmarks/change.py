@@ -46,9 +46,10 @@ def _change(before: float | None, now: float | None) -> str:
         return "new"
     if now is None:
         return "gone"
-    if before == now:
-        return "same"
-    return f"{now / before - 1:+.0%}" if before else f"{now - before:+.3g}"
+    if not before:
+        return f"{now:+.3g}" if now else "same"
+    # Less than half a per cent is none.
+    return f"{now / before - 1:+.0%}" if abs(now / before - 1) >= 0.005 else "same"
 
 
 def main() -> None:

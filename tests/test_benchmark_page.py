@@ -127,3 +127,10 @@ def test_a_peer_that_is_not_known_and_a_checkout_that_is_not_there_are_refused_i
         command = [sys.executable, BENCHMARKS / "peers" / "compare.py", *given]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 2 and said in done.stderr.splitlines()[-1]
+
+
+def test_the_last_figures_are_of_benchmarks_that_are_there() -> None:
+    last = json.loads((BENCHMARKS / "last.json").read_text())
+    shown = re.compile(r'show\(\s*f?"([^"{]+)')
+    titles = tuple(title for file in BENCHMARKS.glob("bench_*.py") for title in shown.findall(file.read_text()))
+    assert last and [name for name in last if not name.startswith(titles)] == []

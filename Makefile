@@ -41,17 +41,17 @@ imports: .venv/.dev ## import rules
 
 spelling: .venv/.dev ## spelling; tests misspell some words on purpose
 	git ls-files -z --cached --others --exclude-standard ':!tests' | xargs -0 $(BIN)/codespell
-	git ls-files -z --cached --others --exclude-standard tests | xargs -0 $(BIN)/codespell --ignore-words tests/misspelt.txt
+	git ls-files -z --cached --others --exclude-standard tests | xargs -0 $(BIN)/codespell --ignore-words tests/support/misspelt.txt
 
 hooks: .venv/.dev ## have git run these checks on what is committed
 	$(BIN)/pre-commit install
 
-coverage: .venv/.dev ## lines that the tests of `make test` run, by folder; TESTS=tests/test_cli.py runs some of them
+coverage: .venv/.dev ## lines that the tests of `make test` run, by folder; TESTS=tests/cli/test_cli.py runs some of them
 	rm -f .coverage .coverage.*
 	-$(BIN)/coverage run -m pytest -n $(JOBS) $(TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage json --quiet -o .coverage.json
-	$(BIN)/python tests/coverage_table.py .coverage.json
+	$(BIN)/python tests/support/coverage_table.py .coverage.json
 
 bench: .venv/.dev ## speed and memory; refuses a docs page with figures that it did not measure
 	rm -f benchmarks/figures.json
@@ -72,7 +72,7 @@ mutants: .venv/.dev ## how many of 150 mutants the tests kill; takes most of an 
 	$(BIN)/python tests/mutation/sample.py
 
 words: .venv/.dev ## make the filter of real words anew, from the lists of the libraries installed
-	$(BIN)/python -m simtrain.auditing.collecting
+	$(BIN)/python -m simtrain.validation.search_worlds.collect_real_words
 
 wheel: .venv/.core ## build dist/*.whl
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

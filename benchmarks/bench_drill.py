@@ -12,16 +12,16 @@ from time import process_time
 from report import Figure, arguments, show
 
 from simtrain import load_scenario
-from simtrain.agent.choosing import build_agent
-from simtrain.batch import run
-from simtrain.drilling.files import write_report
-from simtrain.drilling.plan import plan_drill
-from simtrain.drilling.report import report_on
+from simtrain.agents.select import build_agent
+from simtrain.contracts.scenario import Armed, Scenario, When
+from simtrain.drills.files import write_report
+from simtrain.drills.plan import plan_drill
+from simtrain.drills.report import report_on
 from simtrain.perturbations.latency import Latency
-from simtrain.playing import RunOptions
 from simtrain.public import episode
-from simtrain.rollouts import rollout
-from simtrain.scenario import Armed, Scenario, When
+from simtrain.runs.rollout import rollout
+from simtrain.runs.run import run
+from simtrain.runs.runner import RunOptions
 
 SCENARIO = "helpdesk/refund"
 CASES = 20

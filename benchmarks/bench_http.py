@@ -17,16 +17,16 @@ from depot import CALLS, crowded, episodes, freeze
 from floors import bare_posts, graph_floor
 from report import Figure, arguments, cpu_of_tasks, show
 
-from simtrain.agent.chat import ChatPolicy
-from simtrain.agent.loop import play as play_loop
-from simtrain.assembly import paradigm_of
-from simtrain.dealing import deal
-from simtrain.journal import Journal
-from simtrain.policy import Player, Policy
-from simtrain.rollouts import brief
-from simtrain.scenario import Episode
-from simtrain.trajectory import Stop
-from simtrain.types import Message
+from simtrain.agents.chat import ChatPolicy
+from simtrain.agents.loop import play as play_loop
+from simtrain.contracts.agent import Player, Policy
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Stop
+from simtrain.runs.rollout import brief
+from simtrain.runs.schedule import deal
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.types import Message
 
 EPISODES = 192
 CONCURRENCY = 64

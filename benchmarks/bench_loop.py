@@ -15,17 +15,17 @@ from depot import CALLS, Instant, actions, episodes, freeze, hold
 from floors import graph_floor
 from report import Figure, arguments, cpu_of_tasks, resident, show
 
-from simtrain.agent.loop import play as play_loop
-from simtrain.assembly import paradigm_of
-from simtrain.journal import Journal
-from simtrain.lines import LineWriter
-from simtrain.playing import RunOptions, Stopper, play
-from simtrain.policy import Player
-from simtrain.rollouts import brief
-from simtrain.scenario import Episode
-from simtrain.store import read_part
-from simtrain.trajectory import Stop
-from simtrain.types import Message
+from simtrain.agents.loop import play as play_loop
+from simtrain.contracts.agent import Player
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Stop
+from simtrain.files.jsonl import LineWriter
+from simtrain.runs.rollout import brief
+from simtrain.runs.run_folder import read_part
+from simtrain.runs.runner import RunOptions, Stopper, play
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.types import Message
 
 EPISODES = 300
 CONCURRENCY = 64

@@ -18,10 +18,10 @@ from depot import freeze
 from mcp import Client
 from report import Figure, arguments, cpu_of_tasks, show
 
-from simtrain.mcp_wire.seam import build_server
-from simtrain.serving.stage import StageOptions, open_stage
-from simtrain.serving.targets import load_target
-from simtrain.types import JsonObject
+from simtrain.mcp.serve.session import StageOptions, open_stage
+from simtrain.mcp.serve.targets import load_target
+from simtrain.mcp_wire.sdk_server import build_server
+from simtrain.values.types import JsonObject
 
 HERE = Path(__file__).parent
 WORLD = HERE / "worlds" / "depot.yaml"

@@ -14,11 +14,11 @@ from time import perf_counter, process_time
 
 from report import Figure, options, show
 
-from simtrain.assembly import load_world
-from simtrain.catalog import find
+from simtrain.contracts.world import Variant
 from simtrain.questions.composing import Bounds
 from simtrain.questions.making import Maker
-from simtrain.world import Variant
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import load_world
 from simtrain.worlds.search.source import SearchSource
 from simtrain.worlds.search.world import SearchWorld
 

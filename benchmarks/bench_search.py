@@ -18,13 +18,13 @@ from tracemalloc import get_traced_memory, start, stop
 
 from report import Figure, options, show
 
-from simtrain.assembly import load_world
-from simtrain.catalog import find
-from simtrain.request import Request
-from simtrain.seeding import Stream
-from simtrain.world import Variant
+from simtrain.contracts.request import Request
+from simtrain.contracts.world import Variant
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import load_world
+from simtrain.values.seeding import Stream
+from simtrain.worlds.search.engine.tokens import tokens
 from simtrain.worlds.search.source import SearchSource
-from simtrain.worlds.search.tokens import tokens
 from simtrain.worlds.search.world import SearchWorld
 
 QUERIES = 200

@@ -13,11 +13,11 @@ from time import process_time
 
 from report import Figure, cpu, options, show
 
-from simtrain.assembly import load_world
-from simtrain.catalog import find
-from simtrain.world import Variant
+from simtrain.contracts.world import Variant
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import load_world
 from simtrain.worlds.search.file import WORDS, open_file
-from simtrain.worlds.search.press import Press, Sheet, compile_all
+from simtrain.worlds.search.pages.press import Press, Sheet, compile_all
 from simtrain.worlds.search.source import SearchSource
 
 WORLD = "kestrel_reach"

@@ -9,9 +9,9 @@ from time import process_time
 from report import Figure, cpu_of_tasks, options, show
 
 from simtrain import load_scenario, open_episode, rollout
-from simtrain.assembly import paradigm_of
-from simtrain.scenario import Episode
-from simtrain.trajectory import Trajectory
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Trajectory
+from simtrain.scenarios.load import paradigm_of
 
 SCENARIO = "fiction/kestrel_tables"
 AGENTS = ("oracle", "search_systematic")

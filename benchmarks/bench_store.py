@@ -12,11 +12,11 @@ from time import perf_counter
 from depot import Instant, episodes
 from report import Figure, arguments, cpu, show
 
-from simtrain.lines import LineWriter
-from simtrain.rollouts import rollout
-from simtrain.scenario import Episode
-from simtrain.store import finished_keys
-from simtrain.trajectory import Trajectory, from_line, to_line
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Trajectory, from_line, to_line
+from simtrain.files.jsonl import LineWriter
+from simtrain.runs.rollout import rollout
+from simtrain.runs.run_folder import finished_keys
 
 LINES = 200
 CALLS = 21

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from depot import Instant, episodes, freeze, hold, scenario
 from report import Figure, arguments, cpu_of_making, resident, show
 
-from simtrain.world import WorldState
+from simtrain.contracts.world import WorldState
 from simtrain.worlds.service.world import ServiceWorld
 
 FORKS = 200

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Any
 
-from simtrain.catalog import find_scenarios
+from simtrain.scenarios.find import find_scenarios
 
 AGENTS = ("resilient", "naive")
 SUITES = ("airline", "forge", "helpdesk", "mailbox", "messenger", "notes", "office", "shop", "tracker")

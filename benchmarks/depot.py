@@ -11,15 +11,15 @@ from pathlib import Path
 
 import yaml
 
-from simtrain.agent.loop import play
-from simtrain.assembly import load_scenario_file, paradigm_of
-from simtrain.dealing import deal
-from simtrain.journal import Journal
-from simtrain.policy import Briefing, Player, Policy
-from simtrain.rollouts import brief
-from simtrain.scenario import Episode, Scenario
-from simtrain.trajectory import Stop
-from simtrain.types import Action, JsonObject, Message
+from simtrain.agents.loop import play
+from simtrain.contracts.agent import Briefing, Player, Policy
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.trajectory import Stop
+from simtrain.runs.rollout import brief
+from simtrain.runs.schedule import deal
+from simtrain.scenarios.load import load_scenario_file, paradigm_of
+from simtrain.values.types import Action, JsonObject, Message
 
 CALLS = 10
 SEARCH = "items.search"

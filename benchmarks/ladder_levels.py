@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import fmean
 
 from simtrain import rollout
-from simtrain.ladder.rungs import Rung, load_ladder
-from simtrain.scenario import Episode
+from simtrain.contracts.scenario import Episode
+from simtrain.curricula.levels import Rung, load_ladder
 
 AGENTS = {"oracle": "#1b7f5c", "search_systematic": "#2f5fd0", "search_naive": "#b8442f"}
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 760, 320, 46, 20, 150, 46

@@ -10,8 +10,8 @@ import asyncio
 import re
 
 from simtrain import as_agent, load_scenario, rollout
-from simtrain.policy import Abstain, StepFunction
-from simtrain.types import ToolSpec
+from simtrain.contracts.agent import Abstain, StepFunction
+from simtrain.values.types import ToolSpec
 
 
 async def refund_clerk(prompt: str, tools: tuple[ToolSpec, ...], step: StepFunction) -> str | Abstain:

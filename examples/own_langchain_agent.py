@@ -18,8 +18,8 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool
 
 from simtrain import as_agent, load_scenario, rollout
-from simtrain.agent.langchain_middleware import EpisodeTools
-from simtrain.trajectory import Trajectory
+from simtrain.agents.langchain_middleware import EpisodeTools
+from simtrain.contracts.trajectory import Trajectory
 
 
 class ScriptedModel(GenericFakeChatModel):

@@ -19,7 +19,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
 from simtrain import as_agent, load_scenario, rollout
-from simtrain.agent.langchain_tools import episode_tools
+from simtrain.agents.langchain_tools import episode_tools
 
 
 def call(tool: str, arguments: dict[str, Any]) -> AIMessage:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         rollout,
         run,
     )
-    from simtrain.version import VERSION as __version__
+    from simtrain.values.version import VERSION as __version__
 
 __all__ = [
     "__version__",
@@ -41,7 +41,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from simtrain.version import VERSION
+        from simtrain.values.version import VERSION
 
         return VERSION
     if name in __all__:

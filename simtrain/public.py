@@ -6,33 +6,33 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simtrain.agent.choosing import build_agent
-from simtrain.agent.imported import as_agent as as_agent
-from simtrain.assembly import load_scenario_file, paradigm_of
-from simtrain.batch import RunResult
-from simtrain.batch import run as run_batch
-from simtrain.catalog import find_scenarios
-from simtrain.curriculum import load_curriculum
-from simtrain.environment import Environment
-from simtrain.errors import InputError
-from simtrain.judging import judge
-from simtrain.ladder.climb import Climb
-from simtrain.ladder.rungs import load_ladder
-from simtrain.ladder.spec import Split
-from simtrain.playing import Played, RunOptions
-from simtrain.policy import Agent
-from simtrain.regrade import regrade
-from simtrain.rollouts import hosted
-from simtrain.scenario import Episode, Scenario
-from simtrain.selection import Selection, Tally
-from simtrain.selection import export as export_trajectories
-from simtrain.store import read_run
-from simtrain.trajectory import Trajectory
-from simtrain.types import JsonObject, JsonValue
+from simtrain.agents.import_agent import as_agent as as_agent
+from simtrain.agents.select import build_agent
+from simtrain.contracts.agent import Agent
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.trajectory import Trajectory
+from simtrain.curricula.curriculum_file import Split
+from simtrain.curricula.levels import load_ladder
+from simtrain.curricula.sampler import Climb
+from simtrain.curricula.stages import load_curriculum
+from simtrain.runs.export import Selection, Tally
+from simtrain.runs.export import export as export_trajectories
+from simtrain.runs.judge import judge
+from simtrain.runs.regrade import regrade
+from simtrain.runs.rollout import hosted
+from simtrain.runs.run import RunResult
+from simtrain.runs.run import run as run_batch
+from simtrain.runs.run_folder import read_run
+from simtrain.runs.runner import Played, RunOptions
+from simtrain.scenarios.find import find_scenarios
+from simtrain.scenarios.load import load_scenario_file, paradigm_of
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from simtrain.drilling.drill import DrillResult
-    from simtrain.drilling.plan import Kind
+    from simtrain.drills.drill import DrillResult
+    from simtrain.drills.plan import Kind
 
 
 def load_scenario(name: str | Path) -> Scenario:
@@ -177,9 +177,9 @@ def drill(
     One agent (`resilient` unless named), or two by name that are compared. `cases` is how many of each family are drawn; without
     `packs` the scenarios' own perturbations are drilled. The result's `report` holds the measures of every arm. Raises InputError.
     """
-    from simtrain.drilling.drill import Watch
-    from simtrain.drilling.drill import drill as play_drill
-    from simtrain.drilling.plan import plan_drill
+    from simtrain.drills.drill import Watch
+    from simtrain.drills.drill import drill as play_drill
+    from simtrain.drills.plan import plan_drill
 
     players = agents or ("resilient",)
     made = next((agent for agent in players if isinstance(agent, Agent)), None)

@@ -25,10 +25,10 @@ from bench_http import serving  # noqa: E402
 from depot import CALLS, SEARCH, searching  # noqa: E402
 from measure import Episode  # noqa: E402
 
-from simtrain.assembly import paradigm_of  # noqa: E402
-from simtrain.dealing import deal  # noqa: E402
-from simtrain.rollouts import brief  # noqa: E402
-from simtrain.types import Action, JsonObject  # noqa: E402
+from simtrain.runs.rollout import brief  # noqa: E402
+from simtrain.runs.schedule import deal  # noqa: E402
+from simtrain.scenarios.load import paradigm_of  # noqa: E402
+from simtrain.values.types import Action, JsonObject  # noqa: E402
 
 ENVIRONMENTS = HERE / ".venvs"
 ARGUMENTS = {"text": "an"}

@@ -13,15 +13,15 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from depot import SEARCH, searching
 
-from simtrain.agent.chat import ChatPolicy
-from simtrain.agent.loop import play as play_loop
-from simtrain.assembly import paradigm_of
-from simtrain.dealing import deal
-from simtrain.journal import Journal
-from simtrain.policy import Briefing, Player, Policy
-from simtrain.rollouts import brief
-from simtrain.scenario import Episode as Dealt
-from simtrain.types import Action, Message
+from simtrain.agents.chat import ChatPolicy
+from simtrain.agents.loop import play as play_loop
+from simtrain.contracts.agent import Briefing, Player, Policy
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.scenario import Episode as Dealt
+from simtrain.runs.rollout import brief
+from simtrain.runs.schedule import deal
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.types import Action, Message
 
 
 class Ready(Policy):

@@ -1,4 +1,4 @@
-"""The command line: one file for each command, which parses, calls and prints."""
+"""The command line: one file for each command, which parses, calls and prints. Imports everything below."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from simtrain.cli.completion_command import VARIABLE
 from simtrain.cli.options import fail, fail_usage
 from simtrain.cli.terminal import fitting_streams
-from simtrain.errors import InputError, SimtrainError
+from simtrain.values.errors import InputError, SimtrainError
 
 COMMANDS = (
     "run",
@@ -64,7 +64,7 @@ def build() -> typer.Typer:
 
 def _version(version: bool = typer.Option(False, "--version", help="Print the version and end.")) -> None:
     if version:
-        from simtrain.version import VERSION
+        from simtrain.values.version import VERSION
 
         typer.echo(VERSION)
         raise typer.Exit

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from simtrain.cli.progress import speed
-from simtrain.errors import InputError
+from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
-    from simtrain.world import Variant
+    from simtrain.contracts.world import Variant
     from simtrain.worlds.search.source import SearchSource
 
 PLAIN_EVERY = 5.0
@@ -21,8 +21,8 @@ PLAIN_EVERY = 5.0
 
 def search_source(name: str) -> SearchSource:
     """The search world of that name or path. Raises InputError for none, and for a world of another kind."""
-    from simtrain.assembly import load_world
-    from simtrain.catalog import find
+    from simtrain.scenarios.find import find
+    from simtrain.scenarios.load import load_world
     from simtrain.worlds.search.source import SearchSource
 
     if _is_built(name) and Path(name).exists():
@@ -38,7 +38,7 @@ def search_source(name: str) -> SearchSource:
 
 def variant_of(*, pages: int | None, seed: int | None, rows: Sequence[str]) -> Variant:
     """The size that is asked for. Raises InputError for what is no TYPE=COUNT."""
-    from simtrain.world import Variant
+    from simtrain.contracts.world import Variant
 
     counts: list[tuple[str, int]] = [] if pages is None else [("pages", pages)]
     for given in rows:

@@ -10,18 +10,18 @@ import typer
 
 from simtrain.cli.options import console, print_json, report
 from simtrain.cli.terminal import in_line
-from simtrain.errors import InputError
+from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from simtrain.manifest import ServerManifest
+    from simtrain.mcp.capture.capture import Captured, Patience
+    from simtrain.mcp.capture.lint import Finding
+    from simtrain.mcp.capture.mcp_json import Source
+    from simtrain.mcp.capture.probes import ProbeFile
+    from simtrain.mcp_wire.manifest import ServerManifest
     from simtrain.mcp_wire.targets import Target
-    from simtrain.serving.capture import Captured, Patience
-    from simtrain.serving.lint import Finding
-    from simtrain.serving.mcp_json import Source
-    from simtrain.serving.probes import ProbeFile
-    from simtrain.types import JsonObject
+    from simtrain.values.types import JsonObject
 
 HELP = """Capture real MCP servers to a manifest file.
 
@@ -86,10 +86,10 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of each server as JSON.")] = False,
 ) -> None:
     """Capture all servers at once, write those that could be, and say what became of the others."""
-    from simtrain.manifest import write_manifest
-    from simtrain.serving.capture import Patience
-    from simtrain.serving.lint import lint
-    from simtrain.serving.probes import read_probes
+    from simtrain.mcp.capture.capture import Patience
+    from simtrain.mcp.capture.lint import lint
+    from simtrain.mcp.capture.probes import read_probes
+    from simtrain.mcp_wire.manifest import write_manifest
 
     if out is None:
         raise InputError("no file is named", remedy="name it with --out")
@@ -120,8 +120,8 @@ def command(
 
 
 def _given(words: list[str], name: str | None, header_env: list[str], env: list[str]) -> list[Source]:
+    from simtrain.mcp.capture.mcp_json import Source
     from simtrain.mcp_wire.targets import parse_target, server_name
-    from simtrain.serving.mcp_json import Source
 
     if name is not None and len(words) != 1:
         raise InputError("--name goes with one server", remedy="servers of --config have their names")
@@ -141,8 +141,8 @@ def _with(target: Target, headers: dict[str, str], variables: dict[str, str]) ->
 def _configured(config: Path | None, only: str) -> list[Source]:
     from fnmatch import fnmatchcase
 
-    from simtrain.errors import nearest
-    from simtrain.serving.mcp_json import read_mcp_json
+    from simtrain.mcp.capture.mcp_json import read_mcp_json
+    from simtrain.values.errors import nearest
 
     if config is None:
         return []
@@ -201,7 +201,7 @@ def _capture(
     import asyncio
 
     from simtrain.cli.capturing import CaptureProgress
-    from simtrain.serving.capture import capture_all
+    from simtrain.mcp.capture.capture import capture_all
 
     with CaptureProgress(quiet=quiet) as progress:
         work = capture_all(sources, probes=probes, writes=writes, patience=patience, watch=progress.doing)
@@ -245,7 +245,7 @@ def _facts(captured: Captured, findings: list[Finding], out: Path) -> JsonObject
 
 
 def _figures(server: ServerManifest) -> JsonObject:
-    from simtrain.manifest import LISTED
+    from simtrain.mcp_wire.manifest import LISTED
 
     counts = {key: max(len(surface.items(method)) for surface in server.surfaces) for method, key in LISTED.items()}
     return {

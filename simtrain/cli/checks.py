@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simtrain.errors import InputError, nearest
+from simtrain.values.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -128,7 +128,7 @@ def _sqlite() -> Check:
 
 def _plugins() -> Iterator[Check]:
     """The plug-ins of other packages; one that cannot be used is named with the reason."""
-    from simtrain.registry import foreign
+    from simtrain.contracts.registry import foreign
 
     for point in foreign():
         kind = point.group.partition(".")[2]
@@ -142,8 +142,8 @@ def _plugins() -> Iterator[Check]:
 
 def _wrong(kind: str, point: EntryPoint) -> str | None:
     """Why an entry point is no plug-in of its kind; None for one that is."""
+    from simtrain.contracts.registry import foreign
     from simtrain.plugins import PLUGINS
-    from simtrain.registry import foreign
 
     if kind not in PLUGINS:
         return f"there is no kind of plug-in {kind!r}; {nearest(kind, PLUGINS)}"
@@ -162,7 +162,7 @@ def _wrong(kind: str, point: EntryPoint) -> str | None:
 
 def _roots() -> Iterator[Check]:
     """Where names are looked up, and how much is there."""
-    from simtrain.catalog import roots, shipped_root
+    from simtrain.scenarios.find import roots, shipped_root
 
     shipped = shipped_root().resolve()
     for root in roots():
@@ -180,8 +180,8 @@ def _count(folder: Path) -> int:
 
 
 def _worlds() -> Iterator[Check]:
-    from simtrain.assembly import load_world
-    from simtrain.catalog import shipped_root
+    from simtrain.scenarios.find import shipped_root
+    from simtrain.scenarios.load import load_world
 
     for path in sorted((shipped_root() / "worlds").glob("*.yaml")):
         try:

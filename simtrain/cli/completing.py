@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from simtrain.errors import SimtrainError
+from simtrain.values.errors import SimtrainError
 
 if TYPE_CHECKING:
-    from simtrain.catalog import Kind
+    from simtrain.scenarios.find import Kind
 
 
 def _of(kind: Kind) -> list[str]:
-    from simtrain.catalog import names
+    from simtrain.scenarios.find import names
 
     return list(names(kind))
 
@@ -43,6 +43,6 @@ def world_names(incomplete: str) -> list[str]:
 
 def agent_names(incomplete: str) -> list[str]:
     """Agents that have a name."""
-    from simtrain.registry import known
+    from simtrain.contracts.registry import known
 
     return _beginning(lambda: known("agents"), incomplete)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 if TYPE_CHECKING:
-    from simtrain.ladder.rungs import Ladder
-    from simtrain.types import JsonObject, JsonValue
+    from simtrain.curricula.levels import Ladder
+    from simtrain.values.types import JsonObject, JsonValue
 
 HELP = """Write out a curriculum of questions over search worlds.
 
@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Show, or write and report."""
     from simtrain.cli.options import print_json
-    from simtrain.ladder.rungs import load_ladder
+    from simtrain.curricula.levels import load_ladder
 
     ladder = load_ladder(curriculum)
     if out is None:
@@ -95,8 +95,8 @@ def _emit(ladder: Ladder, out: Path, seed: int, *, quiet: bool) -> JsonObject:
     from simtrain.cli.options import console
     from simtrain.cli.progress import Counting
     from simtrain.cli.tables import rows_table
-    from simtrain.ladder.emitting import emit
-    from simtrain.ladder.rungs import Rung
+    from simtrain.curricula.levels import Rung
+    from simtrain.curricula.writing import emit
 
     builds = len(ladder.spec.seeds) or 1
     total = builds * len(ladder.spec.levels) * sum(len(worlds) for worlds in ladder.spec.worlds.values())

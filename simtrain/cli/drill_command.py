@@ -14,11 +14,11 @@ from simtrain.cli.options import allow_live_servers, console, knobs_from, print_
 from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
 
 if TYPE_CHECKING:
-    from simtrain.batch import RunResult
-    from simtrain.drilling.gates import Gate
-    from simtrain.drilling.plan import Plan
-    from simtrain.drilling.report import Report, RunReport
-    from simtrain.playing import RunOptions
+    from simtrain.drills.gates import Gate
+    from simtrain.drills.plan import Plan
+    from simtrain.drills.report import Report, RunReport
+    from simtrain.runs.run import RunResult
+    from simtrain.runs.runner import RunOptions
 
 HELP = """Play the same episodes with and without trouble, and report.
 
@@ -109,11 +109,11 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Plan, play, report, judge."""
-    from simtrain.drilling.drill import folders_of
-    from simtrain.drilling.gates import read_gate
-    from simtrain.drilling.report import report_on
-    from simtrain.errors import InputError
-    from simtrain.playing import RunOptions
+    from simtrain.drills.drill import folders_of
+    from simtrain.drills.gates import read_gate
+    from simtrain.drills.report import report_on
+    from simtrain.runs.runner import RunOptions
+    from simtrain.values.errors import InputError
 
     gates = [read_gate(text) for text in fail_on or []]
     if compare is not None or again is not None:
@@ -148,9 +148,9 @@ def command(
 
 
 def _plan(names: Sequence[str], packs: Sequence[str], severity: str | None, arms: str, cases: int | None) -> Plan:
-    from simtrain.drilling.plan import KINDS, plan_drill
-    from simtrain.errors import InputError, nearest
+    from simtrain.drills.plan import KINDS, plan_drill
     from simtrain.public import load_scenarios
+    from simtrain.values.errors import InputError, nearest
 
     words = [word.strip() for word in arms.split(",")]
     for word in words:
@@ -168,7 +168,7 @@ def _plan(names: Sequence[str], packs: Sequence[str], severity: str | None, arms
 
 
 def _severities(text: str | None) -> list[float]:
-    from simtrain.errors import InputError
+    from simtrain.values.errors import InputError
 
     if text is None:
         return []
@@ -192,7 +192,7 @@ def _play(
 ) -> tuple[Report, Path]:
     """Play the drill with each agent, and report; ends the process with 1 where it did not come to its end."""
     from simtrain.cli.drill_progress import DrillProgress
-    from simtrain.drilling.drill import drill
+    from simtrain.drills.drill import drill
 
     with DrillProgress(quiet=quiet) as progress:
         result = drill(plan, options, out, proving=prove, resume=resume, watch=progress.watch)
@@ -210,7 +210,7 @@ def _play(
 def _why(run: RunResult) -> str:
     """What the last of its failures says; each is in the run folder."""
     from simtrain.cli.terminal import in_line
-    from simtrain.store import last_failure
+    from simtrain.runs.run_folder import last_failure
 
     found = last_failure(run.path) if run.failed else None
     return "" if found is None else f"\nThe last failure, in {found.arm or 'it'}: {in_line(found.stop.detail or '')}"
@@ -222,9 +222,9 @@ def _finish(
     """Write the files, print, and end with 1 where a condition holds or a planned fault never fired."""
     from simtrain.cli.drill_tables import arms_table, attacks_table, compared_table, families_table
     from simtrain.cli.tables import ungraded
-    from simtrain.drilling.files import write_report
-    from simtrain.store import read_rows
-    from simtrain.summary import summarise
+    from simtrain.drills.files import write_report
+    from simtrain.runs.run_folder import read_rows
+    from simtrain.runs.summary import summarise
 
     folder.mkdir(parents=True, exist_ok=True)
     page = write_report(report, folder, stem=stem)
@@ -263,7 +263,7 @@ def _finish(
 
 def _print_fixes(run: RunReport) -> None:
     """What to fix, worst first, with the command that replays an episode of it; lines that may be copied are not wrapped."""
-    from simtrain.drilling.measures import identical_words
+    from simtrain.drills.measures import identical_words
 
     screen = console()
     repeated = [arm.measures for arm in run.arms if arm.measures.identical]
@@ -284,9 +284,9 @@ def _print_plan(plan: Plan, options: Sequence[RunOptions], *, as_json: bool) -> 
     import asyncio
 
     from simtrain.cli.drill_tables import plan_table
-    from simtrain.dealing import deal
-    from simtrain.drilling.budget import price_of
-    from simtrain.drilling.estimate import estimate
+    from simtrain.drills.budget import price_of
+    from simtrain.drills.estimate import estimate
+    from simtrain.runs.schedule import deal
 
     dealt = deal(plan.scenarios, seed=options[0].seed, total=None, attempts=options[0].attempts)
     prices = {option.agent: price_of(option) for option in options}

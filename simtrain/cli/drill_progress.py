@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from simtrain.cli.progress import Counting, RunProgress
-from simtrain.drilling.drill import Watch
+from simtrain.drills.drill import Watch
 
 
 class DrillProgress:

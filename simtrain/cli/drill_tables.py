@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from simtrain.arm import CLEAN
 from simtrain.cli.tables import figures_table, name_rows, short
+from simtrain.values.arm import CLEAN
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from simtrain.drilling.estimate import ArmEstimate
-    from simtrain.drilling.measures import Share, Versus
-    from simtrain.drilling.report import ArmReport, Report, RunReport
+    from simtrain.drills.estimate import ArmEstimate
+    from simtrain.drills.measures import Share, Versus
+    from simtrain.drills.report import ArmReport, Report, RunReport
 
 
 ARM = 30

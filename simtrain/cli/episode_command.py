@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from simtrain.errors import InputError
+from simtrain.values.errors import InputError
 
 HELP = """Open, list, inspect, fork, grade and close the episodes of simtrain serve.
 
@@ -72,7 +72,7 @@ def command(
 ) -> None:
     """Ask the control plane and print what it says."""
     from simtrain.cli.options import print_json
-    from simtrain.errors import nearest
+    from simtrain.values.errors import nearest
 
     if verb not in VERBS:
         raise InputError(f"{verb!r} is no verb", remedy=nearest(verb, VERBS))
@@ -113,7 +113,7 @@ def _print(verb: str, said: dict[str, Any]) -> None:
     screen = console()
     if verb in ("grade", "close"):
         from simtrain.cli.reading import print_trajectory
-        from simtrain.trajectory import trajectory_of
+        from simtrain.contracts.trajectory import trajectory_of
 
         print_trajectory(screen, trajectory_of(said))
     elif verb in ("list", "query"):
@@ -186,7 +186,7 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
 def _read(control: Path) -> tuple[str, str]:
     import orjson
 
-    from simtrain.file_bytes import file_bytes
+    from simtrain.files.file_bytes import file_bytes
 
     try:
         facts = orjson.loads(file_bytes(control, most=100_000))

@@ -14,7 +14,7 @@ from simtrain.cli.options import knobs_from, print_json
 
 if TYPE_CHECKING:
     from simtrain.cli.progress import Counting
-    from simtrain.trajectory import StopReason, Trajectory
+    from simtrain.contracts.trajectory import StopReason, Trajectory
 
 HELP = """Write the trajectories of runs in a trainer's format.
 
@@ -33,7 +33,7 @@ Examples:
 
 
 class Reason(StrEnum):
-    """Why an episode stopped: the stop reasons of simtrain.trajectory, for which `simtrain --help` is not to wait."""
+    """Why an episode stopped: the stop reasons of simtrain.contracts.trajectory, for which `simtrain --help` is not to wait."""
 
     answered = "answered"
     abstained = "abstained"
@@ -76,8 +76,8 @@ def command(
     """Choose, convert, write, and say what became of the trajectories."""
     from simtrain.cli.progress import Counting
     from simtrain.public import export
-    from simtrain.selection import Selection
-    from simtrain.store import read_facts
+    from simtrain.runs.export import Selection
+    from simtrain.runs.run_folder import read_facts
 
     _check_bounds(minimum, maximum)
     for run in runs:
@@ -101,7 +101,7 @@ def command(
 
 
 def _counted(runs: list[Path], counting: Counting) -> Iterator[Trajectory]:
-    from simtrain.store import read_run
+    from simtrain.runs.run_folder import read_run
 
     for run in runs:
         for trajectory in read_run(run):
@@ -110,7 +110,7 @@ def _counted(runs: list[Path], counting: Counting) -> Iterator[Trajectory]:
 
 
 def _check_bounds(minimum: float | None, maximum: float | None) -> None:
-    from simtrain.errors import InputError
+    from simtrain.values.errors import InputError
 
     for name, bound in (("--min-reward", minimum), ("--max-reward", maximum)):
         if bound is not None and not 0 <= bound <= 1:
@@ -122,8 +122,8 @@ def _check_bounds(minimum: float | None, maximum: float | None) -> None:
 
 
 def _keep_the_run(run: Path, out: Path) -> None:
-    from simtrain.errors import InputError
-    from simtrain.store import FAILURES_FILE, RUN_FILE, SUMMARY_FILE, part_files
+    from simtrain.runs.run_folder import FAILURES_FILE, RUN_FILE, SUMMARY_FILE, part_files
+    from simtrain.values.errors import InputError
 
     own = {*part_files(run), run / RUN_FILE, run / SUMMARY_FILE, run / FAILURES_FILE}
     if out.resolve() in {path.resolve() for path in own}:

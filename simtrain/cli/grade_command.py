@@ -28,9 +28,9 @@ def command(
     """Grade, with a display when it takes long, then print the figures."""
     from simtrain.cli.progress import Counting
     from simtrain.cli.tables import result_table
-    from simtrain.lines import whole_lines
+    from simtrain.files.jsonl import whole_lines
     from simtrain.public import grade
-    from simtrain.store import part_files, read_facts
+    from simtrain.runs.run_folder import part_files, read_facts
 
     read_facts(run)
     total = sum(1 for part in part_files(run) for _ in whole_lines(part))

@@ -46,7 +46,7 @@ def _write(folder: Path) -> list[Path]:
     from importlib.resources import files
 
     from simtrain.cli.schemas import write_schemas
-    from simtrain.errors import InputError
+    from simtrain.values.errors import InputError
 
     schemas = folder / "schemas"
     for path in (*(folder / name for name in FILES), *(schemas / f"{kind}.schema.json" for kind in SCHEMAS)):

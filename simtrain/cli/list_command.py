@@ -9,7 +9,7 @@ import typer
 from simtrain.cli.options import console, print_json
 
 if TYPE_CHECKING:
-    from simtrain.types import JsonObject
+    from simtrain.values.types import JsonObject
 
 HELP = """List scenarios, worlds, packs and plug-ins of every kind.
 
@@ -47,7 +47,7 @@ def command(
 ) -> None:
     """Print names and one line about each."""
     from simtrain.cli.listing import packs, plugins, scenarios, worlds
-    from simtrain.errors import InputError, nearest
+    from simtrain.values.errors import InputError, nearest
 
     if kind not in KINDS:
         raise InputError(f"there is no kind {kind!r} to list", remedy=nearest(kind, KINDS))

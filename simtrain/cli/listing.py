@@ -5,18 +5,18 @@ from __future__ import annotations
 from inspect import getdoc
 from typing import TYPE_CHECKING, cast
 
-from simtrain.assembly import load_world
-from simtrain.catalog import names
-from simtrain.documents import read_document
-from simtrain.errors import InputError
+from simtrain.contracts.registry import known, resolve
+from simtrain.contracts.scenario import PackSpec, PackUse, ScenarioSpec
+from simtrain.files.yaml_files import read_document
 from simtrain.plugins import PLUGINS
-from simtrain.registry import known, resolve
-from simtrain.scenario import PackSpec, PackUse, ScenarioSpec
+from simtrain.scenarios.find import names
+from simtrain.scenarios.load import load_world
+from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from simtrain.types import JsonObject
+    from simtrain.values.types import JsonObject
 
 # What a plug-in says of itself beside its knobs.
 _FACTS = {"perturbations": ("side", "effect", "layer", "recoverable_by"), "graders": ("gates",)}

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from simtrain.cli.terminal import fit_json, one_line, screen
-from simtrain.errors import InputError
+from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
     import typer
     from rich.console import Console
 
-    from simtrain.scenario import Scenario
-    from simtrain.types import JsonObject, JsonValue
+    from simtrain.contracts.scenario import Scenario
+    from simtrain.values.types import JsonObject, JsonValue
 
 
 def fail(message: str, *, code: int = 2) -> NoReturn:
@@ -30,7 +30,7 @@ def report(message: str) -> None:
 
 def warn(scenarios: Iterable[Scenario]) -> None:
     """Print a line on standard error for whatever in scenarios is allowed and hardly meant."""
-    from simtrain.cautions import cautions
+    from simtrain.scenarios.cautions import cautions
 
     for scenario in scenarios:
         for line in cautions(scenario):

@@ -7,8 +7,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
-from simtrain.playing import Played
-from simtrain.trajectory import SUCCESS
+from simtrain.contracts.trajectory import SUCCESS
+from simtrain.runs.runner import Played
 
 PLAIN_EVERY = 5.0
 SHOWN_AFTER = 2.0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simtrain.types import encode
+from simtrain.values.types import encode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
 
-    from simtrain.trajectory import Step, Trajectory
+    from simtrain.contracts.trajectory import Step, Trajectory
 
 MAX_SHOWN = 600
 
@@ -20,9 +20,9 @@ def found(
     run: Path, episode: str | None, *, arm: str | None = None, attempt: int | None = None, failed: bool = False
 ) -> Trajectory:
     """The first trajectory of a run that fits: an id or SCENARIO:ID, an arm, an attempt, no full reward. Raises InputError."""
-    from simtrain.errors import InputError
-    from simtrain.store import read_run
-    from simtrain.trajectory import SUCCESS
+    from simtrain.contracts.trajectory import SUCCESS
+    from simtrain.runs.run_folder import read_run
+    from simtrain.values.errors import InputError
 
     scenario, _, wanted = (episode or "").rpartition(":")
     for trajectory in read_run(run):

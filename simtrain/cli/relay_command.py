@@ -11,11 +11,11 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from simtrain.mcp.relay.journal import Journal
+    from simtrain.mcp.relay.perturb import Bending
+    from simtrain.mcp.relay.verdicts import Case
     from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
-    from simtrain.serving.relay.bending import Bending
-    from simtrain.serving.relay.journal import Journal
-    from simtrain.serving.relay.verdicts import Case
-    from simtrain.types import JsonObject
+    from simtrain.values.types import JsonObject
 
 HELP = """Stand between an MCP client and a real server.
 
@@ -75,14 +75,14 @@ def command(
     """Relay until the client, the server or the user ends it."""
     import asyncio
 
-    from simtrain.errors import InputError
+    from simtrain.files.redaction import Redactor
+    from simtrain.mcp.capture.server_secrets import secrets_of
+    from simtrain.mcp.relay.journal import Journal
+    from simtrain.mcp.relay.perturb import Bending, Rules, load_perturbations
+    from simtrain.mcp.relay.verdicts import Verdicts, counts, fails, read_verdicts
     from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, http_target
-    from simtrain.recording import Recorder
-    from simtrain.redaction import Redactor
-    from simtrain.serving.redaction import secrets_of
-    from simtrain.serving.relay.bending import Bending, Rules, load_perturbations
-    from simtrain.serving.relay.journal import Journal
-    from simtrain.serving.relay.verdicts import Verdicts, counts, fails, read_verdicts
+    from simtrain.values.errors import InputError
+    from simtrain.worlds.recorded.recording import Recorder
 
     by_url = len(target) == 1 and target[0].lower().startswith(("http://", "https://"))
     there: Target = http_target(target[0]) if by_url else StdioTarget(tuple(target))
@@ -121,7 +121,7 @@ def command(
 
 
 async def _pump(target: StdioTarget, bending: Bending, journal: Journal) -> int:
-    from simtrain.serving.relay.stdio_relay import relay_stdio
+    from simtrain.mcp.relay.stdio_relay import relay_stdio
 
     return await relay_stdio(target.command, bending=bending, journal=journal)
 
@@ -130,7 +130,7 @@ async def _serve(target: HttpTarget, bending: Bending, journal: Journal, *, port
     import asyncio
     import signal
 
-    from simtrain.serving.relay.http_relay import HttpRelay
+    from simtrain.mcp.relay.http_relay import HttpRelay
 
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

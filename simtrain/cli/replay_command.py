@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Find the trajectory, play it again and print what came of it."""
     from simtrain.cli.reading import found, print_trajectory
-    from simtrain.replaying import differing, replayed
+    from simtrain.runs.replay import differing, replayed
 
     recorded = found(run, episode, arm=arm, attempt=attempt)
     if allow_live:

@@ -13,7 +13,7 @@ from simtrain.cli.options import allow_live_servers, console, knobs_from, print_
 from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
 
 if TYPE_CHECKING:
-    from simtrain.batch import RunResult
+    from simtrain.runs.run import RunResult
 
 HELP = """Play scenarios with an agent into a run folder.
 
@@ -76,8 +76,8 @@ def command(
 ) -> None:
     """Play, with a live display, then print the result."""
     from simtrain.cli.progress import RunProgress
-    from simtrain.errors import InputError
     from simtrain.public import load_scenarios, run
+    from simtrain.values.errors import InputError
 
     if resume and out is None:
         raise InputError("--resume needs --out", remedy="name the run folder to go on with")
@@ -164,7 +164,7 @@ def _print(result: RunResult, rate: float) -> None:
 
 def _show(path: Path) -> None:
     from simtrain.cli.reading import print_trajectory
-    from simtrain.store import read_run
+    from simtrain.runs.run_folder import read_run
 
     first = next(iter(read_run(path)), None)
     if first is not None:

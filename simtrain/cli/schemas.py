@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from simtrain.errors import InputError
+from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
-    from simtrain.types import JsonObject
+    from simtrain.values.types import JsonObject
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -49,8 +49,8 @@ def write_schemas(folder: Path, kinds: Iterable[str]) -> list[Path]:
 
 
 def _scenario() -> JsonObject:
-    from simtrain.registry import known
-    from simtrain.scenario import ScenarioSpec
+    from simtrain.contracts.registry import known
+    from simtrain.contracts.scenario import ScenarioSpec
 
     schema = _with_plugins(ScenarioSpec.model_json_schema())
     for key, kind in (("paradigm", "paradigms"), ("domain", "domains")):
@@ -59,19 +59,19 @@ def _scenario() -> JsonObject:
 
 
 def _pack() -> JsonObject:
-    from simtrain.scenario import PackSpec
+    from simtrain.contracts.scenario import PackSpec
 
     return _with_plugins(PackSpec.model_json_schema())
 
 
 def _curriculum() -> JsonObject:
-    from simtrain.curriculum import CurriculumSpec
+    from simtrain.curricula.stages import CurriculumSpec
 
     return CurriculumSpec.model_json_schema()
 
 
 def _drill() -> JsonObject:
-    from simtrain.drilling.shapes import DrillFacts
+    from simtrain.drills.shapes import DrillFacts
 
     return DrillFacts.model_json_schema()
 
@@ -79,14 +79,14 @@ def _drill() -> JsonObject:
 def _trajectory() -> JsonObject:
     from pydantic import TypeAdapter
 
-    from simtrain.trajectory import Trajectory
+    from simtrain.contracts.trajectory import Trajectory
 
     return TypeAdapter(Trajectory).json_schema()
 
 
 def _world() -> JsonObject:
     """A world file begins with `kind`; what else stands in it depends on that."""
-    from simtrain.registry import known
+    from simtrain.contracts.registry import known
 
     definitions: JsonObject = {}
     branches = [
@@ -104,7 +104,7 @@ def _world() -> JsonObject:
 
 def _with_plugins(schema: JsonObject) -> JsonObject:
     """The schema with `use` narrowed to the names there are, and `with` to the knobs of the one that is named."""
-    from simtrain.registry import known
+    from simtrain.contracts.registry import known
 
     definitions: JsonObject = schema["$defs"]
     for definition, kind in _USES.items():
@@ -132,7 +132,7 @@ def _knobs(kind: str, name: str, definitions: JsonObject) -> str:
     from pydantic import BaseModel
     from pydantic.errors import PydanticInvalidForJsonSchema
 
-    from simtrain.registry import resolve
+    from simtrain.contracts.registry import resolve
 
     own = f"{kind}.{name}"
     try:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtrain.cli.options import console, print_json, report
-from simtrain.errors import InputError
+from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
-    from simtrain.types import JsonObject
-    from simtrain.widesearch.benchmark import Mode
+    from simtrain.questions.widesearch.benchmark import Mode
+    from simtrain.values.types import JsonObject
 
 HELP = """Score answers to WideSearch questions, row by row and cell by cell.
 
@@ -55,9 +55,9 @@ def command(
     import orjson
 
     from simtrain.cli.progress import Counting
-    from simtrain.llm import ChatClient
-    from simtrain.widesearch.benchmark import Way, score_all, summary
-    from simtrain.widesearch.files import read_known, read_questions, read_responses
+    from simtrain.llm.client import ChatClient
+    from simtrain.questions.widesearch.benchmark import Way, score_all, summary
+    from simtrain.questions.widesearch.files import read_known, read_questions, read_responses
 
     way = Way(_mode(mode), _day(as_of), {} if aliases is None else read_known(aliases))
     if out is not None and (out.is_dir() or not out.parent.is_dir()):

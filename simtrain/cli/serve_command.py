@@ -11,10 +11,10 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simtrain.scenario import Scenario
-    from simtrain.serving.listening import Door, Listening
-    from simtrain.serving.stage import StageOptions
-    from simtrain.types import JsonObject
+    from simtrain.contracts.scenario import Scenario
+    from simtrain.mcp.serve.listening import Door, Listening
+    from simtrain.mcp.serve.session import StageOptions
+    from simtrain.values.types import JsonObject
 
 HELP = """Serve worlds, scenarios and captured manifests as MCP servers.
 
@@ -98,9 +98,9 @@ def command(
     """Load everything, then serve until Ctrl-C (or the end of standard input)."""
     import asyncio
 
+    from simtrain.mcp.serve.listening import LOOPBACK, Listening
+    from simtrain.mcp.serve.session import StageOptions
     from simtrain.mcp_wire.http_server import MAX_BODY
-    from simtrain.serving.listening import LOOPBACK, Listening
-    from simtrain.serving.stage import StageOptions
 
     _refuse_idle_options(server, control_file, write_config, stdio=stdio, controlled=control_port >= 0 and not stdio)
     scenarios = _load(targets, replay or [], chat, base_url, perturb or [])
@@ -135,7 +135,7 @@ def _refuse_idle_options(
     server: str | None, control_file: Path | None, write_config: Path | None, *, stdio: bool, controlled: bool
 ) -> None:
     """Options that would mean nothing. Raises InputError."""
-    from simtrain.errors import InputError
+    from simtrain.values.errors import InputError
 
     if server is not None and not stdio:
         remedy = "over HTTP each server has an address of its own, /w/EPISODE/SERVER/mcp"
@@ -149,7 +149,7 @@ def _refuse_idle_options(
 def _load(
     targets: list[str], replay: list[Path], chat: str | None, base_url: str | None, packs: list[str]
 ) -> list[Scenario]:
-    from simtrain.serving.targets import load_target
+    from simtrain.mcp.serve.targets import load_target
 
     chain: list[JsonObject] = [
         {"use": "replay", "as": f"replay_{number}", "with": {"recording": str(path.resolve()), "miss": "next"}}
@@ -164,7 +164,7 @@ def _load(
 def _token(variable: str | None) -> str | None:
     import os
 
-    from simtrain.errors import InputError
+    from simtrain.values.errors import InputError
 
     if variable is None:
         return None
@@ -184,7 +184,7 @@ def _says_more(scenarios: list[Scenario]) -> bool:
 
 def _told_on_the_way(manifest: Path | None) -> bool:
     """Whether a captured server was recorded saying something before a result."""
-    from simtrain.courses import read_exchanges
+    from simtrain.worlds.recorded.recorded_sessions import read_exchanges
 
     return manifest is not None and any(
         exchange.notifications or exchange.asks or exchange.rounds or exchange.resumed
@@ -196,8 +196,8 @@ async def _on_stdio(scenarios: list[Scenario], options: StageOptions, server: st
     import asyncio
     from contextlib import suppress
 
+    from simtrain.mcp.serve.session import check_server, free_folder, open_stage
     from simtrain.mcp_wire.stdio_server import serve_stdio
-    from simtrain.serving.stage import check_server, free_folder, open_stage
 
     check_server(scenarios[0], server)
     # Clients start a server as often as they like, some of them twice to find out what it speaks.
@@ -231,10 +231,10 @@ async def _on_http(
     import asyncio
     from contextlib import AsyncExitStack
 
-    from simtrain.serving.addresses import server_urls
-    from simtrain.serving.listening import bind, listen
-    from simtrain.serving.passing_files import client_config, control_file
-    from simtrain.serving.stage import open_stage
+    from simtrain.mcp.serve.address_files import client_config, control_file
+    from simtrain.mcp.serve.addresses import server_urls
+    from simtrain.mcp.serve.listening import bind, listen
+    from simtrain.mcp.serve.session import open_stage
 
     over = asyncio.Event()
     _on_signal(over.set)

@@ -13,8 +13,8 @@ from simtrain.cli.options import console, print_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from simtrain.solving.search import Label
-    from simtrain.solving.survey import Pair, Row
+    from simtrain.runs.solvability.search import Label
+    from simtrain.runs.solvability.survey import Pair, Row
 
 SHOWN = 8
 _OPEN: tuple[Label, ...] = ("unproved", "unnoticeable")
@@ -37,9 +37,17 @@ def survey_packs(
 
     Exits with 1 when less than `at_least` of the pairs is proved. Raises InputError.
     """
-    from simtrain.agent.choosing import build_agent
+    from simtrain.agents.select import build_agent
     from simtrain.cli.progress import Counting
-    from simtrain.solving.survey import Job, declined_share, earned_share, missed, proved_share, rows_of, survey
+    from simtrain.runs.solvability.survey import (
+        Job,
+        declined_share,
+        earned_share,
+        missed,
+        proved_share,
+        rows_of,
+        survey,
+    )
 
     for name in agents:
         build_agent(name)
@@ -78,8 +86,8 @@ def survey_packs(
 
 def _write_traces(file: Path, pairs: Sequence[Pair]) -> None:
     """All proofs, a line each."""
-    from simtrain.lines import write_whole
-    from simtrain.types import encode
+    from simtrain.files.jsonl import write_whole
+    from simtrain.values.types import encode
 
     write_whole(file, "".join(f"{encode(pair.proof)}\n" for pair in pairs if pair.proof is not None and pair.counts))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from simtrain.types import JsonObject
+    from simtrain.values.types import JsonObject
 
 
 WIDTH = 80

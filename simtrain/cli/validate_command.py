@@ -12,8 +12,8 @@ from simtrain.cli.completing import scenario_names
 from simtrain.cli.options import console, print_json, report
 
 if TYPE_CHECKING:
-    from simtrain.errors import InputError
-    from simtrain.proving import Proof
+    from simtrain.validation.prove import Proof
+    from simtrain.values.errors import InputError
 
 HELP = """Prove scenario families.
 
@@ -73,7 +73,7 @@ def command(
     """Prove each family, whatever the others came to, then print all."""
     if packs:
         from simtrain.cli.surveying import survey_packs
-        from simtrain.solving.survey import CASES
+        from simtrain.runs.solvability.survey import CASES
 
         survey_packs(
             _families(names or []),
@@ -106,10 +106,10 @@ def _prove_all(
 ) -> None:
     import asyncio
 
-    from simtrain.assembly import load_scenario_file
     from simtrain.cli.progress import Counting
-    from simtrain.errors import InputError
-    from simtrain.proving import Proof, prove
+    from simtrain.scenarios.load import load_scenario_file
+    from simtrain.validation.prove import Proof, prove
+    from simtrain.values.errors import InputError
 
     files = _families(names)
     with Counting("proving", total=len(files), quiet=quiet) as counting:
@@ -123,7 +123,7 @@ def _prove_all(
 
 
 def _families(names: list[str]) -> dict[str, Path]:
-    from simtrain.catalog import find_scenarios, shipped_scenarios
+    from simtrain.scenarios.find import find_scenarios, shipped_scenarios
 
     return {family: path for name in names for family, path in find_scenarios(name).items()} or shipped_scenarios()
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtrain.cli.options import console, print_json, report
-from simtrain.errors import InputError
+from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
-    from simtrain.types import JsonObject
+    from simtrain.values.types import JsonObject
 
 HELP = """Play the same calls on a real MCP server and on its stand-in.
 
@@ -74,12 +74,12 @@ def command(
     import asyncio
 
     from simtrain.cli.progress import Counting
-    from simtrain.serving.verify.cassette import recheck
-    from simtrain.serving.verify.findings import Thresholds
-    from simtrain.serving.verify.playing import Options, verify
-    from simtrain.serving.verify.report import check_ending, facts, write
-    from simtrain.serving.verify.stand_in import stand_in
-    from simtrain.serving.verify.subjects import subject_of
+    from simtrain.mcp.verify.cassette import recheck
+    from simtrain.mcp.verify.findings import Thresholds
+    from simtrain.mcp.verify.play import Options, verify
+    from simtrain.mcp.verify.report import check_ending, facts, write
+    from simtrain.mcp.verify.stand_in import stand_in
+    from simtrain.mcp.verify.subjects import subject_of
 
     if (name is None) == (cassette is None):
         raise InputError("either a stand-in or a --cassette is compared with the server", remedy="name one of them")

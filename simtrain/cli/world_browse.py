@@ -63,7 +63,7 @@ async def _serve(world: SearchWorld, host: str, port: int, *, as_json: bool) -> 
     import signal
 
     from simtrain.cli.options import console, print_json_line
-    from simtrain.serving.browsing.site import browsing
+    from simtrain.view.search_site.site import browsing
 
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

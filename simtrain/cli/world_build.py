@@ -42,7 +42,7 @@ def command(
 
     from simtrain.cli.built_worlds import BuildProgress, search_source, variant_of
     from simtrain.cli.options import console, print_json
-    from simtrain.errors import InputError
+    from simtrain.values.errors import InputError
     from simtrain.worlds.search.file import blaming, open_file
 
     source = search_source(world)

@@ -12,9 +12,9 @@ import typer
 from simtrain.cli.completing import world_names
 
 if TYPE_CHECKING:
-    from simtrain.auditing.world import Check
-    from simtrain.types import JsonObject
-    from simtrain.world import Variant
+    from simtrain.contracts.world import Variant
+    from simtrain.validation.search_worlds.check import Check
+    from simtrain.values.types import JsonObject
     from simtrain.worlds.search.checking.pieces import Wording
     from simtrain.worlds.search.source import SearchSource
 
@@ -63,14 +63,14 @@ def command(
     """Build if need be, check, print."""
     import asyncio
 
-    from simtrain.auditing.world import Check, Options
     from simtrain.cli.built_worlds import BuildProgress, built_file, search_source, variant_of
     from simtrain.cli.options import print_json
-    from simtrain.errors import InputError
-    from simtrain.llm import ChatClient
+    from simtrain.llm.client import ChatClient
+    from simtrain.validation.search_worlds.check import Check, Options
+    from simtrain.values.errors import InputError
     from simtrain.worlds.search.checking.pieces import NOTHING
     from simtrain.worlds.search.file import blaming
-    from simtrain.worlds.search.units import UNITS, with_invented
+    from simtrain.worlds.search.spec.units import UNITS, with_invented
 
     variant = variant_of(pages=pages, seed=seed, rows=[])
     path = built_file(world, variant=variant, quiet=as_json)
@@ -110,9 +110,9 @@ def command(
 
 
 async def _checked(check: Check, source: SearchSource | None, variant: Variant, count: int) -> None:
-    from simtrain.question import QuestionSet
+    from simtrain.contracts.question import QuestionSet
     from simtrain.questions.asking import made_questions
-    from simtrain.worlds.search.tables import check_constraints
+    from simtrain.worlds.search.facts.tables import check_constraints
 
     client = check.options.client
     try:
@@ -134,8 +134,8 @@ async def _checked(check: Check, source: SearchSource | None, variant: Variant, 
 
 def _prose(source: SearchSource) -> Wording:
     """The author's own prose, and a model's where pages were worded anew."""
-    from simtrain.auditing.prose import prose_of
-    from simtrain.worlds.search.rewording import read_reworded
+    from simtrain.validation.search_worlds.prose import prose_of
+    from simtrain.worlds.search.pages.rewording import read_reworded
 
     enriched = source.spec.enriched
     lines = () if enriched is None else read_reworded(source.document.path.parent / enriched)
@@ -144,9 +144,9 @@ def _prose(source: SearchSource) -> Wording:
 
 def _others(names: list[str] | None, source: SearchSource | None, *, quiet: bool) -> tuple[tuple[str, Path], ...]:
     """The built files of the worlds to compare with: those named, else the search worlds that ship."""
-    from simtrain.catalog import names as known
-    from simtrain.catalog import shipped_root
     from simtrain.cli.built_worlds import built_file, variant_of
+    from simtrain.scenarios.find import names as known
+    from simtrain.scenarios.find import shipped_root
 
     usual = variant_of(pages=None, seed=None, rows=[])
     if names is None:

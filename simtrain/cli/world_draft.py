@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from simtrain.serving.draft.drafting import Drafted
-    from simtrain.serving.draft.observed import Observed
-    from simtrain.types import JsonObject
+    from simtrain.mcp.draft.drafting import Drafted
+    from simtrain.mcp.draft.observed import Observed
+    from simtrain.values.types import JsonObject
 
 HELP = """Draft a service world from a captured server and its recordings.
 
@@ -53,12 +53,12 @@ def command(
     import sys
 
     from simtrain.cli.options import print_json
-    from simtrain.errors import InputError
-    from simtrain.lines import write_whole
-    from simtrain.manifest import Manifest, read_manifest, write_manifest
-    from simtrain.serving.draft.drafting import without_model
-    from simtrain.serving.draft.observed import read_observed
-    from simtrain.serving.draft.world import relative, world_name, world_text
+    from simtrain.files.jsonl import write_whole
+    from simtrain.mcp.draft.drafting import without_model
+    from simtrain.mcp.draft.observed import read_observed
+    from simtrain.mcp.draft.world import relative, world_name, world_text
+    from simtrain.mcp_wire.manifest import Manifest, read_manifest, write_manifest
+    from simtrain.values.errors import InputError
 
     if out.suffix not in (".yaml", ".yml"):
         raise InputError("a world file ends in .yaml", place="--out")
@@ -89,8 +89,8 @@ def command(
 
 async def _ask(observed: Observed, manifest: Path, name: str, model: str, base_url: str | None, rounds: int) -> Drafted:
     from simtrain.cli.options import report
-    from simtrain.llm import ChatClient
-    from simtrain.serving.draft.drafting import with_model
+    from simtrain.llm.client import ChatClient
+    from simtrain.mcp.draft.drafting import with_model
 
     client = ChatClient(model, base_url=base_url)
     try:

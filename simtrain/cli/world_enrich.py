@@ -10,7 +10,7 @@ import typer
 from simtrain.cli.completing import world_names
 
 if TYPE_CHECKING:
-    from simtrain.enriching import Enriched
+    from simtrain.worlds.search.pages.enriching import Enriched
 
 HELP = """Let a model word the pages of a search world anew.
 
@@ -51,10 +51,10 @@ def command(
     from simtrain.cli.built_worlds import built_file, search_source
     from simtrain.cli.options import print_json
     from simtrain.cli.progress import Counting
-    from simtrain.enriching import enrich, pages_of
-    from simtrain.errors import InputError, nearest
-    from simtrain.llm import ChatClient
-    from simtrain.world import Variant
+    from simtrain.contracts.world import Variant
+    from simtrain.llm.client import ChatClient
+    from simtrain.values.errors import InputError, nearest
+    from simtrain.worlds.search.pages.enriching import enrich, pages_of
 
     sites = search_source(world).spec.sites
     if site is not None and site not in sites:

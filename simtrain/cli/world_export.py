@@ -10,8 +10,8 @@ import typer
 from simtrain.cli.completing import world_names
 
 if TYPE_CHECKING:
-    from simtrain.question import Question
-    from simtrain.world import World
+    from simtrain.contracts.question import Question
+    from simtrain.contracts.world import World
 
 HELP = """Export a search world as a corpus, with questions and judgements.
 
@@ -50,8 +50,8 @@ def command(
     from simtrain.cli.built_worlds import built_file, search_source, variant_of
     from simtrain.cli.options import console, print_json
     from simtrain.cli.progress import Counting
-    from simtrain.corpora.export import export
-    from simtrain.errors import InputError
+    from simtrain.questions.corpora.export import export
+    from simtrain.values.errors import InputError
     from simtrain.worlds.search.file import blaming
 
     if out.exists() and not force:
@@ -88,7 +88,7 @@ def command(
 
 
 def _questions(world: World, count: int, ask: Path | None) -> list[Question]:
-    from simtrain.question import QuestionSet
+    from simtrain.contracts.question import QuestionSet
     from simtrain.questions.asking import made_questions, read_questions
 
     if ask is not None:

@@ -12,7 +12,7 @@ from simtrain.cli.completing import world_names
 
 if TYPE_CHECKING:
     from simtrain.questions.making import Made, Maker
-    from simtrain.types import JsonObject
+    from simtrain.values.types import JsonObject
 
 HELP = """Make questions about a search world, with their gold tables.
 
@@ -62,10 +62,10 @@ def command(
     from simtrain.cli.built_worlds import search_source, variant_of
     from simtrain.cli.options import print_json
     from simtrain.cli.progress import Counting
-    from simtrain.documents import describe
-    from simtrain.errors import InputError
-    from simtrain.question import QuestionSet
+    from simtrain.contracts.question import QuestionSet
+    from simtrain.files.yaml_files import describe
     from simtrain.questions.asking import maker_of
+    from simtrain.values.errors import InputError
 
     if out.exists() and not force:
         raise InputError(f"{out} is there already", remedy="choose another folder, or say --force", place="--out")
@@ -97,8 +97,8 @@ def _write(out: Path, made: list[Made]) -> None:
 
     import orjson
 
-    from simtrain.lines import temporary_name, unwritable
-    from simtrain.question import gold_csv
+    from simtrain.contracts.question import gold_csv
+    from simtrain.files.jsonl import temporary_name, unwritable
 
     new = temporary_name(out)
     try:

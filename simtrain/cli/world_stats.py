@@ -9,7 +9,7 @@ import typer
 from simtrain.cli.completing import world_names
 
 if TYPE_CHECKING:
-    from simtrain.types import JsonObject
+    from simtrain.values.types import JsonObject
 
 HELP = """Show how much there is of what in a search world.
 
@@ -46,9 +46,9 @@ def command(
     """Build if need be, count, print."""
     from contextlib import closing
 
-    from simtrain.auditing.skeletons import skeletons
     from simtrain.cli.built_worlds import built_file, variant_of
     from simtrain.cli.options import print_json
+    from simtrain.validation.search_worlds.skeletons import skeletons
     from simtrain.worlds.search.figures import figures
     from simtrain.worlds.search.file import blaming, open_file
 

@@ -20,20 +20,20 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from simtrain.agent import loop
-from simtrain.agent.choosing import build_agent
-from simtrain.assembly import paradigm_of
-from simtrain.environment import Environment
-from simtrain.errors import InputError
-from simtrain.journal import Journal
-from simtrain.judging import judge
-from simtrain.policy import Agent, Briefing, Policy
+from simtrain.agents import loop
+from simtrain.agents.select import build_agent
+from simtrain.contracts.agent import Agent, Briefing, Policy
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Step
 from simtrain.public import episode as numbered_episode
 from simtrain.public import load_scenario
-from simtrain.rollouts import brief, failure, outlook, record
-from simtrain.scenario import Episode
-from simtrain.trajectory import Step
-from simtrain.types import Action, JsonObject, Message
+from simtrain.runs.judge import judge
+from simtrain.runs.rollout import brief, failure, outlook, record
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.errors import InputError
+from simtrain.values.types import Action, JsonObject, Message
 
 MOST_OPEN = 64
 """Episodes kept open at once; a thread that was left half-way is closed when so many others came after it."""

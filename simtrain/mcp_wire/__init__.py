@@ -1,1 +1,1 @@
-"""The MCP wire: raw frames as dicts, both ways, over stdio and streamable HTTP, in both eras of the protocol."""
+"""Raw MCP frames, both ways, over stdio and streamable HTTP; the only importer of mcp. Imports contracts and below."""

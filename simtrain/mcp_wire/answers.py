@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from simtrain.mcp_wire.eras import METHOD_NOT_FOUND
-from simtrain.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue
 
 Answers: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
 """Method and params of a server's request -> `{"result": ...}` or `{"error": ...}`."""

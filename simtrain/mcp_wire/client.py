@@ -9,8 +9,6 @@ from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import cast
 
-from simtrain.errors import InputError, SimulatorFault
-from simtrain.manifest import LISTED, Exchange
 from simtrain.mcp_wire.answers import Answers, Canned
 from simtrain.mcp_wire.connection import Connection, Limits, open_connection
 from simtrain.mcp_wire.eras import (
@@ -25,9 +23,11 @@ from simtrain.mcp_wire.eras import (
 from simtrain.mcp_wire.faults import ConnectionLost, ErrorReply, HttpRefused, NotSpoken, TimedOut
 from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.headers import ParameterHeaders, mirrored, parameter_headers
+from simtrain.mcp_wire.manifest import LISTED, Exchange
 from simtrain.mcp_wire.targets import StdioTarget, Target
 from simtrain.mcp_wire.traffic import Traffic, Waiting
-from simtrain.types import JsonObject, JsonValue, encode
+from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, encode
 
 TIMEOUT = 20.0
 MAX_PAGES = 1000

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from simtrain.errors import SimulatorFault
 from simtrain.mcp_wire.targets import StdioTarget, Target
-from simtrain.types import JsonObject
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import JsonObject
 
 RequestId: TypeAlias = int | str
 

@@ -5,8 +5,8 @@ Source: the revisions of the specification, modelcontextprotocol.io/specificatio
 
 from __future__ import annotations
 
-from simtrain.types import JsonObject
-from simtrain.version import VERSION
+from simtrain.values.types import JsonObject
+from simtrain.values.version import VERSION
 
 HANDSHAKE = "2025-11-25"
 MODERN = "2026-07-28"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simtrain.errors import InputError, SimulatorFault
-from simtrain.types import JsonObject, encode
+from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.values.types import JsonObject, encode
 
 
 class NotSpoken(InputError):

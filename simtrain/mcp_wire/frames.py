@@ -7,7 +7,7 @@ from typing import NoReturn, cast
 
 import orjson
 
-from simtrain.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue
 
 
 def encode_frame(frame: JsonObject) -> bytes:

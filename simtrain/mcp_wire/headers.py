@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from simtrain.mcp_wire.frames import members
-from simtrain.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Which member of the params goes into `Mcp-Name`."""

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urljoin, urlsplit
 
-from simtrain.errors import SimulatorFault
 from simtrain.mcp_wire.connection import SHOWN, Broken, Limits, Received, RequestId, Strays
 from simtrain.mcp_wire.eras import VERSION_KEY
 from simtrain.mcp_wire.faults import ConnectionLost, HttpRefused, TimedOut
@@ -17,7 +16,8 @@ from simtrain.mcp_wire.frames import cancelled, decode_frames, encode_frame, mem
 from simtrain.mcp_wire.headers import request_headers
 from simtrain.mcp_wire.sse import Event, EventReader
 from simtrain.mcp_wire.targets import HttpTarget
-from simtrain.types import JsonObject
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import JsonObject
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession

@@ -12,9 +12,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import JSONRPCMessage
 
 from simtrain.mcp_wire.frames import encode_frame
-from simtrain.mcp_wire.intake import ARRIVAL, WholeBodies, flaw
-from simtrain.mcp_wire.seam import build_server
+from simtrain.mcp_wire.sdk_server import build_server
 from simtrain.mcp_wire.sessions import Sessions
+from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies, flaw
 
 MAX_BODY = 4 * 1024 * 1024
 """Largest request body in bytes, unless said otherwise."""

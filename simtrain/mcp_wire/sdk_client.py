@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 from mcp import Client, MCPError
 
-from simtrain.mcp_wire.front import Front
-from simtrain.mcp_wire.seam import build_server
-from simtrain.types import JsonObject
+from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.sdk_server import build_server
+from simtrain.values.types import JsonObject
 
 
 class SdkClient:

@@ -9,9 +9,9 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from simtrain.mcp_wire.front import Front
-from simtrain.mcp_wire.intake import INVALID_REQUEST, error_frame
-from simtrain.mcp_wire.seam import SCOPE_KEY
+from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.sdk_server import SCOPE_KEY
+from simtrain.mcp_wire.validation import INVALID_REQUEST, error_frame
 
 SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"

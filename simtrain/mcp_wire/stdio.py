@@ -10,12 +10,12 @@ from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Mapping
 
-from simtrain.errors import InputError
 from simtrain.mcp_wire.connection import SHOWN, Limits, Received, RequestId, Strays
 from simtrain.mcp_wire.faults import ConnectionLost, TimedOut
 from simtrain.mcp_wire.frames import cancelled, decode_frames, encode_frame
 from simtrain.mcp_wire.targets import StdioTarget
-from simtrain.types import JsonObject
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
 
 # fmt: off
 INHERITED = (

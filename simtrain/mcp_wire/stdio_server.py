@@ -12,11 +12,11 @@ from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 from pydantic import ValidationError
 
 from simtrain.mcp_wire.frames import encode_frame
-from simtrain.mcp_wire.front import Front
-from simtrain.mcp_wire.intake import INVALID_REQUEST, error_frame, flaw
-from simtrain.mcp_wire.seam import build_server
+from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.sdk_server import build_server
 from simtrain.mcp_wire.standard_streams import Lines, Output, standard_streams
-from simtrain.types import JsonObject
+from simtrain.mcp_wire.validation import INVALID_REQUEST, error_frame, flaw
+from simtrain.values.types import JsonObject
 
 GRACE = 1.0
 """Seconds that requests have to be answered when standard input has ended; clients kill a server after two."""

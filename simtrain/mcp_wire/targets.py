@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
-from simtrain.errors import InputError
+from simtrain.values.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import cast
 
-from simtrain.errors import SimulatorFault
 from simtrain.mcp_wire.answers import ASKED, Answers, method_not_found
 from simtrain.mcp_wire.connection import Broken, Connection, Received, RequestId
 from simtrain.mcp_wire.faults import ConnectionLost, TimedOut
 from simtrain.mcp_wire.frames import members, reply_body
 from simtrain.mcp_wire.targets import Target
-from simtrain.types import JsonObject, JsonValue
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue
 
 KEPT_NOTIFICATIONS = 10_000
 CANCEL_LIMIT = 1.0

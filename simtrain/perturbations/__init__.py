@@ -1,1 +1,1 @@
-"""The room of perturbations: what goes wrong on purpose, one mechanism a file."""
+"""What goes wrong on purpose, one mechanism a file, and what only they use. Imports worlds and below."""

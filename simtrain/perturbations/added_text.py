@@ -10,12 +10,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Side
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Side
+from simtrain.contracts.request import Answer
 from simtrain.perturbations.placing import Position, placed
 from simtrain.perturbations.writer import Writer, Written, a_text
-from simtrain.request import Answer
-from simtrain.tool_words import tool_words
-from simtrain.types import JsonObject, Observation
+from simtrain.values.tool_words import tool_words
+from simtrain.values.types import JsonObject, Observation
 
 _DIGIT = re.compile(r"\d")
 MOST = 4

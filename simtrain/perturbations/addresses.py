@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
-from simtrain.reply_edits import Path, leaves
-from simtrain.request import Request
-from simtrain.schemas import property_names
-from simtrain.tool_words import singular
-from simtrain.types import JsonObject, ToolSpec
-from simtrain.worlds.search.extracting import normal_url
+from simtrain.contracts.request import Request
+from simtrain.files.json_schemas import property_names
+from simtrain.perturbations.reply_edits import Path, leaves
+from simtrain.values.tool_words import singular
+from simtrain.values.types import JsonObject, ToolSpec
+from simtrain.worlds.search.engine.page_opening import normal_url
 
 _ADDRESS = frozenset({"url", "uri", "link", "href"})
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.surfaces import refusal
-from simtrain.types import Observation, Provenance, ToolSpec, encode
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.values.seeding import Stream
+from simtrain.values.types import Observation, Provenance, ToolSpec, encode
 
 REFRESH = "refresh_session"
 LASTS = 3600

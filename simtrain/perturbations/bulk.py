@@ -6,9 +6,9 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Literal, TypeAlias, cast
 
-from simtrain.clock import stamp
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, encode
+from simtrain.values.clock import stamp
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, encode
 
 Bulk: TypeAlias = Literal["debug", "trace", "history", "links", "metadata", "preview"]
 

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.surfaces import refusal
-from simtrain.tool_globs import matches
-from simtrain.tool_words import tool_words
-from simtrain.types import JsonObject, Observation, ToolSpec
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.contracts.tool_globs import matches
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.values.tool_words import tool_words
+from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
 class Cascade(Perturbation):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
 from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.types import Observation, ToolSpec
+from simtrain.values.seeding import Stream
+from simtrain.values.types import Observation, ToolSpec
 
 
 class Closed(Perturbation):

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.contracts.world import World
 from simtrain.perturbations.risky_state import change, refuse_bad_sql
-from simtrain.request import Answer
-from simtrain.types import Observation, Provenance
-from simtrain.world import World
+from simtrain.values.types import Observation, Provenance
 
 
 class ContrastiveState(Perturbation):

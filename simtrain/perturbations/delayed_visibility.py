@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.types import Observation, Provenance
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.values.types import Observation, Provenance
 
 _REPLICA = "replica"
 

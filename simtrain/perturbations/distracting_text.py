@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from simtrain.perturbation import Call, Recovery
+from simtrain.contracts.perturbation import Call, Recovery
 from simtrain.perturbations.added_text import AddedText
 from simtrain.perturbations.pools import pool
 

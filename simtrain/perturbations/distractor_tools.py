@@ -8,12 +8,12 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.error_wordings import Kind, refusal
 from simtrain.perturbations.pools import pool
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.surfaces import Kind, refusal
-from simtrain.types import JsonObject, Observation, Provenance, ToolSpec
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
 
 
 class DistractorTools(Perturbation):

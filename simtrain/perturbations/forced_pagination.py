@@ -8,12 +8,12 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.reply_edits import at, content_of, main_list, put, retold
-from simtrain.request import Answer, Request
-from simtrain.seeding import Stream
-from simtrain.surfaces import refusal
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer, Request
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.perturbations.reply_edits import at, content_of, main_list, put, retold
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
 
 SOURCE = "forced_pagination"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from simtrain.attacks.advice import harmful_advice
-from simtrain.perturbation import Call, Recovery
+from simtrain.contracts.perturbation import Call, Recovery
 from simtrain.perturbations.added_text import AddedText
+from simtrain.perturbations.attacks.advice import harmful_advice
 from simtrain.perturbations.pools import pool
-from simtrain.types import JsonObject
+from simtrain.values.types import JsonObject
 
 
 class HarmfulFeedback(AddedText):

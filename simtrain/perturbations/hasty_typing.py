@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import cast
 
 from simtrain.perturbations.pools import pool
-from simtrain.seeding import Stream
+from simtrain.values.seeding import Stream
 
 VALUES = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|<[^>\n]+>|\S*[\d@_]\S*|(?<=[a-z,] )[A-Z][\w\-]*")
 """What the task cannot do without: what is quoted, what holds a figure, addresses, names within a sentence."""

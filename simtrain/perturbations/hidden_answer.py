@@ -7,14 +7,14 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.files.json_schemas import may_hold
 from simtrain.perturbations.opening import ALL, hidden_in, is_name
-from simtrain.reply_edits import at, content_of, main_list, put, retold
-from simtrain.request import Answer
-from simtrain.schema_edits import or_less, widened
-from simtrain.schemas import may_hold
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.perturbations.reply_edits import at, content_of, main_list, put, retold
+from simtrain.perturbations.schema_edits import or_less, widened
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
 
 
 class HiddenAnswer(Perturbation):

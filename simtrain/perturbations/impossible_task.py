@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.surfaces import refusal
-from simtrain.types import Observation
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.values.types import Observation
 
 
 class ImpossibleTask(Perturbation):

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.types import Observation
+from simtrain.contracts.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.values.types import Observation
 
 
 class Latency(Perturbation):

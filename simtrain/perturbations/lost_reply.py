@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Perturbation
-from simtrain.surfaces import refusal
-from simtrain.types import Observation
+from simtrain.contracts.perturbation import Call, Perturbation
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.values.types import Observation
 
 
 class LostReply(Perturbation):

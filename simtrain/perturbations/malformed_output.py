@@ -8,12 +8,12 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.raw_replies import reworded
-from simtrain.reply_edits import content_of
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.types import JsonValue, Observation, Provenance, ToolSpec
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.reply_edits import content_of
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec
 
 Form: TypeAlias = Literal["unquoted", "unclosed", "page", "bytes"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.types import Observation, Provenance, ToolSpec
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.values.seeding import Stream
+from simtrain.values.types import Observation, Provenance, ToolSpec
 
 SAID = "Invalid response from the server: result.content: expected a list"
 """What hosts tell their models of a reply that their client library refused."""

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Layer, Perturbation, Recovery, Side
-from simtrain.seeding import Stream
-from simtrain.tool_globs import matches
-from simtrain.types import ToolSpec
+from simtrain.contracts.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.contracts.tool_globs import matches
+from simtrain.values.seeding import Stream
+from simtrain.values.types import ToolSpec
 
 WARNINGS = (
     "Deprecated: will be removed in the next release.",

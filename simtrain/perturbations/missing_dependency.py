@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.tool_words import tool_words
-from simtrain.types import Observation, Provenance, ToolSpec
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.values.seeding import Stream
+from simtrain.values.tool_words import tool_words
+from simtrain.values.types import Observation, Provenance, ToolSpec
 
 _NAMES = (("modules.list", "modules.install"), ("extensions.list", "extensions.install"))
 _PLAIN_NAMES = (("list_modules", "install_module"), ("list_extensions", "install_extension"))

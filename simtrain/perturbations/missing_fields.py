@@ -6,12 +6,12 @@ from typing import ClassVar, Literal, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.reply_edits import content_of, leaves, retold
-from simtrain.request import Answer
-from simtrain.schema_edits import or_less, widened
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.reply_edits import content_of, leaves, retold
+from simtrain.perturbations.schema_edits import or_less, widened
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
 
 
 class MissingFields(Perturbation):

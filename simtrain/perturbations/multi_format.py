@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.notations import NOTATIONS, Notation, written_as
 from simtrain.perturbations.placing import json_object
-from simtrain.raw_replies import reworded
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.types import Observation, ToolSpec
+from simtrain.values.seeding import Stream
+from simtrain.values.types import Observation, ToolSpec
 
 
 class MultiFormat(Perturbation):

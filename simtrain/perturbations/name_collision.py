@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.surfaces import refusal
-from simtrain.tool_globs import matches
-from simtrain.types import Observation, ToolSpec
+from simtrain.contracts.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.contracts.tool_globs import matches
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.values.seeding import Stream
+from simtrain.values.types import Observation, ToolSpec
 
 OTHERS = {
     "archive": "the archive, which holds closed records of past years only",

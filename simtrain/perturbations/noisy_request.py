@@ -8,12 +8,12 @@ from typing import ClassVar, Literal, TypeAlias, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Layer, Perturbation, Recovery, Side
 from simtrain.perturbations.hasty_typing import VALUES, with_correction, with_lazy_shift, with_omissions, with_typos
 from simtrain.perturbations.pools import pool
 from simtrain.perturbations.writer import Writer, Written, a_text
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject
 
 Kind: TypeAlias = Literal["correction", "typos", "omissions", "capitals", "ambiguity", "rambling", "forwarded"]
 

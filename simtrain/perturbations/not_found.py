@@ -8,16 +8,16 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.contracts.world import WorldState
+from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.addresses import opened_by
-from simtrain.raw_replies import reworded
-from simtrain.reply_edits import leaves, put, respoken
-from simtrain.request import Answer
-from simtrain.rows import Home, named_row
-from simtrain.seeding import Stream
-from simtrain.surfaces import refusal
-from simtrain.types import JsonObject, Observation, Provenance
-from simtrain.world import WorldState
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.perturbations.reply_edits import leaves, put, respoken
+from simtrain.perturbations.world_rows import Home, named_row
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, Observation, Provenance
 
 MOST_TRIED = 50
 

@@ -9,7 +9,7 @@ from io import StringIO
 from typing import Literal, TypeAlias, cast
 from xml.sax.saxutils import escape, quoteattr
 
-from simtrain.types import JsonObject, JsonValue, encode
+from simtrain.values.types import JsonObject, JsonValue, encode
 
 Notation: TypeAlias = Literal["csv", "xml", "lines", "markdown", "prose"]
 NOTATIONS: tuple[Notation, ...] = ("csv", "xml", "lines", "markdown", "prose")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias, cast
 
-from simtrain.entities import IDS, kind_under
-from simtrain.tool_words import tool_words
-from simtrain.types import JsonObject, JsonValue, ToolSpec
+from simtrain.values.entities import IDS, kind_under
+from simtrain.values.tool_words import tool_words
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 
 Hidden: TypeAlias = Mapping[str, frozenset[str]]
 """By the name of a list, the fields of its records that are told elsewhere; `*` for all but names, where no schema tells fields."""

@@ -7,13 +7,13 @@ from typing import ClassVar, cast, get_args
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.bulk import Bulk, as_lines, bulk
-from simtrain.raw_replies import reworded
-from simtrain.reply_edits import content_of, retold
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.perturbations.reply_edits import content_of, retold
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
 
 SOURCE = "oversized_output"
 

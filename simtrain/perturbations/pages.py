@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Side
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Side
+from simtrain.contracts.request import Answer, Request
 from simtrain.perturbations.addresses import opened_by, opens_pages
-from simtrain.request import Answer, Request
-from simtrain.types import Observation, ToolSpec
+from simtrain.values.types import Observation, ToolSpec
 
 
 class PageTrouble(Perturbation):

@@ -11,11 +11,11 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Layer, Perturbation, Recovery, Side
 from simtrain.perturbations.pools import pool
 from simtrain.perturbations.writer import Writer, Written
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, ToolSpec, encode
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, ToolSpec, encode
 
 _KEPT = re.compile(r"`[^`]*`|\"[^\"]*\"|\S*[\d_@]\S*")
 """What a paraphrase must leave as it is: what is quoted, names with underscores, figures."""

@@ -7,11 +7,11 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.comparing import shown
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Probability, Recovery, Side
-from simtrain.request import Answer, Request
-from simtrain.schemas import validator
-from simtrain.types import JsonValue, Observation, Provenance
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Probability, Recovery, Side
+from simtrain.contracts.request import Answer, Request
+from simtrain.files.json_schemas import validator
+from simtrain.values.comparing import shown
+from simtrain.values.types import JsonValue, Observation, Provenance
 
 
 class PartialBatchFailure(Perturbation):

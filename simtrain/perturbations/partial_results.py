@@ -7,13 +7,13 @@ from typing import ClassVar, TypeVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.raw_replies import reworded
-from simtrain.reply_edits import Path, at, content_of, lists_within, main_list, put, retold
-from simtrain.request import Answer
-from simtrain.schemas import may_hold
-from simtrain.tool_words import tool_words
-from simtrain.types import JsonValue, Observation, Provenance, ToolSpec, canonical
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.files.json_schemas import may_hold
+from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.reply_edits import Path, at, content_of, lists_within, main_list, put, retold
+from simtrain.values.tool_words import tool_words
+from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec, canonical
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.errors import SimulatorFault
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.surfaces import refusal
-from simtrain.types import Observation
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import Observation
 
 
 class PartialUpdate(Perturbation):

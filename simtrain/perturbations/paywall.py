@@ -8,16 +8,16 @@ from typing import ClassVar, cast
 
 from pydantic import Field, model_validator
 
-from simtrain.perturbation import Call, Probability, Recovery
+from simtrain.contracts.perturbation import Call, Probability, Recovery
+from simtrain.contracts.request import Answer
+from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by, opens_pages
 from simtrain.perturbations.pages import PageTrouble
+from simtrain.perturbations.reply_edits import Path, at, content_of, leaves, put, retold
 from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
-from simtrain.raw_replies import reworded
-from simtrain.reply_edits import Path, at, content_of, leaves, put, retold
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
-from simtrain.worlds.search.extracting import PAYWALL, free_lines
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.worlds.search.engine.page_opening import PAYWALL, free_lines
 
 CACHED = "cached"
 _SAID = "Shows the copy that the search engine keeps."

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
-from simtrain.raw_replies import reworded
-from simtrain.schemas import validator
-from simtrain.types import JsonObject, JsonValue, Observation, encode
+from simtrain.files.json_schemas import validator
+from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.values.types import JsonObject, JsonValue, Observation, encode
 
 Position: TypeAlias = Literal["start", "middle", "end", "field"]
 

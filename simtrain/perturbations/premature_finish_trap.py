@@ -8,11 +8,11 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.comparing import is_number
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.reply_edits import at, content_of, fits, main_list, put, retold
-from simtrain.request import Answer
-from simtrain.types import JsonObject, JsonValue, Observation
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.reply_edits import at, content_of, fits, main_list, put, retold
+from simtrain.values.comparing import is_number
+from simtrain.values.types import JsonObject, JsonValue, Observation
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+")
 _MORE = frozenset({"cursor", "next", "more"})

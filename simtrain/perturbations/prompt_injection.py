@@ -7,15 +7,15 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.attacks.carriers import CARRIERS, Carrier, dressed, payload
-from simtrain.attacks.goal import GoalKnob, aims, shipped
-from simtrain.attacks.instruction import Instruction, instructions
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.attacks.carriers import CARRIERS, Carrier, dressed, payload
+from simtrain.perturbations.attacks.goal import GoalKnob, aims, shipped
+from simtrain.perturbations.attacks.instruction import Instruction, instructions
+from simtrain.perturbations.error_wordings import refusal
 from simtrain.perturbations.placing import placed
 from simtrain.perturbations.writer import Writer, Written, a_text
-from simtrain.request import Answer
-from simtrain.surfaces import refusal
-from simtrain.types import JsonObject, Observation
+from simtrain.values.types import JsonObject, Observation
 
 Placement: TypeAlias = Literal["start", "middle", "end", "field", "error"]
 PLACEMENTS: tuple[Placement, ...] = ("start", "middle", "end", "field", "error")

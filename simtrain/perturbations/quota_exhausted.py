@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call
+from simtrain.contracts.perturbation import Call
 from simtrain.perturbations.closed import Closed
-from simtrain.surfaces import refusal
-from simtrain.types import Observation
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.values.types import Observation
 
 
 class QuotaExhausted(Closed):

@@ -10,14 +10,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Probability, Recovery
+from simtrain.contracts.perturbation import Call, Probability, Recovery
+from simtrain.contracts.request import Answer
+from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by
+from simtrain.perturbations.error_wordings import refusal
 from simtrain.perturbations.pages import PageTrouble
-from simtrain.raw_replies import reworded
-from simtrain.reply_edits import content_of, put, retold
-from simtrain.request import Answer
-from simtrain.surfaces import refusal
-from simtrain.types import JsonObject, JsonValue, Observation
+from simtrain.perturbations.reply_edits import content_of, put, retold
+from simtrain.values.types import JsonObject, JsonValue, Observation
 
 MOST_HOPS = 4
 _AREAS = ("en", "pages", "content", "site", "main", "web", "v2", "public")

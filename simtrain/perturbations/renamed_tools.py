@@ -10,12 +10,12 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.errors import SimulatorFault
-from simtrain.perturbation import Call, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.tool_globs import matches
-from simtrain.types import JsonObject, Observation, ToolSpec
+from simtrain.contracts.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.contracts.tool_globs import matches
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 VERBS = {
     "get": "fetch", "fetch": "retrieve", "read": "load", "show": "display", "list": "enumerate", "search": "lookup", "find": "locate",

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.surfaces import refusal
-from simtrain.tool_globs import matches
-from simtrain.types import Observation, Provenance, ToolSpec
-from simtrain.world import WorldState
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.contracts.tool_globs import matches
+from simtrain.contracts.world import WorldState
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.values.seeding import Stream
+from simtrain.values.types import Observation, Provenance, ToolSpec
 
 _NAMES = ("storage.empty_trash", "empty_trash")
 _EMPTYING = "Make room in the storage: deletes temporary files and what lies in the trash, nothing else."

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.reply_edits import content_of, retold
-from simtrain.request import Answer
-from simtrain.schema_edits import or_otherwise, widened
-from simtrain.seeding import Stream
-from simtrain.types import JsonValue, Observation, ToolSpec
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.reply_edits import content_of, retold
+from simtrain.perturbations.schema_edits import or_otherwise, widened
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonValue, Observation, ToolSpec
 
 
 class RewrittenValues(Perturbation):

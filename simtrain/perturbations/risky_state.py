@@ -8,11 +8,11 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.errors import InputError, SimulatorFault
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.types import JsonObject, JsonValue, Observation, Provenance
-from simtrain.world import World, WorldState
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.contracts.world import World, WorldState
+from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance
 
 
 class RiskyState(Perturbation):

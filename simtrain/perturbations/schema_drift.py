@@ -8,11 +8,11 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.raw_replies import reworded
-from simtrain.request import Answer
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec, encode
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, encode
 
 
 class SchemaDrift(Perturbation):

@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import cast
 from urllib.parse import urlsplit
 
-from simtrain.errors import InputError
-from simtrain.figures import figures_in_text
-from simtrain.types import JsonObject, Observation
-from simtrain.world import WorldState
+from simtrain.contracts.world import WorldState
+from simtrain.perturbations.figures import figures_in_text
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, Observation
 
 _STATED = """
 select s.attribute as attribute, substr(p.body, s.start + 1, s.length) as words

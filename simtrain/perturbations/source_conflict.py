@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, cast
 
-from simtrain.figures import figures_in, misspelt, off, spoken
-from simtrain.perturbation import Call, Effect, Follows, Layer, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.files.json_schemas import may_hold
+from simtrain.perturbations.figures import figures_in, misspelt, off, spoken
+from simtrain.perturbations.reply_edits import Path, at, content_of, put, respoken_within, retold
 from simtrain.perturbations.sites import figures_stated, site_of, stated_elsewhere
 from simtrain.perturbations.wrong_figure import WrongFigure
-from simtrain.reply_edits import Path, at, content_of, put, respoken_within, retold
-from simtrain.request import Answer
-from simtrain.schemas import may_hold
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LETTERS = re.compile(r"[^a-z0-9]+")

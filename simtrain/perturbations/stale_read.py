@@ -9,14 +9,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.clock import stamp
-from simtrain.errors import InputError
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.raw_replies import reworded
-from simtrain.request import Answer, Request
-from simtrain.rows import tables_of
-from simtrain.types import Observation, Provenance, canonical
-from simtrain.world import WorldState
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer, Request
+from simtrain.contracts.world import WorldState
+from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.world_rows import tables_of
+from simtrain.values.clock import stamp
+from simtrain.values.errors import InputError
+from simtrain.values.types import Observation, Provenance, canonical
 
 _BEFORE = "before"
 MOST_KEPT = 50_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from simtrain.errors import SimulatorFault
-from simtrain.perturbation import Call
-from simtrain.request import Answer
-from simtrain.types import Observation, ToolSpec
+from simtrain.contracts.perturbation import Call
+from simtrain.contracts.request import Answer
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import Observation, ToolSpec
 
 PASSING = "passing"
 """Under this name a call's memory says that the call comes from a stand-in, and is to be let through."""

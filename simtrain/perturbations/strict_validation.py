@@ -7,12 +7,12 @@ from typing import Any, ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.schemas import validator
-from simtrain.seeding import Stream
-from simtrain.surfaces import refusal
-from simtrain.types import JsonObject, Observation, ToolSpec
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.files.json_schemas import validator
+from simtrain.perturbations.error_wordings import refusal
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
 class StrictValidation(Perturbation):

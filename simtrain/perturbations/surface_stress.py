@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, TypeAlias, cast
 from pydantic import Field
 
 from simtrain.perturbations.rewritten_values import RewrittenValues
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue
 
 Form: TypeAlias = Literal["numbers", "dates", "casing"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from simtrain.perturbation import Call, Effect, Layer, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Layer, Recovery, Side
+from simtrain.contracts.request import Answer
 from simtrain.perturbations.lost_reply import LostReply
-from simtrain.request import Answer
-from simtrain.types import Observation
+from simtrain.values.types import Observation
 
 
 class TimeoutBefore(LostReply):

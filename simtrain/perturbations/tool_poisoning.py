@@ -7,12 +7,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from simtrain.attacks.carriers import Carrier, payload
-from simtrain.attacks.goal import GoalKnob, aims, shipped
-from simtrain.perturbation import Layer, Perturbation, Recovery, Side
-from simtrain.seeding import Stream
-from simtrain.tool_globs import matches
-from simtrain.types import ToolSpec
+from simtrain.contracts.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.contracts.tool_globs import matches
+from simtrain.perturbations.attacks.carriers import Carrier, payload
+from simtrain.perturbations.attacks.goal import GoalKnob, aims, shipped
+from simtrain.values.seeding import Stream
+from simtrain.values.types import ToolSpec
 
 
 class ToolPoisoning(Perturbation):

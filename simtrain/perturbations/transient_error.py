@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.surfaces import Kind, refusal
-from simtrain.types import Observation
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.error_wordings import Kind, refusal
+from simtrain.values.types import Observation
 
 _KINDS: dict[int, Kind] = {500: "internal", 502: "bad_gateway", 503: "unavailable"}
 

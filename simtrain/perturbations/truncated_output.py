@@ -6,11 +6,11 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Probability, Recovery, Side
-from simtrain.raw_replies import reworded
-from simtrain.request import Answer
-from simtrain.schemas import validator
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Probability, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.files.json_schemas import validator
+from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
 
 SHORT = 40
 """Texts inside structured content that are no longer than this stay whole: names, states, dates."""

@@ -8,11 +8,11 @@ from typing import ClassVar, Literal, TypeAlias, cast
 
 from pydantic import Field
 
+from simtrain.files.json_schemas import may_hold
 from simtrain.perturbations.rewritten_values import RewrittenValues
-from simtrain.schema_edits import or_confused, widened
-from simtrain.schemas import may_hold
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, ToolSpec, encode
+from simtrain.perturbations.schema_edits import or_confused, widened
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, encode
 
 Kind: TypeAlias = Literal["numbers", "truth", "null", "single", "instants"]
 

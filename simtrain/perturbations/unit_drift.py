@@ -7,14 +7,14 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.files.json_schemas import declared_names
+from simtrain.perturbations.reply_edits import content_of, retold
+from simtrain.perturbations.schema_edits import or_list, widened, without_bounds
 from simtrain.perturbations.units import drifted, may_drift, other_unit, respelt, speaks_of_money, times
-from simtrain.reply_edits import content_of, retold
-from simtrain.request import Answer
-from simtrain.schema_edits import or_list, widened, without_bounds
-from simtrain.schemas import declared_names
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
 
 _UNIT, _VALUE = ("unit", "units", "uom"), ("value", "amount", "quantity", "size", "figure", "measurement")
 

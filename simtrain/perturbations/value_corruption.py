@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.figures import figures_in, figures_in_text, misspelt, off, spoken
-from simtrain.perturbation import Call, Effect, Layer, Recovery, Side
+from simtrain.contracts.perturbation import Call, Effect, Layer, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.figures import figures_in, figures_in_text, misspelt, off, spoken
+from simtrain.perturbations.reply_edits import at, content_of, leaves, put, respoken, respoken_within, retold
 from simtrain.perturbations.wrong_figure import WrongFigure
-from simtrain.raw_replies import reworded
-from simtrain.reply_edits import at, content_of, leaves, put, respoken, respoken_within, retold
-from simtrain.request import Answer
-from simtrain.types import JsonValue, Observation, Provenance, ToolSpec
+from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec
 
 
 class ValueCorruption(WrongFigure):

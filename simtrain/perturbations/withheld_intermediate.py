@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, cast
 
-from simtrain.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
-from simtrain.raw_replies import reworded
-from simtrain.reply_edits import content_of
-from simtrain.request import Answer
-from simtrain.schema_edits import or_less, widened
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.reply_edits import content_of
+from simtrain.perturbations.schema_edits import or_less, widened
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
 
 ACCEPTED = "The request was accepted and carried out."
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Side
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.error_wordings import refusal
 from simtrain.perturbations.writer import Writer, Written, a_text
-from simtrain.request import Answer
-from simtrain.surfaces import refusal
-from simtrain.types import JsonObject, Observation
+from simtrain.values.types import JsonObject, Observation
 
 
 class WordedRefusal(Perturbation):

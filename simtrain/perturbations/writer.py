@@ -11,11 +11,11 @@ from typing import Generic, TypeVar
 
 from pydantic import Field
 
-from simtrain.completion import json_object, whole
-from simtrain.errors import SimulatorFault
-from simtrain.llm import ModelError
-from simtrain.model_knobs import ModelKnobs
-from simtrain.types import JsonObject, JsonValue, Provenance, Usage, encode
+from simtrain.llm.client import ModelError
+from simtrain.llm.completion import json_object, whole
+from simtrain.llm.knobs import ModelKnobs
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, Provenance, Usage, encode
 
 T = TypeVar("T")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
-from simtrain.request import Answer
-from simtrain.rows import named_row
-from simtrain.types import Observation, Provenance
+from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.request import Answer
+from simtrain.perturbations.world_rows import named_row
+from simtrain.values.types import Observation, Provenance
 
 MOST_TRIED = 5
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from simtrain.perturbation import Perturbation
-from simtrain.seeding import Stream
+from simtrain.contracts.perturbation import Perturbation
+from simtrain.values.seeding import Stream
 
 
 class WrongFigure(Perturbation):

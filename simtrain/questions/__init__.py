@@ -1,1 +1,1 @@
-"""Questions over search worlds: families, composed or written by hand, their wording, their gold, and the paths to it."""
+"""Questions over search worlds, their gold and their plans, and WideSearch scoring. Imports worlds and below."""

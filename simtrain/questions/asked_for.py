@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from simtrain.question import MISSING, Question, normal_name
-from simtrain.types import JsonObject
+from simtrain.contracts.question import MISSING, Question, normal_name
+from simtrain.values.types import JsonObject
 
 _JOINED = re.compile(r"[^\W\u4e00-\u9fff]")
 """A sign that makes a longer word of the one it stands beside; Chinese is written without spaces."""

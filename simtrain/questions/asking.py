@@ -7,17 +7,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from simtrain.documents import parse_line
-from simtrain.errors import InputError, nearest
-from simtrain.lines import whole_lines
-from simtrain.question import UNANSWERABLE, Question, QuestionSet
+from simtrain.contracts.question import UNANSWERABLE, Question, QuestionSet
+from simtrain.contracts.world import World
+from simtrain.files.jsonl import whole_lines
+from simtrain.files.yaml_files import parse_line
 from simtrain.questions.composing import Bounds
 from simtrain.questions.families import FAMILIES
 from simtrain.questions.making import Made, Maker
 from simtrain.questions.solving import solver_of
 from simtrain.questions.written import written_questions
-from simtrain.types import JsonObject
-from simtrain.world import World
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonObject
 
 SEED: Final = 0
 

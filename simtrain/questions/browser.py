@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast
 
-from simtrain.errors import InputError
-from simtrain.request import Request
-from simtrain.types import JsonObject, JsonValue, Observation, ToolSpec
-from simtrain.world import World
+from simtrain.contracts.request import Request
+from simtrain.contracts.world import World
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
 from simtrain.worlds.search.toolsets.web import WEB
 from simtrain.worlds.search.world import SearchWorld
 

@@ -10,7 +10,7 @@ from typing import Final, cast
 from simtrain.questions.conditions import TESTED, test_of
 from simtrain.questions.schema import Attribute, Schema, Table
 from simtrain.questions.shapes import Exists, Node, Shape, Term, Test
-from simtrain.seeding import Stream
+from simtrain.values.seeding import Stream
 
 SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
 """The kinds of attribute that stand in a column beside names."""

@@ -9,8 +9,8 @@ from typing import Final, cast
 
 from simtrain.questions.schema import Attribute, Schema
 from simtrain.questions.shapes import Term, Test
-from simtrain.seeding import Stream
-from simtrain.types import JsonValue
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonValue
 
 TESTED: Final = frozenset({"category", "flag", "date", "number", "quantity", "money"})
 """The kinds of attribute that conditions are made of."""

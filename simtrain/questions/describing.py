@@ -9,8 +9,8 @@ from simtrain.questions.conditions import TESTED, around
 from simtrain.questions.schema import Attribute, Schema
 from simtrain.questions.shapes import Node, Shape, Term, Test
 from simtrain.questions.sql import compile_shape
-from simtrain.seeding import Stream
-from simtrain.types import JsonValue
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonValue
 
 MOST_TESTS: Final = 4
 """Conditions after which a thing that others still resemble is given up."""

@@ -11,7 +11,7 @@ from simtrain.questions.composing import SHOWN, Composer
 from simtrain.questions.describing import described
 from simtrain.questions.schema import Attribute, Table
 from simtrain.questions.shapes import Combine, Dispute, Exists, Extreme, Measure, Node, Shape, Term, Test
-from simtrain.seeding import Stream
+from simtrain.values.seeding import Stream
 
 MOST_HOPS: Final = 4
 """References between what is asked for and the farthest fact."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from simtrain.errors import InputError
-from simtrain.question import Cell, Question, cell_text
+from simtrain.contracts.question import Cell, Question, cell_text
+from simtrain.contracts.world import World
 from simtrain.questions.stating import Needed
-from simtrain.types import JsonObject
-from simtrain.world import World
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

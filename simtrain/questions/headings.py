@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from simtrain.question import Column
+from simtrain.contracts.question import Column
 from simtrain.questions.lexicon import noun
 from simtrain.questions.phrases import Phrases
 from simtrain.questions.schema import Attribute

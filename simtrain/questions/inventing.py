@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.schema import Schema
-from simtrain.seeding import Stream
+from simtrain.values.seeding import Stream
 
 _TRIES = 20
 

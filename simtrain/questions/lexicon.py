@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from simtrain.question import Language, cell_text
+from simtrain.contracts.question import Language, cell_text
 from simtrain.questions.schema import Attribute, Schema, Table
 from simtrain.questions.wordings import wordings
-from simtrain.types import JsonValue
+from simtrain.values.types import JsonValue
 
 _PHRASE: Final = re.compile(
     r" (?:of|in|for|per|a|an|on|under|that|to|over|by|with|from|above|the|last|sent|made|used)\b.*"

@@ -7,8 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from simtrain.errors import InputError
-from simtrain.question import UNANSWERABLE_SHARE, AnswerKind, Column, Difficulty, Language, Premise, Question, cell_text
+from simtrain.contracts.question import (
+    UNANSWERABLE_SHARE,
+    AnswerKind,
+    Column,
+    Difficulty,
+    Language,
+    Premise,
+    Question,
+    cell_text,
+)
+from simtrain.contracts.world import World
 from simtrain.questions.asked_for import asks_for_something, given_cells
 from simtrain.questions.composing import Bounds, Composer
 from simtrain.questions.distances import lookalikes
@@ -24,9 +33,9 @@ from simtrain.questions.spoiling import Spoiler
 from simtrain.questions.sql import Compiled, compile_shape
 from simtrain.questions.widening import widened
 from simtrain.questions.wording import Wording
-from simtrain.seeding import Stream, derive
-from simtrain.types import JsonObject
-from simtrain.world import World
+from simtrain.values.errors import InputError
+from simtrain.values.seeding import Stream, derive
+from simtrain.values.types import JsonObject
 
 MOST_SHARE: Final = 0.1
 """The share of all questions that one SQL skeleton may have."""

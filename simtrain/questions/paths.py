@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias
 
-from simtrain.errors import InputError
 from simtrain.questions.browser import Browser, Call, Visit
 from simtrain.questions.schema import Schema
 from simtrain.questions.stating import Needed, Statement
-from simtrain.types import encode
-from simtrain.worlds.search.extracting import RELATIVE, absolute
+from simtrain.values.errors import InputError
+from simtrain.values.types import encode
+from simtrain.worlds.search.engine.page_opening import RELATIVE, absolute
 
 _CONTEXT: Final = (12, 18, 24, 48, 96, 200, 500)
 """How many characters before a passage are tried, until they stand only once in the reply."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simtrain.question import Language, cell_text
+from simtrain.contracts.question import Language, cell_text
 from simtrain.questions.conditions import years_of
 from simtrain.questions.lexicon import Lexicon, is_plural
 from simtrain.questions.schema import Attribute, Schema
 from simtrain.questions.shapes import Exists, Shape, Term, Test
 from simtrain.questions.wordings import wordings
-from simtrain.seeding import Stream
+from simtrain.values.seeding import Stream
 
 
 class Phrases:

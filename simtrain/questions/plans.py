@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from simtrain.question import MISSING, Premise, PremiseKind, Question
+from simtrain.contracts.plan import Plan
+from simtrain.contracts.question import MISSING, Premise, PremiseKind, Question
 from simtrain.questions.browser import Call
 from simtrain.questions.gathering import Gathered
 from simtrain.questions.paths import Passage, Path
 from simtrain.questions.stating import Needed
-from simtrain.reference import Plan
-from simtrain.types import JsonObject
+from simtrain.values.types import JsonObject
 
 _TABLE = (
     "```markdown\n| {{ columns | join(' | ') }} |\n|{% for column in columns %} --- |{% endfor %}\n"

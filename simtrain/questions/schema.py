@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, cast
 
-from simtrain.question import Language
-from simtrain.types import JsonObject, JsonValue
-from simtrain.world import World
+from simtrain.contracts.question import Language
+from simtrain.contracts.world import World
+from simtrain.values.types import JsonObject, JsonValue
 
 NUMERIC: Final = frozenset({"number", "quantity", "money"})
 TEMPORAL: Final = ("since", "until")

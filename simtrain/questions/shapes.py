@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from simtrain.types import JsonValue
+from simtrain.values.types import JsonValue
 
 Operator: TypeAlias = Literal["=", "<>", "in", ">=", "<=", "between", "current", "ended", "on", "more", "less"]
 """`current`, `ended` and `on` (a day) test the time for which a row holds; `more` and `less` compare with another term."""

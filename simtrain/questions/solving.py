@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from simtrain.question import Difficulty, Question
+from simtrain.contracts.plan import Plan
+from simtrain.contracts.question import Difficulty, Question
+from simtrain.contracts.world import World
 from simtrain.questions.browser import Browser
 from simtrain.questions.gathering import Gathered, gather
 from simtrain.questions.paths import Finder, Path, Unreachable, unreachable
 from simtrain.questions.plans import abstaining, plan_of
 from simtrain.questions.schema import Schema
 from simtrain.questions.stating import Needed, Statement, Stating, grouped
-from simtrain.reference import Plan
-from simtrain.types import JsonObject
-from simtrain.world import World
+from simtrain.values.types import JsonObject
 
 MOST_FACTS: Final = 5_000
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
-from simtrain.question import PremiseKind
+from simtrain.contracts.question import PremiseKind
 from simtrain.questions.composing import SHOWN, Composer
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.families import MOST_NAMED
@@ -16,8 +16,8 @@ from simtrain.questions.schema import Attribute
 from simtrain.questions.shapes import Node, Shape, Term, Test
 from simtrain.questions.sql import compile_shape
 from simtrain.questions.stating import Needed, Stating
-from simtrain.seeding import Stream
-from simtrain.types import JsonValue, encode
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonValue, encode
 
 _LOOKED_UP: Final[tuple[PremiseKind, ...]] = ("invented", "namesake", "untold")
 _CONDITIONED: Final[tuple[PremiseKind, ...]] = ("invented", "namesake", "apart")

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simtrain.question import Cell, Evidence, Fact
+from simtrain.contracts.question import Cell, Evidence, Fact
 from simtrain.questions.schema import Attribute, Schema
 from simtrain.questions.shapes import Exists, Measure, Node, Shape, Term, Test
-from simtrain.types import JsonValue
+from simtrain.values.types import JsonValue
 
 _SAYING: Final = Term(-1, "_trusted"), Term(-1, "_other")
 """What the two sites of a dispute say, by the claims joined."""

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
-from simtrain.passages import Form, read_amount, read_day
-from simtrain.question import cell_text
+from simtrain.contracts.question import cell_text
 from simtrain.questions.schema import Attribute, Schema
-from simtrain.types import JsonValue
-from simtrain.worlds.search.units import UNITS
+from simtrain.values.passages import Form, read_amount, read_day
+from simtrain.values.types import JsonValue
+from simtrain.worlds.search.spec.units import UNITS
 
 TOLERANCE: Final = 0.02
 """How far, as a share, a number on a page may be from the fact: pages round."""

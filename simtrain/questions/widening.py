@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from simtrain.questions.composing import SHOWN, Composer
 from simtrain.questions.shapes import Measure, Node, Shape, Term
-from simtrain.seeding import Stream
+from simtrain.values.seeding import Stream
 
 
 def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape | None:

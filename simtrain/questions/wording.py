@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from simtrain.question import AnswerKind, Column, Language, cell_text
+from simtrain.contracts.question import AnswerKind, Column, Language, cell_text
 from simtrain.questions.headings import Headings
 from simtrain.questions.lexicon import is_plural
 from simtrain.questions.phrases import Phrases
 from simtrain.questions.schema import Attribute, Schema
 from simtrain.questions.shapes import Shape, Term
-from simtrain.seeding import Stream
+from simtrain.values.seeding import Stream
 
 _ENDS: Final = {
     "date": ("latest", "earliest"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from simtrain.errors import InputError, nearest
-from simtrain.question import Cell, Column, Evidence, Family, FamilyColumn, Language, Question
+from simtrain.contracts.question import Cell, Column, Evidence, Family, FamilyColumn, Language, Question
+from simtrain.contracts.world import World
+from simtrain.files.templates import Text
 from simtrain.questions.asked_for import asks_for_something, given_cells
 from simtrain.questions.headings import typed_column
 from simtrain.questions.making import Made
@@ -14,10 +15,9 @@ from simtrain.questions.schema import Attribute, Schema
 from simtrain.questions.solving import Solver
 from simtrain.questions.sql import skeleton
 from simtrain.questions.sql_reading import joins, loosened
-from simtrain.seeding import Stream, derive
-from simtrain.templates import Text
-from simtrain.types import JsonObject, canonical
-from simtrain.world import World
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.seeding import Stream, derive
+from simtrain.values.types import JsonObject, canonical
 
 
 def written_questions(

@@ -1,10 +1,4 @@
-"""For tests of anything that talks to a model: an OpenAI-compatible server in this process, on a real loopback socket.
-
-    with FakeOpenAI([Say("", calls=[Tool("orders.search", {"q": "lamp"})]), Say("ANSWER: 12")]) as server:
-        client = ChatClient("fake", base_url=server.url)
-
-`python -m simtrain.testing --help` runs the same server in a process of its own, for benchmarks.
-"""
+"""For tests of anything that talks to a model: an OpenAI-compatible server on a real loopback socket. Nothing imports it."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from simtrain.types import JsonObject, encode
+from simtrain.values.types import JsonObject, encode
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Self, TypeAlias
 import orjson
 
 from simtrain.testing.replies import Disconnect, Garbage, Hang, Refuse, Reply, Say
-from simtrain.types import JsonObject
+from simtrain.values.types import JsonObject
 
 Script: TypeAlias = Iterable[Reply] | Callable[[JsonObject], Reply]
 

@@ -1,1 +1,1 @@
-"""The room of world models: whoever answers tool calls, one file each."""
+"""Whoever answers tool calls, one file each; domains/ says how calls and replies are written. Imports worlds and below."""

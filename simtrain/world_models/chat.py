@@ -9,17 +9,17 @@ from dataclasses import replace
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from simtrain.completion import Completion, whole
-from simtrain.domain import Domain
-from simtrain.errors import SimulatorFault
-from simtrain.ledger import Ledger
-from simtrain.llm import ModelError
-from simtrain.model_knobs import ModelKnobs
-from simtrain.request import Answer, Request
-from simtrain.tool_globs import matches
-from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, Usage
-from simtrain.world import WorldState
-from simtrain.world_model import WorldModel
+from simtrain.contracts.domain import Domain
+from simtrain.contracts.request import Answer, Request
+from simtrain.contracts.tool_globs import matches
+from simtrain.contracts.world import WorldState
+from simtrain.contracts.world_model import WorldModel
+from simtrain.llm.client import ModelError
+from simtrain.llm.completion import Completion, whole
+from simtrain.llm.knobs import ModelKnobs
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, Usage
+from simtrain.world_models.claims_ledger import Ledger
 
 FROM_WORLD = "world"
 

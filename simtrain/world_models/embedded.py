@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from simtrain.domain import Domain
-from simtrain.request import Answer, Request
-from simtrain.types import Observation, ToolSpec
-from simtrain.world import WorldState
-from simtrain.world_model import WorldModel
+from simtrain.contracts.domain import Domain
+from simtrain.contracts.request import Answer, Request
+from simtrain.contracts.world import WorldState
+from simtrain.contracts.world_model import WorldModel
+from simtrain.values.types import Observation, ToolSpec
 
 
 class Embedded(WorldModel):

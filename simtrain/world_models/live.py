@@ -10,21 +10,21 @@ from typing import Literal, cast
 
 from pydantic import Field, model_validator
 
-from simtrain.courses import frames_of
-from simtrain.domain import Domain
-from simtrain.errors import InputError
-from simtrain.manifest import Exchange
+from simtrain.contracts.domain import Domain
+from simtrain.contracts.plugin import BesidePath
+from simtrain.contracts.request import Answer, Request
+from simtrain.contracts.world import WorldState
+from simtrain.contracts.world_model import WorldModel
 from simtrain.mcp_wire.client import Client, connect
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, HANDSHAKE, MODERN
+from simtrain.mcp_wire.manifest import Exchange
+from simtrain.mcp_wire.raw_replies import observation_of
 from simtrain.mcp_wire.targets import StdioTarget, Target, http_target
-from simtrain.plugin import BesidePath
-from simtrain.raw_replies import observation_of
-from simtrain.recording import Transport, append_run
-from simtrain.request import Answer, Request
-from simtrain.tape import CALL
-from simtrain.types import JsonObject, Observation, Provenance, ToolSpec
-from simtrain.world import WorldState
-from simtrain.world_model import WorldModel
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
+from simtrain.worlds.recorded.recorded_sessions import frames_of
+from simtrain.worlds.recorded.recording import Transport, append_run
+from simtrain.worlds.recorded.replay_index import CALL
 
 ALLOW = "SIMTRAIN_ALLOW_LIVE"
 """Environment variable without which no scenario starts a program or opens an address."""

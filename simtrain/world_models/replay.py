@@ -12,19 +12,19 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from simtrain.courses import Course, read_courses
-from simtrain.domain import Domain
-from simtrain.errors import InputError, SimulatorFault
-from simtrain.file_bytes import file_bytes
-from simtrain.manifest import Exchange
-from simtrain.plugin import BesidePath
-from simtrain.raw_replies import observation_of
-from simtrain.request import Answer, NotAnswered, Request, caller
-from simtrain.tape import CALL, Match, NotRecorded, Playback, Tape
-from simtrain.tool_globs import matches
-from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
-from simtrain.world import WorldState
-from simtrain.world_model import WorldModel
+from simtrain.contracts.domain import Domain
+from simtrain.contracts.plugin import BesidePath
+from simtrain.contracts.request import Answer, NotAnswered, Request, caller
+from simtrain.contracts.tool_globs import matches
+from simtrain.contracts.world import WorldState
+from simtrain.contracts.world_model import WorldModel
+from simtrain.files.file_bytes import file_bytes
+from simtrain.mcp_wire.manifest import Exchange
+from simtrain.mcp_wire.raw_replies import observation_of
+from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.worlds.recorded.recorded_sessions import Course, read_courses
+from simtrain.worlds.recorded.replay_index import CALL, Match, NotRecorded, Playback, Tape
 
 _REPLAY = Provenance("replay")
 

@@ -8,12 +8,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from simtrain.domain import Domain
-from simtrain.errors import SimulatorFault
-from simtrain.request import Answer, Request
-from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
-from simtrain.world import WorldState
-from simtrain.world_model import WorldModel
+from simtrain.contracts.domain import Domain
+from simtrain.contracts.request import Answer, Request
+from simtrain.contracts.world import WorldState
+from simtrain.contracts.world_model import WorldModel
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
 
 _SCRIPTED = Provenance("scripted")
 

@@ -1,1 +1,1 @@
-"""The engines behind embedded worlds, one folder for each kind."""
+"""The engines behind worlds, one folder for each kind, and the tools and wordings of reference servers. Imports llm, mcp_wire and below."""

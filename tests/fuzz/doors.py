@@ -15,17 +15,17 @@ from random import Random
 
 import yaml
 
-from simtrain.assembly import load_world, paradigm_of
-from simtrain.catalog import find
 from simtrain.cli import main
-from simtrain.completion import Malformed, read_completion, read_error
-from simtrain.dealing import deal
-from simtrain.errors import SimtrainError
+from simtrain.files.templates import Text, Value
+from simtrain.llm.completion import Malformed, read_completion, read_error
+from simtrain.mcp.serve.targets import load_target
 from simtrain.mcp_wire.frames import decode_frames
-from simtrain.mcp_wire.intake import flaw
-from simtrain.serving.targets import load_target
-from simtrain.templates import Text, Value
-from simtrain.types import Action
+from simtrain.mcp_wire.validation import flaw
+from simtrain.runs.schedule import deal
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import load_world, paradigm_of
+from simtrain.values.errors import SimtrainError
+from simtrain.values.types import Action
 from tests.fuzz import bad, good
 
 LINE = 500

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from simtrain.documents import read_document
-from simtrain.types import JsonValue
+from simtrain.files.yaml_files import read_document
+from simtrain.values.types import JsonValue
 
 
 @cache

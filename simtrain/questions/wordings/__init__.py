@@ -8,8 +8,8 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from simtrain.documents import read_document
-from simtrain.question import Language
+from simtrain.contracts.question import Language
+from simtrain.files.yaml_files import read_document
 
 Styles: TypeAlias = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, cast
 
-from simtrain.errors import InputError
-from simtrain.version import VERSION
-from simtrain.worlds.search import tables
-from simtrain.worlds.search.design import Design
-from simtrain.worlds.search.facts import Facts
+from simtrain.values.errors import InputError
+from simtrain.values.version import VERSION
+from simtrain.worlds.search.facts import tables
+from simtrain.worlds.search.facts.draw import Facts
 from simtrain.worlds.search.file import FORMAT, INDEXES, TABLES
-from simtrain.worlds.search.layout import Layout
-from simtrain.worlds.search.press import Press, Sheet, compile_all
-from simtrain.worlds.search.rewording import reword_file
+from simtrain.worlds.search.pages.design import Design
+from simtrain.worlds.search.pages.layout import Layout
+from simtrain.worlds.search.pages.press import Press, Sheet, compile_all
+from simtrain.worlds.search.pages.rewording import reword_file
 
 COMMIT_EVERY: Final = 10_000
 """After so many pages what is done is kept for good, should the build be killed."""

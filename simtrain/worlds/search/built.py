@@ -7,10 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simtrain.errors import InputError
-from simtrain.world import Variant
+from simtrain.contracts.world import Variant
+from simtrain.values.errors import InputError
 from simtrain.worlds.search.file import blaming, open_file
-from simtrain.worlds.search.view import View
+from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.world import SearchWorld
 
 

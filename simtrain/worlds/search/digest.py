@@ -12,8 +12,8 @@ from typing import Final, cast
 
 import orjson
 
-from simtrain.seeding import derive
-from simtrain.worlds.search.ranking import Ranking
+from simtrain.values.seeding import derive
+from simtrain.worlds.search.engine.ranking import Ranking
 
 PROBES: Final = 1000
 _ROWS: Final = 2000

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import cast
 
-from simtrain.types import JsonObject
+from simtrain.values.types import JsonObject
 from simtrain.worlds.search.file import WORDS
 
 

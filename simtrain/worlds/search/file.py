@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from simtrain.errors import InputError
-from simtrain.version import VERSION
+from simtrain.values.errors import InputError
+from simtrain.values.version import VERSION
 
 FORMAT: Final = "simtrain-search-world/2"
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from simtrain.errors import InputError, nearest
+from simtrain.values.errors import InputError, nearest
 from simtrain.worlds.search.building import Order, page_counts
-from simtrain.worlds.search.spec import MAX_COUNT, MAX_PAGES
+from simtrain.worlds.search.spec.world_file import MAX_COUNT, MAX_PAGES
 
 PAGES: Final = "pages"
 _TRIAL_PAGES = 4_000

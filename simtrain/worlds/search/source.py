@@ -11,23 +11,23 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simtrain.clock import instant, seconds
-from simtrain.documents import Document, Place
-from simtrain.errors import InputError
-from simtrain.file_bytes import file_bytes
-from simtrain.types import JsonObject, canonical
-from simtrain.version import VERSION
-from simtrain.world import Variant, World
+from simtrain.contracts.world import Variant, World
+from simtrain.files.file_bytes import file_bytes
+from simtrain.files.yaml_files import Document, Place
+from simtrain.values.clock import instant, seconds
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, canonical
+from simtrain.values.version import VERSION
 from simtrain.worlds.search.building import GENERATION, Order, Watching, build
-from simtrain.worlds.search.design import Design
 from simtrain.worlds.search.file import FORMAT
-from simtrain.worlds.search.press import Press, compile_all
+from simtrain.worlds.search.pages.design import Design
+from simtrain.worlds.search.pages.press import Press, compile_all
+from simtrain.worlds.search.pages.vocabulary import vocabulary
 from simtrain.worlds.search.scaling import ordered
-from simtrain.worlds.search.schema import Schema
-from simtrain.worlds.search.spec import SearchSpec
+from simtrain.worlds.search.spec.schema import Schema
+from simtrain.worlds.search.spec.view import View
+from simtrain.worlds.search.spec.world_file import SearchSpec
 from simtrain.worlds.search.toolsets.table import tools_of
-from simtrain.worlds.search.view import View
-from simtrain.worlds.search.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

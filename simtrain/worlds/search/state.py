@@ -8,14 +8,15 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from simtrain.clock import Clock, seconds
-from simtrain.errors import InputError, SimulatorFault
-from simtrain.handler import Reply, ToolError
-from simtrain.request import Request
-from simtrain.types import Changes, JsonObject, JsonValue, Observation, Provenance, ToolSpec
-from simtrain.world import WorldState
-from simtrain.worlds.search.concealed import Concealed
-from simtrain.worlds.search.extracting import (
+from simtrain.contracts.handler import Reply, ToolError
+from simtrain.contracts.request import Request
+from simtrain.contracts.world import WorldState
+from simtrain.values.clock import Clock, seconds
+from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.values.types import Changes, JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.worlds.search.engine.concealed import Concealed
+from simtrain.worlds.search.engine.memory import Memory
+from simtrain.worlds.search.engine.page_opening import (
     MOVED_TO,
     Failure,
     Opened,
@@ -26,14 +27,13 @@ from simtrain.worlds.search.extracting import (
     parts_of,
     scraps,
 )
-from simtrain.worlds.search.memory import Memory
-from simtrain.worlds.search.mending import Mended
-from simtrain.worlds.search.ranking import CANDIDATES
-from simtrain.worlds.search.snippets import snippet
-from simtrain.worlds.search.tokens import tokens
+from simtrain.worlds.search.engine.query_correction import Mended
+from simtrain.worlds.search.engine.ranking import CANDIDATES
+from simtrain.worlds.search.engine.snippets import snippet
+from simtrain.worlds.search.engine.tokens import tokens
+from simtrain.worlds.search.engine.web import StoredPage
+from simtrain.worlds.search.spec.view import Condition
 from simtrain.worlds.search.toolsets.tool import Result, Takes
-from simtrain.worlds.search.view import Condition
-from simtrain.worlds.search.web import StoredPage
 
 if TYPE_CHECKING:
     from simtrain.worlds.search.world import SearchWorld

@@ -8,16 +8,16 @@ from copy import copy
 from pathlib import Path
 from typing import Final, Protocol
 
-from simtrain.clock import stamp
-from simtrain.errors import InputError, nearest
-from simtrain.types import Changes, JsonObject, JsonValue, ToolSpec
-from simtrain.world import ErrorStyle, Variant, World
+from simtrain.contracts.world import ErrorStyle, Variant, World
+from simtrain.values.clock import stamp
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import Changes, JsonObject, JsonValue, ToolSpec
+from simtrain.worlds.search.engine.memory import TABLE
+from simtrain.worlds.search.engine.web import NOTES, Web, web_of
 from simtrain.worlds.search.file import INDEXES
-from simtrain.worlds.search.memory import TABLE
+from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.state import SearchState
 from simtrain.worlds.search.toolsets.table import tools_of
-from simtrain.worlds.search.view import View
-from simtrain.worlds.search.web import NOTES, Web, web_of
 from simtrain.worlds.service.database import Database, Mode, explain
 
 SHOWN_ROWS: Final = 3

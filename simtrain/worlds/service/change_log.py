@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from copy import copy
 from typing import Self, cast
 
-from simtrain.types import Change, Changes
+from simtrain.values.types import Change, Changes
 from simtrain.worlds.service.database import RESERVED, Database, Mode
 
 _TABLE = f"{RESERVED}_changes"

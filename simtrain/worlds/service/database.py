@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import orjson
 
-from simtrain.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.service.functions import Cell, install
 from simtrain.worlds.service.watch import LONGEST, Statement
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from simtrain.argument_mistakes import Kind
-from simtrain.refusal_words import SLOTS, Frame, RefusalWords, Saying
+from simtrain.contracts.argument_mistakes import Kind
+from simtrain.contracts.refusal_words import SLOTS, Frame, RefusalWords, Saying
 
 
 class _Texts(BaseModel):

@@ -7,13 +7,13 @@ import sqlite3
 from collections.abc import Mapping
 from typing import cast
 
-from simtrain.clock import instant, stamp
-from simtrain.documents import Document, Place
-from simtrain.errors import InputError, nearest
-from simtrain.handler import Handler, ToolError
-from simtrain.registry import resolve
-from simtrain.seeding import Stream, derive
-from simtrain.types import JsonValue
+from simtrain.contracts.handler import Handler, ToolError
+from simtrain.contracts.registry import resolve
+from simtrain.files.yaml_files import Document, Place
+from simtrain.values.clock import instant, stamp
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.seeding import Stream, derive
+from simtrain.values.types import JsonValue
 from simtrain.worlds.service.change_log import watch
 from simtrain.worlds.service.database import RESERVED, SEQUENCE, Cell, Database, Mode, explain
 from simtrain.worlds.service.generators import Generator, Row, compile_generator

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
-from simtrain.clock import instant, seconds, stamp
-from simtrain.errors import InputError, nearest
-from simtrain.seeding import Stream
-from simtrain.types import JsonObject, JsonValue
+from simtrain.values.clock import instant, seconds, stamp
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.service.database import Cell, Database
 from simtrain.worlds.service.names import NAMED, POOLS
 

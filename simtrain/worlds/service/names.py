@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.resources import files
 
-from simtrain.seeding import Stream
+from simtrain.values.seeding import Stream
 
 
 def _read_pools() -> dict[str, list[str]]:

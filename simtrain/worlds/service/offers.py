@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from simtrain.errors import InputError, SimulatorFault
-from simtrain.handler import Handler, Reply, ToolError
-from simtrain.registry import resolve
-from simtrain.templates import Text
-from simtrain.types import JsonObject, JsonValue
-from simtrain.world import Offer
+from simtrain.contracts.handler import Handler, Reply, ToolError
+from simtrain.contracts.registry import resolve
+from simtrain.contracts.world import Offer
+from simtrain.files.templates import Text
+from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.spec import PromptSource, ResourceSource
 from simtrain.worlds.service.tool import HandlerCall, prepare_sql

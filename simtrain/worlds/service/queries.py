@@ -12,10 +12,10 @@ from typing import cast
 import orjson
 from pydantic import ValidationError
 
-from simtrain.errors import InputError, nearest
-from simtrain.handler import ToolError
-from simtrain.templates import Text
-from simtrain.types import JsonObject, JsonValue
+from simtrain.contracts.handler import ToolError
+from simtrain.files.templates import Text
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.service.database import Database, Row
 from simtrain.worlds.service.spec import ReadSpec
 

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from simtrain.annotations import flaw_of
-from simtrain.clock import DEFAULT_START, instant, seconds
-from simtrain.documents import Document, Place
-from simtrain.errors import InputError
-from simtrain.manifest import read_manifest
-from simtrain.types import JsonObject, JsonValue, canonical
-from simtrain.world import Variant, World
+from simtrain.contracts.world import Variant, World
+from simtrain.files.yaml_files import Document, Place
+from simtrain.mcp_wire.annotations import flaw_of
+from simtrain.mcp_wire.manifest import read_manifest
+from simtrain.values.clock import DEFAULT_START, instant, seconds
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue, canonical
 from simtrain.worlds.service.error_texts import ConstraintText, ErrorTexts
 
 IDENTIFIER = r"^[A-Za-z_]\w*$"

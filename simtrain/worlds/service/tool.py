@@ -11,13 +11,13 @@ from typing import cast
 
 import orjson
 
-from simtrain.errors import InputError, SimulatorFault, nearest
-from simtrain.handler import Handler, ToolError
-from simtrain.handler import Reply as HandlerReply
-from simtrain.registry import resolve
-from simtrain.seeding import derive
-from simtrain.templates import Text, TooMuch
-from simtrain.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+from simtrain.contracts.handler import Handler, ToolError
+from simtrain.contracts.handler import Reply as HandlerReply
+from simtrain.contracts.registry import resolve
+from simtrain.files.templates import Text, TooMuch
+from simtrain.values.errors import InputError, SimulatorFault, nearest
+from simtrain.values.seeding import derive
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
 from simtrain.worlds.service.database import SEQUENCE, Database, Mode, explain, is_interruption
 from simtrain.worlds.service.error_texts import ErrorTexts
 from simtrain.worlds.service.queries import Reply, check_parameters, read_cursor

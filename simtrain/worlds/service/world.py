@@ -10,15 +10,15 @@ from threading import RLock
 from typing import cast
 from weakref import ref
 
-from simtrain.argument_style import ArgumentStyle
-from simtrain.clock import Clock, instant, seconds
-from simtrain.documents import Document, Place
-from simtrain.errors import InputError, nearest
-from simtrain.registry import resolve
-from simtrain.request import Request
-from simtrain.schemas import check_schema
-from simtrain.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
-from simtrain.world import ErrorStyle, Held, Variant, World, WorldState
+from simtrain.contracts.argument_style import ArgumentStyle
+from simtrain.contracts.registry import resolve
+from simtrain.contracts.request import Request
+from simtrain.contracts.world import ErrorStyle, Held, Variant, World, WorldState
+from simtrain.files.json_schemas import check_schema
+from simtrain.files.yaml_files import Document, Place
+from simtrain.values.clock import Clock, instant, seconds
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
 from simtrain.worlds.service.change_log import ChangeLog, forget
 from simtrain.worlds.service.database import Database, Mode, explain
 from simtrain.worlds.service.error_texts import ErrorTexts

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from simtrain.types import JsonValue, encode
+from simtrain.values.types import JsonValue, encode
 
 Thing = tuple[str, int]
 """A row of the world: its type, and its id."""

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from typing import Final, cast
 
-from simtrain.types import JsonValue
+from simtrain.values.types import JsonValue
 from simtrain.worlds.search.checking.facts import Thing
 
 _STATED = re.compile(r"(\w+)\.(\w+)\s*([<>]=?)\s*([\w.]+)(?:\s*([+-])\s*([\d.]+)([dwmy]))?")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from simtrain.types import JsonValue
+from simtrain.values.types import JsonValue
 from simtrain.worlds.search.checking.blocks import blocks_of
 from simtrain.worlds.search.checking.calling import Names
 from simtrain.worlds.search.checking.counts import Counts, run_together

@@ -12,7 +12,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import cast
 
-from simtrain.errors import SimulatorFault
+from simtrain.values.errors import SimulatorFault
 from simtrain.worlds.search.checking.page import Reader, Told
 from simtrain.worlds.search.checking.pieces import Wording
 

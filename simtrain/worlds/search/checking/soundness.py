@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from simtrain.errors import InputError
+from simtrain.values.errors import InputError
 from simtrain.worlds.search.file import AGAIN
 
 _NO_TEXT = "select id from _pages where " + " or ".join(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from simtrain.types import JsonValue
+from simtrain.values.types import JsonValue
 from simtrain.worlds.search.checking.customs import Customs, Group, Odd
 from simtrain.worlds.search.checking.facts import Attribute, Facts
 from simtrain.worlds.search.checking.reading import read_amount, read_coordinates, read_date

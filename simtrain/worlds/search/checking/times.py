@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final, TypeAlias, cast
 
-from simtrain.types import JsonValue
+from simtrain.values.types import JsonValue
 from simtrain.worlds.search.checking.blocks import Blocks
 from simtrain.worlds.search.checking.calling import Days, Names, dates_in
 from simtrain.worlds.search.checking.facts import Thing

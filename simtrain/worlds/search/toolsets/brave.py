@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from simtrain.handler import Reply
-from simtrain.types import JsonObject
-from simtrain.worlds.search.extracting import Failure
+from simtrain.contracts.handler import Reply
+from simtrain.values.types import JsonObject
+from simtrain.worlds.search.engine.page_opening import Failure
 from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from urllib.parse import urlsplit
 
-from simtrain.handler import ToolError
+from simtrain.contracts.handler import ToolError
 from simtrain.worlds.search.toolsets.tool import Found, Takes
 
 _DAYS = {"d": 1, "day": 1, "w": 7, "week": 7, "m": 31, "month": 31, "y": 365, "year": 365}

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from simtrain.errors import InputError, nearest
-from simtrain.handler import Reply
-from simtrain.templates import Text
-from simtrain.types import JsonObject, JsonValue, encode
+from simtrain.contracts.handler import Reply
+from simtrain.files.templates import Text
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonObject, JsonValue, encode
+from simtrain.worlds.search.spec.view import ToolRename, ToolsetUse
 from simtrain.worlds.search.toolsets.brave import BRAVE
 from simtrain.worlds.search.toolsets.mcp import MCP
 from simtrain.worlds.search.toolsets.serper import SERPER
@@ -17,7 +18,6 @@ from simtrain.worlds.search.toolsets.tavily import TAVILY
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool
 from simtrain.worlds.search.toolsets.web import MEMORY, WEB
 from simtrain.worlds.search.toolsets.widesearch import WIDESEARCH
-from simtrain.worlds.search.view import ToolRename, ToolsetUse
 
 TOOLSETS: dict[str, tuple[SearchTool, ...]] = {
     "web": WEB,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from simtrain.handler import Reply
-from simtrain.types import JsonObject, JsonValue
-from simtrain.worlds.search.extracting import Failure, Opened
-from simtrain.worlds.search.memory import Memory
-from simtrain.worlds.search.mending import Mended
+from simtrain.contracts.handler import Reply
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.search.engine.memory import Memory
+from simtrain.worlds.search.engine.page_opening import Failure, Opened
+from simtrain.worlds.search.engine.query_correction import Mended
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from simtrain.handler import Reply, ToolError
-from simtrain.types import JsonObject, JsonValue
-from simtrain.worlds.search.extracting import Failure
-from simtrain.worlds.search.memory import NEEDED, WRITING, Operation
+from simtrain.contracts.handler import Reply, ToolError
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.search.engine.memory import NEEDED, WRITING, Operation
+from simtrain.worlds.search.engine.page_opening import Failure
 from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of, failed
 
 MOST_QUERIES = 10

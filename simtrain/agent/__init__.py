@@ -1,1 +1,0 @@
-"""The LangGraph loop and the policies that play in it."""

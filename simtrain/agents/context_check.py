@@ -1,0 +1,139 @@
+"""Whether a server shows its model the tools, and has room for what an episode will say: found out before anything is played."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import orjson
+
+from simtrain.contracts.journal import Limits
+from simtrain.llm.client import ChatClient, ModelError, WireMessage
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+
+# vLLM and SGLang; OpenRouter, Together and LM Studio; Groq; Mistral; llama.cpp (under `meta`).
+_CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
+_REFUSED = (400, 413, 422)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a model is told before its first turn: messages, the tools on the wire, and the limits of what may follow."""
+
+    scenario: str
+    messages: Sequence[WireMessage]
+    tools: orjson.Fragment | None
+    tool_count: int
+    limits: Limits
+
+
+async def check_room(client: ChatClient, opening: Opening, sampling: JsonObject) -> None:
+    """Refuse, with an InputError, a server that shows its model no tools, or whose context does not hold the prompt and one reply.
+
+    The server itself counts the prompt's tokens, by a call of one token. What it does not tell cannot be checked.
+    """
+    # OpenAI's thinking models know the limit by another name alone.
+    limit = "max_completion_tokens" if "max_completion_tokens" in sampling else "max_tokens"
+    probe = {**sampling, limit: 1}
+    try:
+        prompt = await _counted(client, opening.messages, opening.tools, probe)
+    except ModelError as error:
+        if error.status not in _REFUSED:
+            raise InputError(str(error), place=opening.scenario) from None
+        await _explain(client, opening, probe, error)
+        return
+    if not prompt:
+        return
+    if opening.tools is not None:
+        without = await _counted(client, opening.messages, None, probe)
+        if without and prompt - without < opening.tool_count:
+            raise InputError(
+                f"{client.server} does not show {client.model} its tools: the prompt has {prompt:,} tokens with "
+                f"{opening.tool_count} tools, and {without:,} without them",
+                remedy="serve it with a chat template that lists tools, or play with --with protocol=text",
+                place=opening.scenario,
+            )
+    _check_limits(client, opening, prompt, await _context(client), sampling.get(limit))
+
+
+def _check_limits(
+    client: ChatClient, opening: Opening, prompt: int, context: int | None, max_tokens: JsonValue
+) -> None:
+    """Compare the tokens of a prompt with the episode's limits and with the context, where the server tells it."""
+    limits, place = opening.limits, opening.scenario
+    if limits.tokens is not None and prompt >= limits.tokens:
+        raise InputError(
+            f"the prompt alone has {prompt:,} tokens; the limit of an episode is {limits.tokens:,}",
+            remedy="raise limits.tokens",
+            place=place,
+        )
+    if context is None:
+        return
+    reply = max_tokens if isinstance(max_tokens, int) else 1
+    if prompt + reply > context:
+        raise InputError(
+            f"a prompt of {prompt:,} tokens and a reply of {reply:,} do not fit into the context of "
+            f"{client.model} at {client.server}: {context:,} tokens",
+            remedy="serve it with a larger context, or lower max_tokens or the number of tools",
+            place=place,
+        )
+    longest = prompt + limits.turns * reply
+    longest = longest if limits.tokens is None else min(longest, limits.tokens)
+    if max_tokens is not None and longest > context:
+        _log.warning(
+            "%s: a prompt of %s tokens and %s turns of %s may outgrow the context of %s: %s tokens; an episode that does fails",
+            *(place, f"{prompt:,}", limits.turns, f"{reply:,}", client.model, f"{context:,}"),
+        )
+
+
+async def _counted(
+    client: ChatClient, messages: Sequence[WireMessage], tools: orjson.Fragment | None, probe: JsonObject
+) -> int:
+    """The tokens of a prompt; 0 where the server does not count."""
+    completion = await client.complete(messages, tools=tools, **probe)
+    return completion.usage.prompt_tokens if completion.usage is not None else 0
+
+
+async def _explain(client: ChatClient, opening: Opening, probe: JsonObject, refused: ModelError) -> None:
+    """Say why a server refused the first prompt: for its tools or its length. A server that only dislikes the probe is left alone."""
+    if opening.tools is not None and await _takes_without_tools(client, opening, probe):
+        raise InputError(
+            f"a call with tools is refused: {refused}",
+            remedy="let the server take tools, or play with --with protocol=text",
+            place=opening.scenario,
+        )
+    if "context" in str(refused).lower():
+        raise InputError(
+            f"the first prompt is refused: {refused}",
+            remedy="serve the model with a larger context",
+            place=opening.scenario,
+        )
+
+
+async def _takes_without_tools(client: ChatClient, opening: Opening, probe: JsonObject) -> bool:
+    """True if the same prompt is taken without its tools; else they are not what it was refused for."""
+    try:
+        await _counted(client, opening.messages, None, probe)
+    except ModelError:
+        return False
+    return True
+
+
+async def _context(client: ChatClient) -> int | None:
+    """The tokens of the model's context, as the server's list of models tells them; None where it does not."""
+    listed = await client.listed()
+    named = [entry for entry in listed if entry["id"] == client.model]
+    # A server of one model may take any name for it.
+    for entry in named or (listed if len(listed) == 1 else []):
+        meta: JsonValue = entry.get("meta")
+        told = {**cast(JsonObject, meta), **entry} if isinstance(meta, dict) else entry
+        for name in _CONTEXT:
+            found: JsonValue = told.get(name)
+            if isinstance(found, int) and found > 0:
+                return found
+    return None

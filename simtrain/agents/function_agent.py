@@ -1,0 +1,60 @@
+"""An async function as an agent."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from pydantic import Field
+
+from simtrain.agents.answers import read_answer
+from simtrain.agents.plan import answering, declining
+from simtrain.contracts.agent import Abstain, Briefing, Loop, StepFunction
+from simtrain.values.errors import AgentFault
+from simtrain.values.types import Message
+
+# The function is somebody else's: what it returns is looked at when it has returned.
+AgentFunction: TypeAlias = Callable[..., Awaitable[Any]]
+
+
+class FunctionAgent(Loop):
+    """An async function `(prompt, tools, step) -> answer`.
+
+    `prompt` is the task, `tools` the ToolSpecs, and `await step(name, arguments)` makes a call and returns its Observation. A
+    keyword-only parameter `system` gets the system prompt. The answer is a text (read by the marks ANSWER: and CANNOT: where it
+    has one), `Abstain(reason)`, a Message, or any other JSON value.
+    """
+
+    function: AgentFunction = Field(description="The function.")
+
+    async def run(self, briefing: Briefing, step: StepFunction) -> Message:
+        """Await the function. Raises AgentFault for an answer that is no JSON value."""
+        told = {"system": briefing.system} if wants_system(self.function) else {}
+        return _final(await self.function(briefing.prompt, briefing.tools, step, **told))
+
+
+def wants_system(function: AgentFunction) -> bool:
+    """Whether the function has a keyword-only parameter `system`."""
+    parameter = inspect.signature(function).parameters.get("system")
+    return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def spoken(text: str) -> Message:
+    """The final message that a text is."""
+    answer, abstain = read_answer(text)
+    return Message(text, answer=answer, abstain=abstain)
+
+
+def _final(answer: object) -> Message:
+    if isinstance(answer, Message):
+        return replace(answer, calls=())
+    if isinstance(answer, Abstain):
+        return declining(answer.reason)
+    if isinstance(answer, str):
+        return spoken(answer)
+    try:
+        return answering(answer)
+    except TypeError as error:
+        raise AgentFault(f"the agent's answer is no JSON value: {error}") from None

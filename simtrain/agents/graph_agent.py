@@ -1,0 +1,104 @@
+"""A LangGraph graph, or a LangChain agent, as an agent."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable
+from pydantic import BaseModel, Field, PrivateAttr
+
+from simtrain.agents.function_agent import spoken
+from simtrain.agents.langchain_tools import Notice, langchain_tools, offer
+from simtrain.agents.plan import answering
+from simtrain.contracts.agent import Briefing, Loop, StepFunction
+from simtrain.values.errors import AgentFault, UnboundTools
+from simtrain.values.types import JsonObject, Message, Observation, Usage
+
+GraphFactory: TypeAlias = Callable[..., Any]
+
+_SUPERSTEPS = 1000
+
+
+class GraphAgent(Loop):
+    """A compiled graph whose state has `messages`, or a factory `(tools) -> graph` that is called for every episode.
+
+    The graph is invoked with the system prompt and the task as messages; it meets the environment as LangChain tools (see
+    `simtrain.agents.langchain_tools`), and its last message is the answer. A graph with a checkpointer gets a thread of its own for
+    every episode. A graph that ends its first episode without having looked at a tool has forgotten to bind them: its author is
+    told so, rather than that it earned nothing.
+    """
+
+    graph: Any = Field(description="The compiled graph, or the factory.")
+
+    _bound: bool = PrivateAttr(False)
+
+    async def run(self, briefing: Briefing, step: StepFunction) -> Message:
+        """Invoke the graph. Raises AgentFault when it ends without an answer, UnboundTools when it has not bound its tools."""
+        notice = Notice()
+
+        async def counted(tool: str, arguments: JsonObject) -> Observation:
+            notice.taken = True
+            return await step(tool, arguments)
+
+        tools = langchain_tools(briefing.tools, counted, notice)
+        offer(tools)
+        graph = self.graph if _is_graph(self.graph) else await _made(self.graph, tools)
+        # Random on purpose: a checkpointer that outlives the run must never continue an earlier episode.
+        config = {"configurable": {"thread_id": str(uuid4())}, "recursion_limit": _SUPERSTEPS}
+        said = [SystemMessage(briefing.system)] if briefing.system else []
+        final = await graph.ainvoke({"messages": [*said, HumanMessage(briefing.prompt)]}, config)
+        answer = _answer(final)
+        self._bound = self._bound or notice.taken or not tools
+        if not self._bound:
+            raise UnboundTools(
+                f"the graph answered without having looked at one of its {len(tools)} tools",
+                remedy=(
+                    "give its model the tools that the function (tools) -> graph is handed, or in a node: "
+                    "model.bind_tools(episode_tools())"
+                ),
+            )
+        return answer
+
+
+async def _made(factory: GraphFactory, tools: list[Any]) -> Any:
+    graph = factory(tools)
+    if inspect.isawaitable(graph):
+        graph = await graph
+    if not _is_graph(graph):
+        raise AgentFault(f"the factory returned {type(graph).__name__}, which is no compiled graph")
+    return graph
+
+
+def _is_graph(thing: object) -> bool:
+    return isinstance(thing, Runnable)
+
+
+def _answer(final: object) -> Message:
+    state = cast(JsonObject, final if isinstance(final, dict) else {})
+    if state.get("__interrupt__"):
+        raise AgentFault("the graph stopped at an interrupt, and nobody is there to resume it")
+    messages: list[Any] = state.get("messages") or []
+    usage = _usage(messages)
+    structured = state.get("structured_response")
+    if structured is not None:
+        value = structured.model_dump(mode="json") if isinstance(structured, BaseModel) else structured
+        message = answering(value)
+    elif messages and isinstance(messages[-1], AIMessage):
+        message = spoken(str(messages[-1].text))
+    else:
+        raise AgentFault("the graph's state does not end with a message of the assistant under `messages`")
+    return Message(message.text, usage=usage, abstain=message.abstain, answer=message.answer)
+
+
+def _usage(messages: list[Any]) -> Usage | None:
+    """What all model calls of the episode cost together, where the messages tell it."""
+    told = [message.usage_metadata for message in messages if isinstance(message, AIMessage) and message.usage_metadata]
+    if not told:
+        return None
+    cached = sum(usage.get("input_token_details", {}).get("cache_read", 0) for usage in told)
+    prompt, completion = sum(usage["input_tokens"] for usage in told), sum(usage["output_tokens"] for usage in told)
+    return Usage(prompt, completion, cached)

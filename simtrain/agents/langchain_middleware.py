@@ -1,0 +1,27 @@
+"""Middleware that gives a LangChain agent the tools of the running episode."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from simtrain.agents.langchain_tools import episode_tools
+
+try:
+    from langchain.agents.middleware import AgentMiddleware
+except ImportError as error:
+    raise ImportError("LangChain agents need the extra: pip install 'simtrain[langchain]'", name="langchain") from error
+
+
+class EpisodeTools(AgentMiddleware[Any, Any]):
+    """For an agent that is made once and plays many episodes: `create_agent(model, middleware=[EpisodeTools()])`."""
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Offer the model the tools of the episode, beside those that the agent was made with."""
+        return await handler(request.override(tools=[*request.tools, *episode_tools()]))
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Have a call that names a tool of the episode carried out by that tool."""
+        name = request.tool_call["name"]
+        tool = next((tool for tool in episode_tools() if tool.name == name), request.tool)
+        return await handler(request.override(tool=tool))

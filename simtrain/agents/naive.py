@@ -1,0 +1,15 @@
+"""The plan as a careless agent carries it out."""
+
+from __future__ import annotations
+
+from simtrain.agents.plan import PlanPolicy, Walk, Walking
+from simtrain.contracts.agent import Briefing
+from simtrain.contracts.plan import Plan
+
+
+class Naive(PlanPolicy):
+    """The reference plan, carelessly: first pages only, errors passed over, success claimed at the end."""
+
+    def walk(self, plan: Plan, briefing: Briefing) -> Walking:
+        """First pages only; what cannot be done is passed over and claimed done."""
+        return Walk(plan, briefing.stated, careless=True).run()

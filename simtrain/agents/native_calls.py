@@ -1,0 +1,59 @@
+"""Tool calls in the fields that the chat completions wire has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from simtrain.contracts.trajectory import Step
+from simtrain.llm.completion import Completion, ToolCall
+from simtrain.llm.tool_names import definition, wire_names
+from simtrain.values.types import Action, JsonObject, ToolSpec, encode
+
+MALFORMED = "malformed_arguments"
+"""Under what name arguments go back that were no JSON object: many servers, and chat templates, read them as one."""
+
+
+class NativeCalls:
+    """Tools offered as function definitions, under names that the wire allows."""
+
+    __slots__ = ("_native", "_wire", "tools")
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self._wire = wire_names(tool.name for tool in tools)
+        self._native = {wire: native for native, wire in self._wire.items()}
+        definitions = [definition(tool, self._wire[tool.name]) for tool in tools]
+        self.tools = orjson.Fragment(orjson.dumps(definitions)) if tools else None
+
+    def system(self, system: str) -> str:
+        """The system prompt; the tools stand elsewhere."""
+        return system
+
+    def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:
+        """The words and the calls, under native names. A name that was never offered is kept as the model wrote it."""
+        calls = completion.calls
+        return completion.text, tuple(
+            ToolCall(call.id, self._native.get(call.name, call.name), call.arguments) for call in calls
+        )
+
+    def write(self, text: str, steps: Sequence[Step], written: Mapping[str, str]) -> list[JsonObject]:
+        """One turn for the history. `written` holds arguments as the model wrote them, by action id, where that is known."""
+        if not steps:
+            return [{"role": "assistant", "content": text}]
+        calls = [self._call(step.action, written.get(step.action.id)) for step in steps]
+        return [
+            {"role": "assistant", "content": text or None, "tool_calls": calls},
+            *({"role": "tool", "tool_call_id": step.action.id, "content": step.observation.text} for step in steps),
+        ]
+
+    def _call(self, action: Action, written: str | None) -> JsonObject:
+        sound = action.malformed is None
+        arguments = (written or encode(action.arguments)) if sound else encode({MALFORMED: action.malformed})
+        function = {"name": self._wire_name(action.tool), "arguments": arguments}
+        return {"id": action.id, "type": "function", "function": function}
+
+    def _wire_name(self, tool: str) -> str:
+        """A name that servers take, also for a tool that was never offered."""
+        known = self._wire.get(tool)
+        return known if known is not None else wire_names([*self._wire, tool])[tool]

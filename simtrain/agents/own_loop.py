@@ -1,0 +1,91 @@
+"""Hosting an agent that brings its own loop: it is handed a step function, and held to the limits of the episode."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from time import perf_counter
+
+from simtrain.contracts.agent import Briefing, Loop, StepFunction
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.trajectory import Stop
+from simtrain.values.errors import AgentFault, ModelFault, SimtrainError, UnboundTools
+from simtrain.values.types import Action, JsonObject, Message, Observation
+
+_GRACE = 5.0
+
+
+class EpisodeOver(SimtrainError):
+    """A limit ended the episode. The agent meets this at its next call; one that goes on calling is cancelled."""
+
+
+async def host(agent: Loop, briefing: Briefing, journal: Journal) -> Stop:
+    """Let an agent play an episode to its stop.
+
+    Raises AgentFault for whatever goes wrong in the agent's own code, ModelFault when the agent raises one. A limit that ended
+    the episode first counts more than what the agent did after it.
+    """
+    door = _Door(journal)
+    playing = door.playing = asyncio.ensure_future(_play(agent, briefing, door.step))
+    wall = journal.limits.wall
+    left = None if wall is None else max(0.0, wall - (perf_counter() - journal.started))
+    try:
+        await asyncio.wait({playing}, timeout=left)
+        if not playing.done() and journal.stop is None:
+            journal.end(Stop("wall_time", detail=f"more than {wall:g} seconds"))
+    finally:
+        if not playing.done():
+            playing.cancel()
+            await asyncio.wait({playing}, timeout=_GRACE)
+    problem = playing.exception() if playing.done() and not playing.cancelled() else None
+    if journal.stop is not None:
+        return journal.stop
+    if problem is not None:
+        raise problem
+    if not playing.done() or playing.cancelled():
+        raise AgentFault("the agent cancelled itself")
+    return journal.say(replace(playing.result(), calls=())) or Stop("answered")
+
+
+async def _play(agent: Loop, briefing: Briefing, step: StepFunction) -> Message:
+    try:
+        return await agent.run(briefing, step)
+    except (AgentFault, ModelFault, UnboundTools, EpisodeOver):
+        raise
+    except (Exception, SystemExit) as error:
+        # The agent's code is somebody else's: whatever it raises is its own failure, and must not end the run.
+        raise AgentFault(f"{type(error).__name__}: {error}") from error
+
+
+class _Door:
+    """The step function of one episode. Calls made at once are carried out one after the other, in order."""
+
+    __slots__ = ("_count", "_journal", "_lock", "_told", "playing")
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._lock = asyncio.Lock()
+        self._count = 0
+        self._told = False
+        self.playing: asyncio.Future[Message] | None = None
+
+    async def step(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call. Raises EpisodeOver when the episode has ended."""
+        journal = self._journal
+        async with self._lock:
+            if journal.stop is not None:
+                await self._turn_away(journal.stop)
+            self._count += 1
+            journal.say(Message(calls=(Action(f"call_{self._count}", tool, arguments),)))
+            stop = await journal.act()
+            if stop is not None and not journal.turns[-1].steps:
+                await self._turn_away(stop)
+            return journal.turns[-1].steps[-1].observation
+
+    async def _turn_away(self, stop: Stop) -> None:
+        if self._told and self.playing is not None:
+            # It caught EpisodeOver and calls again: nothing but a cancellation ends it.
+            self.playing.cancel()
+            await asyncio.sleep(0)
+        self._told = True
+        raise EpisodeOver(stop.detail or stop.reason)

@@ -1,0 +1,346 @@
+"""Walking a plan: the steps of a scenario's `reference` (or `wrong`) as a generator of calls that is sent the replies."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol, TypeAlias, cast
+
+from simtrain.agents.lookahead import Rest, calls_ahead
+from simtrain.agents.reasons import Reason
+from simtrain.contracts.agent import Briefing, Player, Policy
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
+from simtrain.contracts.registry import resolve
+from simtrain.files.templates import Value, expression
+from simtrain.values.errors import AgentFault, InputError
+from simtrain.values.passages import find_passage, read_as
+from simtrain.values.types import Action, JsonObject, JsonValue, Message, Observation, Usage, canonical, encode
+
+if TYPE_CHECKING:
+    from simtrain.contracts.scenario import Scenario
+
+NEXT_CURSOR = "next_cursor"
+MAX_PAGES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A call that a plan wants made.
+
+    `beside` are calls that go in the same turn: each is made once, and answered at once when its turn comes. `reason` says why the
+    call is made where it is not simply the next one of the plan.
+    """
+
+    tool: str
+    arguments: JsonObject
+    beside: tuple[Planned, ...] = field(default=(), compare=False)
+    reason: Reason | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> bytes:
+        """What tells one call from another."""
+        return canonical([self.tool, self.arguments])
+
+
+Walking: TypeAlias = Generator[Planned, Observation, Message]
+Calling: TypeAlias = Generator[Planned, Observation, Observation]
+Caller: TypeAlias = Callable[[Planned], Calling]
+"""How one planned call is made: once, or with recovery. Generates the calls really made, returns the reply that counts."""
+
+
+class _Abstained(Exception):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def once(planned: Planned) -> Calling:
+    """Make the call as it is planned."""
+    return (yield planned)
+
+
+class Walk:
+    """One walk through a plan.
+
+    `tolerant` passes over steps that cannot be evaluated. `careless` is tolerant, reads first pages only, and claims success at the end
+    whatever happened. Calls of tools that `together` accepts, the reads, go in one turn where none needs the reply of another, and
+    are not made a second time while nothing was written. `ending` words the final message, given the value that is answered.
+    """
+
+    __slots__ = (
+        "_announced",
+        "_call",
+        "_careless",
+        "_ending",
+        "_known",
+        "_plan",
+        "_rest",
+        "_together",
+        "_tolerant",
+        "_values",
+    )
+
+    def __init__(
+        self,
+        plan: Plan,
+        stated: Mapping[str, JsonValue],
+        *,
+        call: Caller = once,
+        tolerant: bool = False,
+        careless: bool = False,
+        together: Callable[[str], bool] | None = None,
+        ending: Callable[[Message, JsonValue], Message] | None = None,
+    ) -> None:
+        self._plan = plan
+        self._together = together
+        self._ending = ending or _as_it_is
+        self._rest: list[Rest] = []
+        self._announced: set[bytes] = set()
+        self._known: dict[bytes, JsonObject] = {}
+        self._call = call
+        self._careless = careless
+        self._tolerant = tolerant or careless
+        self._values: dict[str, JsonValue] = {**stated, **{step.into: [] for step in plan.calls() if step.into}}
+
+    def run(self) -> Walking:
+        """The calls, then the final message. Raises InputError for an expression that has no value, unless tolerant."""
+        try:
+            yield from self._steps(self._plan.steps)
+            if self._plan.abstain is not None:
+                self._abstain(self._plan.abstain)
+            return self._answer()
+        except _Abstained as abstained:
+            return _CLAIM if self._careless else self._ending(declining(abstained.reason), None)
+        except InputError:
+            if self._tolerant:
+                return _CLAIM
+            raise
+
+    def _answer(self) -> Message:
+        value = _value_of(self._plan.answer, self._values)
+        try:
+            return self._ending(answering(value), value)
+        except TypeError:
+            raise InputError("a part of the answer has no value") from None
+
+    def _abstain(self, reason: str) -> NoReturn:
+        raise _Abstained(str(_value(reason).evaluate(self._values)))
+
+    def _steps(self, steps: list[AnyStep]) -> Generator[Planned, Observation, None]:
+        rest = Rest(steps)
+        self._rest.append(rest)
+        for rest.place, step in enumerate(steps, start=1):
+            try:
+                yield from self._step(step)
+            except InputError:
+                if not self._tolerant:
+                    raise
+        self._rest.pop()
+
+    def _step(self, step: AnyStep) -> Generator[Planned, Observation, None]:
+        if step.when is not None and not _expression(step.when).evaluate(self._values):
+            return
+        if isinstance(step, CallStep):
+            yield from self._make(step)
+        elif isinstance(step, EachStep):
+            items = list(cast(list[JsonValue], _expression(step.items).evaluate(self._values)))
+            rest = Rest(step.steps, item=step.item, items=items)
+            self._rest.append(rest)
+            for rest.place, item in enumerate(items, start=1):
+                self._values[step.item] = item
+                yield from self._steps(step.steps)
+            self._rest.pop()
+        elif isinstance(step, SetStep):
+            for name, source in step.values.items():
+                self._values[name] = _value_of(source, self._values)
+        elif isinstance(step, ReadStep):
+            self._values[step.bind] = self._read(step)
+        else:
+            self._abstain(step.abstain)
+
+    def _read(self, step: ReadStep) -> JsonValue:
+        text = _expression(step.read).evaluate(self._values)
+        if not isinstance(text, str):
+            raise InputError(f"{step.read!r} is no text to read from")
+        found = read_as(find_passage(text, after=step.after, until=step.until), step.form)
+        return found if isinstance(found, str) or step.times == 1.0 else found * step.times
+
+    def _make(self, step: CallStep) -> Generator[Planned, Observation, None]:
+        given = {name: _value_of(source, self._values) for name, source in step.arguments.items()}
+        arguments = {name: value for name, value in given.items() if value is not None}
+        reply = yield from self._replied(step, Planned(step.call, arguments))
+        if step.bind:
+            self._values[step.bind] = reply
+        if step.into:
+            self._values[step.into] = [*cast(list[JsonValue], self._values[step.into]), reply]
+
+    def _replied(self, step: CallStep, planned: Planned) -> Generator[Planned, Observation, JsonObject]:
+        """The reply to a call; the one that is known, where it is a read that was made since something was written."""
+        reads = self._together is not None and self._together(step.call)
+        if not reads:
+            self._known.clear()
+        elif planned.key in self._known:
+            return self._known[planned.key]
+        reply = _reply((yield from self._call(self._accompanied(planned, step) if reads else planned)))
+        if step.pages is not None and not self._careless:
+            yield from self._pages(step, planned.arguments, reply)
+        if reads and "error" not in reply:
+            self._known[planned.key] = reply
+        return reply
+
+    def _accompanied(self, planned: Planned, step: CallStep) -> Planned:
+        """The call with those that can be made in the same turn."""
+        if planned.key in self._announced:
+            self._announced.discard(planned.key)
+            return planned
+        together = cast("Callable[[str], bool]", self._together)
+        calls = calls_ahead(self._rest, self._values, step, together=together)
+        beside: dict[bytes, Planned] = {}
+        for call in (Planned(tool, arguments) for tool, arguments in calls):
+            if call != planned and call.key not in self._announced and call.key not in self._known:
+                beside[call.key] = call
+        self._announced.update(beside)
+        return replace(planned, beside=tuple(beside.values()))
+
+    def _pages(self, step: CallStep, arguments: JsonObject, reply: JsonObject) -> Generator[Planned, Observation, None]:
+        """Follow the cursor; the lists found under the key of `pages` are joined in `reply`. A page that is an error makes it one."""
+        key = cast(str, step.pages)
+        for _ in range(MAX_PAGES):
+            cursor = reply.get(NEXT_CURSOR)
+            if cursor is None:
+                return
+            page = _reply((yield from self._call(Planned(step.call, {**arguments, "cursor": cursor}))))
+            if "error" in page:
+                reply.clear()
+                reply["error"] = page["error"]
+                return
+            reply[key] = [*cast(list[JsonValue], reply.get(key, [])), *cast(list[JsonValue], page.get(key, []))]
+            reply[NEXT_CURSOR] = page.get(NEXT_CURSOR)
+
+
+def _reply(observation: Observation) -> JsonObject:
+    """What a plan sees of a reply: its structured content, or the error."""
+    if observation.is_error:
+        return {"error": observation.text}
+    content = observation.content
+    return {"text": observation.text} if content is None else content
+
+
+_expression = lru_cache(maxsize=4096)(expression)
+
+
+@lru_cache(maxsize=4096)
+def _value(source: str) -> Value:
+    return Value(source)
+
+
+def _value_of(source: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:
+    return (_value(source) if isinstance(source, str) else Value(source)).evaluate(values)
+
+
+def answering(value: JsonValue) -> Message:
+    """A final message that answers."""
+    text = value if isinstance(value, str) else "" if value is None else encode(value)
+    return Message(f"ANSWER: {text}", answer=text)
+
+
+def declining(reason: str) -> Message:
+    """A final message that declines the task."""
+    return Message(f"CANNOT: {reason}", abstain=True, answer=reason)
+
+
+def _as_it_is(message: Message, value: JsonValue) -> Message:
+    return message
+
+
+_CLAIM = answering("Done.")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said beside calls, and what it cost."""
+
+    text: str = ""
+    usage: Usage | None = None
+
+
+class Voice(Protocol):
+    """Who words what is said."""
+
+    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Said:
+        """What is said beside some calls, of which the first is `planned`."""
+        ...
+
+
+class PlanPlayer:
+    """A player that carries out a walk: one call a turn, and with it those that the call names as going beside it."""
+
+    __slots__ = ("_count", "_kept", "_sent", "_voice", "_walking")
+
+    def __init__(self, walking: Walking, voice: Voice | None = None) -> None:
+        self._walking = walking
+        self._voice = voice
+        self._count = 0
+        self._sent: tuple[Planned, ...] = ()
+        self._kept: dict[bytes, Observation] = {}
+
+    async def think(self, journal: Journal) -> Message:
+        """The next calls of the walk, or its final message. Raises AgentFault when the plan cannot go on."""
+        try:
+            planned = self._next(journal)
+        except StopIteration as finished:
+            return cast(Message, finished.value)
+        except InputError as error:
+            raise AgentFault(f"the plan cannot go on: {error}") from None
+        self._sent = (planned, *(call for call in planned.beside if call.key not in self._kept))
+        said = Said() if self._voice is None else await self._voice.beside(planned, self._sent, journal)
+        return Message(said.text, calls=tuple(self._action(call) for call in self._sent), usage=said.usage)
+
+    def _next(self, journal: Journal) -> Planned:
+        """The next call that has not been made, after the replies to those of the last turn."""
+        if not journal.turns:
+            return next(self._walking)
+        first, *others = (step.observation for step in journal.turns[-1].steps)
+        self._kept.update(zip((call.key for call in self._sent[1:]), others, strict=True))
+        planned = self._walking.send(first)
+        while (kept := self._kept.pop(planned.key, None)) is not None:
+            planned = self._walking.send(kept)
+        return planned
+
+    def _action(self, planned: Planned) -> Action:
+        self._count += 1
+        return Action(f"call_{self._count}", planned.tool, planned.arguments)
+
+
+class PlanPolicy(Policy):
+    """A policy that carries out one of a scenario's plans, the one under `key`."""
+
+    key: ClassVar[Literal["reference", "wrong"]] = "reference"
+    planned: ClassVar[bool] = True
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises InputError when the scenario has no such plan, and its paradigm finds none."""
+        found = self.key == "reference" and bool(resolve("paradigms", scenario.spec.paradigm)().plans)
+        if getattr(scenario.spec, self.key) is None and not found:
+            raise scenario.document.relocate(self._missing(), ())
+
+    def player(self, briefing: Briefing) -> Player:
+        """Raises InputError when the scenario has no such plan."""
+        plan = cast("Plan | None", getattr(briefing, self.key))
+        if plan is None:
+            raise self._missing()
+        return PlanPlayer(self.walk(plan, briefing), self.voice(briefing))
+
+    @abstractmethod
+    def walk(self, plan: Plan, briefing: Briefing) -> Walking:
+        """How the plan is carried out in one episode."""
+
+    def voice(self, briefing: Briefing) -> Voice | None:
+        """Who words what is said beside the calls of one episode; None says nothing."""
+        return None
+
+    def _missing(self) -> InputError:
+        return InputError(f"the scenario has no `{self.key}` plan", remedy="add one, or choose another agent")

@@ -1,0 +1,112 @@
+"""General recovery skills: reading an error text, mending arguments by a schema, deciding what to try next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import cast
+
+from simtrain.values.types import JsonObject, JsonValue
+
+
+class Trouble(StrEnum):
+    """What kind of trouble an error text tells of."""
+
+    ambiguous = "ambiguous"
+    transient = "transient"
+    arguments = "arguments"
+    refused = "refused"
+
+
+# A service's refusal may speak of busy rooms, of 502 euros or of a payment gateway: only what a server says of itself counts.
+_AMBIGUOUS = re.compile(
+    r"\btime[d -]*out\b|internal server error|connection (?:reset|closed|lost|aborted)|bad gateway"
+    r"|-32001\b|(?:^|\b(?:http|status|error|code)[ :]*)(?:500|502|504)\b",
+    re.IGNORECASE,
+)
+_TRANSIENT = re.compile(
+    r"rate.?limit|too many requests|try(?:ing)? again|retry|temporar(?:y|ily)|(?:service|server|currently) (?:is )?unavailable"
+    r"|overloaded|server (?:is )?busy|throttl|(?:^|\b(?:http|status|error|code)[ :]*)(?:429|503|529)\b",
+    re.IGNORECASE,
+)
+_UNDONE = re.compile(r"\b(?:was|were) not (?:completed|processed)\b|\brolled back\b", re.IGNORECASE)
+_ARGUMENTS = re.compile(
+    r"invalid (?:arguments|params|input)|validation error|required propert|is not of type|is not one of|additional propert"
+    r"|missing required",
+    re.IGNORECASE,
+)
+
+
+def diagnose(text: str) -> Trouble:
+    """What an error reply means: the effect may have landed, it may pass, the arguments are wrong, or it is simply refused."""
+    if _ARGUMENTS.search(text):
+        return Trouble.arguments
+    if _UNDONE.search(text):
+        return Trouble.transient
+    if _AMBIGUOUS.search(text):
+        return Trouble.ambiguous
+    return Trouble.transient if _TRANSIENT.search(text) else Trouble.refused
+
+
+_DONE = re.compile(
+    r"\balready\b|\bexists\b|\bduplicate\b|\bhas been\b|\bno longer\b|\b(?:is|are) not (?:open|active|pending|scheduled|confirmed)\b",
+    re.IGNORECASE,
+)
+
+
+def says_done(text: str) -> bool:
+    """Whether a refusal reads as if the thing had been done before."""
+    return _DONE.search(text) is not None
+
+
+def mend(arguments: Mapping[str, JsonValue], schema: JsonObject) -> JsonObject:
+    """The arguments made to fit a JSON Schema of an object, as far as names, types and enumerations tell how."""
+    properties = cast(dict[str, JsonObject], schema.get("properties", {}))
+    required = cast(list[str], schema.get("required", []))
+    missing = [name for name in required if name not in arguments]
+    mended: JsonObject = {}
+    for name, value in arguments.items():
+        target = name if name in properties or not properties else _renamed(name, missing)
+        if target is not None:
+            mended[target] = _fitted(value, properties.get(target, {}))
+    return mended
+
+
+def _renamed(name: str, missing: list[str]) -> str | None:
+    """The missing property that an unknown argument was meant for: the closest name, or the only one that is missing."""
+    plain = {re.sub(r"[^a-z0-9]", "", other.lower()): other for other in missing}
+    close = get_close_matches(re.sub(r"[^a-z0-9]", "", name.lower()), plain, n=1, cutoff=0.6)
+    if close:
+        return plain[close[0]]
+    return missing[0] if len(missing) == 1 else None
+
+
+def _fitted(value: JsonValue, schema: JsonObject) -> JsonValue:
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else cast(list[str], kinds)
+    choices = cast(list[JsonValue], schema.get("enum", []))
+    if choices and value not in choices:
+        close = get_close_matches(str(value).lower(), [str(choice).lower() for choice in choices], n=1, cutoff=0.5)
+        return next((choice for choice in choices if close and str(choice).lower() == close[0]), value)
+    if kinds == ["array"] and not isinstance(value, list):
+        return [value]
+    if "string" in kinds and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str) and "string" not in kinds:
+        return _number(value, kinds)
+    return cast(JsonValue, value)
+
+
+def _number(text: str, kinds: list[str]) -> JsonValue:
+    try:
+        if "integer" in kinds:
+            return int(text)
+        if "number" in kinds:
+            return float(text)
+    except ValueError:
+        return text
+    if "boolean" in kinds and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return text

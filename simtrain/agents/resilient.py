@@ -1,0 +1,180 @@
+"""The plan, carried out with general recovery skills."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field
+
+from simtrain.agents.plan import Calling, Planned, PlanPolicy, Voice, Walk, Walking, declining
+from simtrain.agents.skills.across import Across, is_barred, is_closed, is_down
+from simtrain.agents.skills.believing import Believing
+from simtrain.agents.skills.needs import may_fail
+from simtrain.agents.skills.remedies import Remedies
+from simtrain.agents.skills.renamed import new_names, translated
+from simtrain.agents.skills.session import session_of
+from simtrain.agents.skills.trusting import Trusting
+from simtrain.agents.wording.by_model import WordedByModel
+from simtrain.agents.wording.ending import Ending
+from simtrain.agents.wording.sentences import Sentences
+from simtrain.contracts.agent import Briefing
+from simtrain.contracts.plan import Plan
+from simtrain.contracts.user import ASK
+from simtrain.llm.client import ChatClient
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, Observation
+
+
+class Resilient(PlanPolicy):
+    """The reference plan with recovery skills, one a file in `simtrain.agents.skills`.
+
+    Retries what may pass, fixes calls by the error and the schema, uses tools that remove the cause of an error, finds renamed tools,
+    reads replies whatever they are written in, asks again where a reply gives cause for doubt, looks elsewhere for what it does not
+    say, verifies a write before repeating it, and abstains honestly when every path is closed.
+    """
+
+    retries: int = Field(default=4, ge=0, description="How often one call is repeated.")
+    checks: int = Field(
+        default=4,
+        ge=0,
+        description="Reads of an episode that are made twice where there is doubt, and as many looks after writes that were reported done.",
+    )
+    doubt: Literal["odd", "writes", "always"] = Field(
+        default="odd",
+        description="When to doubt: after something odd was seen; also about every write; or about every reply.",
+    )
+
+    worded_by: str | None = Field(
+        default=None,
+        min_length=1,
+        description="A chat model that writes what is said beside calls, held to what is in view; unset, it is built in.",
+    )
+    base_url: str | None = Field(default=None, description="Server of that model; OPENAI_BASE_URL when not given.")
+
+    def walk(self, plan: Plan, briefing: Briefing) -> Walking:
+        """Every call with recovery; where the plan cannot go on, the task is declined."""
+        return _honest(_Caller(plan, briefing, self))
+
+    def voice(self, briefing: Briefing) -> Voice:
+        """A sentence or two beside the calls of every turn."""
+        client = self._client
+        return Sentences(briefing) if client is None else WordedByModel(briefing, client)
+
+    def facts(self) -> JsonObject:
+        """The model that words the sentences, where one does."""
+        return {} if self.worded_by is None else {"worded_by": self.worded_by}
+
+    async def ready(self) -> None:
+        """Check that the model that words the sentences can be had. Raises InputError."""
+        if self._client is not None:
+            await self._client.ready()
+
+    async def close(self) -> None:
+        """Close the connections to that model."""
+        if self._client is not None:
+            await self._client.close()
+
+    @cached_property
+    def _client(self) -> ChatClient | None:
+        return None if self.worded_by is None else ChatClient(self.worded_by, base_url=self.base_url)
+
+
+def _honest(caller: _Caller) -> Walking:
+    """The walk; the task is declined where it cannot go on, and where nothing could be written because all of it was barred.
+
+    Where it stops at what replies do not say, something is odd about them: it is walked once more, and reads are made again.
+    """
+    try:
+        try:
+            message = yield from caller.walk()
+        except InputError:
+            if not caller.begins_again():
+                raise
+            message = yield from caller.walk()
+    except InputError as error:
+        return caller.ending.of(declining(caller.last_error or str(error)))
+    return message if caller.barred is None or message.abstain else caller.ending.of(declining(caller.barred))
+
+
+class _Caller:
+    def __init__(self, plan: Plan, briefing: Briefing, knobs: Resilient) -> None:
+        self.ending = Ending(briefing)
+        self._plan = plan
+        self._stated = briefing.stated
+        self._session = session_of(
+            plan, briefing, checks=knobs.checks, wary=knobs.doubt == "always", watchful=knobs.doubt == "writes"
+        )
+        self._names = new_names(plan.calls(), briefing.tools)
+        planned = frozenset(self._names.get(step.call, step.call) for step in plan.calls())
+        self._across = Across(
+            self._session,
+            Remedies(briefing.tools, planned),
+            retries=knobs.retries,
+            equivalents=briefing.equivalents or {},
+        )
+        self._believing = Believing(self._session, self._across)
+        self._trusting = Trusting(self._session, self._across)
+        self._may_fail = may_fail(plan)
+        self._written = 0
+        self._done: dict[bytes, deque[Observation]] = {}
+        self._replayed: dict[bytes, deque[Observation]] = {}
+        self._barred: str | None = None
+        self.last_error: str | None = None
+
+    def walk(self) -> Walking:
+        """A walk through the plan, with every call made by `call`. Raises InputError where it cannot go on."""
+        return Walk(self._plan, self._stated, call=self.call, together=self.is_read, ending=self.ending.of).run()
+
+    def is_read(self, tool: str) -> bool:
+        """Whether a tool of the plan is offered and changes nothing."""
+        offered = self._session.tools.get(self._names.get(tool, tool))
+        return offered is not None and not offered.writes and offered.name != ASK
+
+    @property
+    def barred(self) -> str | None:
+        """The error by which the latest write was barred, where none has been carried out."""
+        return None if self._written else self._barred
+
+    def begins_again(self) -> bool:
+        """Whether the plan is worth walking once more, warily, without repeating what was written."""
+        if self.last_error is not None or not self._session.checks:
+            return False
+        self._session.wary = True
+        self._replayed, self._done = self._done, {}
+        return True
+
+    def call(self, planned: Planned) -> Calling:
+        """Make a call, and go on trying while there is a sensible way. The reply that counts is returned."""
+        if earlier := self._replayed.get(planned.key):
+            observation = earlier.popleft()
+        else:
+            observation = yield from self._made(planned)
+        if not self.is_read(planned.tool) and not observation.is_error:
+            self._done.setdefault(planned.key, deque()).append(observation)
+        return observation
+
+    def _made(self, planned: Planned) -> Calling:
+        """Raises InputError for a write that the service will not carry out at all, where the plan counts on it."""
+        known = planned.tool
+        session = self._session
+        session.beside = tuple(
+            self._across.valid(translated(call, self._names, session.tools)) for call in planned.beside
+        )
+        planned = translated(planned, self._names, session.tools)
+        heard = yield from self._across.make(planned)
+        if heard.is_error:
+            heard = (yield from self._believing.instead(planned)) or heard
+        elif self._session.writes(planned):
+            heard = yield from self._trusting.judge(heard)
+        else:
+            heard = yield from self._believing.judge(heard)
+        self.last_error = heard.reply.text if heard.is_error else None
+        if self._session.writes(planned):
+            self._written += not heard.is_error
+            if heard.is_error and is_barred(heard.reply.text) and not self._across.speaks_of_request(heard):
+                self._barred = heard.reply.text
+                if is_closed(heard.reply.text) or (known not in self._may_fail and is_down(heard.reply.text)):
+                    raise InputError(heard.reply.text)
+        return heard.observation

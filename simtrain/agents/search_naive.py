@@ -1,0 +1,41 @@
+"""The policy that searches once and believes what the snippets say."""
+
+from __future__ import annotations
+
+from simtrain.agents.plan import PlanPlayer, Walking, answering
+from simtrain.agents.searching.asked import read_question
+from simtrain.agents.searching.knowing import likeness
+from simtrain.agents.searching.pages import Page, plain_value
+from simtrain.agents.searching.reader import Reader
+from simtrain.agents.searching.tables import table
+from simtrain.contracts.agent import Briefing, Player, Policy
+from simtrain.contracts.question import MISSING
+
+
+class SearchNaive(Policy):
+    """One search with the words of the question; a row for each result, its cells from title and snippet; no page is opened."""
+
+    def player(self, briefing: Briefing) -> Player:
+        """A fresh player for one episode."""
+        return PlanPlayer(_searched(briefing))
+
+
+def _searched(briefing: Briefing) -> Walking:
+    asked = read_question(briefing.prompt)
+    words = briefing.prompt
+    if asked is not None:
+        words = " ".join([asked.things, *asked.names, *(" ".join(one.said.values()) for one in asked.conditions)])
+    hits = yield from Reader(briefing.tools, budget=1).search(words[:200].replace("|", " "))
+    if asked is None or not asked.columns:
+        return answering(hits[0].title if hits else MISSING)
+    rows: list[list[str]] = []
+    for hit in hits:
+        page = Page(hit.url, hit.title, "", hit.snippet)
+        row = [hit.title.partition(",")[0].partition(":")[0]]
+        for wanted in asked.columns[1:]:
+            like = likeness(wanted.path[-1])
+            told = (page.value(label, like) for label in wanted.path[-1].split("|"))
+            text = next((one.text for one in told if one is not None), MISSING)
+            row.append(plain_value(text, like))
+        rows.append(row)
+    return answering(table([wanted.heading for wanted in asked.columns], rows))

@@ -1,0 +1,150 @@
+"""The policy that answers a question about an invented web by method, knowing nothing but the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from simtrain.agents.plan import PlanPlayer, Walking, answering, declining
+from simtrain.agents.searching.asked import Asked, Wanted, is_highest, is_ranked_by_date, read_question, term_path
+from simtrain.agents.searching.disputing import disputes
+from simtrain.agents.searching.judging import meets
+from simtrain.agents.searching.knowing import Knowing, Thing, likeness
+from simtrain.agents.searching.pages import Likeness, plain_value, plural, stems
+from simtrain.agents.searching.reader import Reader, Reading
+from simtrain.agents.searching.relating import is_relation, related
+from simtrain.agents.searching.tables import counted, table
+from simtrain.contracts.agent import Briefing, Player, Policy
+from simtrain.contracts.question import MISSING
+from simtrain.values.passages import read_amount
+
+
+class SearchSystematic(Policy):
+    """Reads the question, finds the lists of what it asks for, pages through them, opens every page, checks every condition, follows
+    links for what lies further away, looks elsewhere for what a page does not tell, and writes N/A for what none does."""
+
+    budget: int = Field(default=300, ge=1, description="Searches and visits in one episode.")
+
+    def player(self, briefing: Briefing) -> Player:
+        """A fresh player for one episode."""
+        return PlanPlayer(_Work(briefing, self.budget).done())
+
+
+class _Work:
+    def __init__(self, briefing: Briefing, budget: int) -> None:
+        self.asked = read_question(briefing.prompt)
+        self.knowing = Knowing(Reader(briefing.tools, budget=budget), elsewhere=False)
+
+    def done(self) -> Walking:
+        """The calls, then the answer."""
+        asked = self.asked
+        if asked is None:
+            return declining("the question is not understood.")
+        for condition in asked.conditions:
+            name = condition.said.get("value", "")
+            if name.istitle() and " " in name and not (yield from self.knowing.exists(name)):
+                return declining(f"no page tells of {name}.")
+        if is_relation(asked):
+            return answering(
+                table([wanted.heading for wanted in asked.columns], (yield from related(asked, self.knowing)))
+            )
+        found: list[Thing] = []
+        things = yield from self.knowing.listed(plural(asked.things), _labels(asked))
+        if asked.names:
+            known = {thing.name: thing for thing in things}
+            things = [known.get(name, Thing(name, None)) for name in asked.names]
+        for thing in things:
+            if (yield from self._fits(thing, asked)):
+                found.append(thing)
+        # Of those that fit, what their own pages do not tell is worth looking for.
+        self.knowing.elsewhere = True
+        if asked.form == "single":
+            return answering(found[0].name) if found else declining("no page tells of such a thing.")
+        if asked.form == "dispute":
+            rows = yield from disputes(asked, found, self.knowing)
+        elif asked.form in ("groups", "best"):
+            rows = yield from self._grouped(asked, found)
+        else:
+            if asked.form == "top":
+                found = yield from self._first(asked, found)
+            rows = yield from self._rows(asked, found)
+        if not any(cell not in (MISSING, *asked.names) for row in rows for cell in row):
+            return declining("no page tells what is asked for.")
+        return answering(table([wanted.heading for wanted in asked.columns], rows))
+
+    def _fits(self, thing: Thing, asked: Asked) -> Reading[bool]:
+        for condition in asked.conditions:
+            if not (yield from meets(thing, condition, self.knowing)):
+                return False
+        return True
+
+    def _rows(self, asked: Asked, things: Sequence[Thing]) -> Reading[list[list[str]]]:
+        rows: list[list[str]] = []
+        for thing in things:
+            row: list[str] = []
+            for wanted in asked.columns:
+                row.append((yield from self._cell(thing, wanted, asked)))
+            rows.append(row)
+        return rows
+
+    def _cell(self, thing: Thing, wanted: Wanted, asked: Asked) -> Reading[str]:
+        if _same(wanted.path, (asked.things,)):
+            return thing.name
+        like: Likeness = "number" if wanted.unit else likeness(wanted.path[-1])
+        told = yield from self.knowing.value(thing, wanted.path, like)
+        return MISSING if told is None else plain_value(told.text, like)
+
+    def _first(self, asked: Asked, things: Sequence[Thing]) -> Reading[list[Thing]]:
+        """The first few by the term of the question."""
+        ranked: list[tuple[str | float, Thing]] = []
+        for thing in things:
+            value = yield from self._measure(asked, thing)
+            if value is not None:
+                ranked.append((value, thing))
+        ranked.sort(key=lambda item: item[0], reverse=is_highest(asked))
+        return [thing for _, thing in ranked[: int(asked.said["count"])]]
+
+    def _measure(self, asked: Asked, thing: Thing) -> Reading[str | float | None]:
+        like: Likeness = "date" if is_ranked_by_date(asked) else "number"
+        told = yield from self.knowing.value(thing, term_path(asked, "term"), like)
+        if told is None:
+            return None
+        value = plain_value(told.text, like)
+        return value if like == "date" else read_amount(value)
+
+    def _grouped(self, asked: Asked, things: Sequence[Thing]) -> Reading[list[list[str]]]:
+        """A row for each group: figures over its things, or the one that comes first."""
+        groups: dict[str, list[Thing]] = {}
+        path = term_path(asked, "group")
+        for thing in things:
+            told = yield from self.knowing.value(thing, path, "text")
+            if told is not None:
+                groups.setdefault(told.text, []).append(thing)
+        if asked.form == "groups":
+            return (yield from counted(asked, groups, path, self.knowing))
+        rows: list[list[str]] = []
+        for name, members in groups.items():
+            measured: list[tuple[str | float, Thing]] = []
+            for thing in members:
+                value = yield from self._measure(asked, thing)
+                if value is not None:
+                    measured.append((value, thing))
+            if measured:
+                measured.sort(key=lambda item: item[0], reverse=is_highest(asked))
+                inner = yield from self._rows(asked, [measured[0][1]])
+                rows.append([name, *inner[0][1:]])
+        return rows
+
+
+def _same(first: Sequence[str], second: Sequence[str]) -> bool:
+    return [stems(item) for item in first] == [stems(item) for item in second]
+
+
+def _labels(asked: Asked) -> list[str]:
+    """The labels that the things themselves have: those of conditions and columns one step away."""
+    paths = [item.path for item in (*asked.conditions, *asked.columns)] + [
+        term_path(asked, "term"),
+        term_path(asked, "group"),
+    ]
+    return list(dict.fromkeys(path[0] for path in paths if path and not _same(path[:1], (asked.things,))))

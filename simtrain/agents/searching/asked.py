@@ -1,0 +1,263 @@
+"""Reading a question: which things it asks for, under which conditions, in which columns. Nothing but its text is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, cast
+
+from simtrain.contracts.question import Language
+from simtrain.files.yaml_files import read_document
+from simtrain.questions.wordings import Wordings, wordings
+
+Form: TypeAlias = Literal["rows", "lookup", "groups", "top", "best", "dispute", "single"]
+
+_FORMS: Final[tuple[Form, ...]] = ("dispute", "single", "lookup", "best", "groups", "top", "rows")
+"""The more particular forms first: what reads as one of them could be read as a plain list as well."""
+
+_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
+_UNIT: Final = re.compile(r"\s*[(（]([^()（）]*)[)）]\s*$")
+_SLOT: Final = re.compile(r"\\\{(\w+)\\\}")
+_OPENING: Final = "(?:whose|where the|that)"
+"""How an English condition begins."""
+
+_JOINT: Final[Mapping[Language, re.Pattern[str]]] = {
+    "en": re.compile(rf"(?:, and|,| and) (?={_OPENING} )"),
+    "zh": re.compile("，且|，"),
+}
+_NOUN: Final = re.compile(rf"(.*?) (?={_OPENING} )", re.DOTALL)
+_COMPARED: Final = ("later", "earlier", "larger", "smaller")
+_NAMED: Final = re.compile(r"\{\w+\}")
+_DICTIONARIES: Final[Mapping[Language, Path]] = {
+    "en": Path(__file__).parent / "english.yaml",
+    "zh": Path(__file__).parent / "chinese.yaml",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition as it was read: its kind, the labels that lead to what is tested, and what it is held against: words, or what `other`
+    labels lead to."""
+
+    kind: str
+    path: tuple[str, ...]
+    said: Mapping[str, str]
+    other: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A column that is wanted: its heading, the labels that lead to its value, the unit in which it is to stand, and (of groups) which
+    figure over a group it is: count, sum, mean, or none."""
+
+    heading: str
+    path: tuple[str, ...]
+    unit: str
+    figure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it was read. `things` is the plural noun; `said` holds group, count, end and term where the form has them."""
+
+    language: Language
+    form: Form
+    things: str
+    conditions: tuple[Condition, ...]
+    columns: tuple[Wanted, ...]
+    said: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The things themselves, where the question names them."""
+        return tuple(self.said["names"].split(wordings(self.language).listed)) if self.form == "lookup" else ()
+
+
+def read_question(text: str) -> Asked | None:
+    """What a question asks; None where it is not understood."""
+    language: Language = "zh" if _HAN.search(text) else "en"
+    words = wordings(language)
+    ask, columns, meanings = _parts(text, words)
+    for form in _FORMS:
+        for pattern in _patterns(language, form):
+            found = pattern.fullmatch(ask)
+            if found is None:
+                continue
+            said = {name: value for name, value in found.groupdict().items() if value is not None}
+            if form in ("single", "lookup"):
+                things, conditions = said.get("thing") or said["things"], said.get("conditions", "")
+            else:
+                things, conditions = _things(said.get("things", ""), words)
+            read = tuple(_conditions(conditions, words))
+            return Asked(
+                language, form, _english(things, words), read, tuple(_wanted(columns, meanings, words, form)), said
+            )
+    return None
+
+
+def _parts(text: str, words: Wordings) -> tuple[str, list[str], dict[str, str]]:
+    """What is asked, the headings of the columns (none for a single answer), and what some of them stand for."""
+    for template in words.columns.table:
+        found = _compiled(words, template).search(text)
+        if found is not None:
+            headings = found["columns"].split(words.columns.separator)
+            return text[: found.start()].strip(), headings, _meanings(text[found.end() :].strip(), words)
+    for template in words.columns.single:
+        place = text.find(template)
+        if place >= 0:
+            return text[:place].strip(), [], {}
+    return text.strip(), [], {}
+
+
+def _meanings(text: str, words: Wordings) -> dict[str, str]:
+    """What headings stand for, by the sentence that a text begins with."""
+    for template in words.columns.meanings:
+        found = _compiled(words, template).match(text)
+        if found is not None:
+            parts = (
+                _compiled(words, words.columns.means).fullmatch(part) for part in found["meanings"].split(words.listed)
+            )
+            return {part["heading"]: part["term"] for part in parts if part is not None}
+    return {}
+
+
+def _compiled(words: Wordings, template: str) -> re.Pattern[str]:
+    return _pattern(words.language, template)
+
+
+@cache
+def _pattern(language: Language, template: str) -> re.Pattern[str]:
+    """A wording as a pattern in which each slot is a group; verbs stand there in one of their forms, ends by one of their words."""
+    words = wordings(language)
+    ends = "|".join(map(re.escape, words.ends.values()))
+    seen: set[str] = set()
+
+    def group(slot: re.Match[str]) -> str:
+        name = slot[1]
+        if name in words.forms:
+            return f"(?:{'|'.join(words.forms[name])})"
+        kind = ends if name == "end" else r"\d+" if name == "count" else ".+?"
+        first = name not in seen
+        seen.add(name)
+        return f"(?P<{name}>{kind})" if first else f"(?:{kind})"
+
+    return re.compile(_SLOT.sub(group, re.escape(template)), re.DOTALL)
+
+
+def _patterns(language: Language, form: Form) -> list[re.Pattern[str]]:
+    return [_pattern(language, template) for template in wordings(language).asks[form]]
+
+
+def _things(phrase: str, words: Wordings) -> tuple[str, str]:
+    """The noun of a phrase, and its conditions."""
+    if words.language == "zh":
+        conditions, _, noun = phrase.removesuffix(words.ever.format(things="")).rpartition("的")
+        return noun, conditions
+    split = _NOUN.match(phrase)
+    noun = split[1] if split else phrase
+    always = _compiled(words, words.ever).fullmatch(noun)
+    return (always["things"] if always else noun), phrase[len(noun) :].strip()
+
+
+def _conditions(text: str, words: Wordings) -> Iterator[Condition]:
+    """The conditions of a text. What is only described comes last: all that follows is about it."""
+    begin = 0
+    for joint in [*_JOINT[words.language].finditer(text), None]:
+        part = text[begin : joint.start() if joint else len(text)]
+        condition = _condition(part, words) if part else None
+        if condition is not None and condition.kind == "described":
+            inner = condition.said["conditions"] + (text[joint.start() :] if joint else "")
+            for one in _conditions(inner, words):
+                yield Condition(one.kind, (*condition.path, *one.path), one.said)
+            return
+        if condition is not None:
+            yield condition
+        begin = joint.end() if joint else begin
+
+
+def _condition(part: str, words: Wordings) -> Condition:
+    """One condition: one that holds another if the part reads so, else of the wordings that fit the one with most words of its own."""
+    best: tuple[tuple[bool, int], Condition] | None = None
+    for kind, templates in words.conditions.items():
+        for template in templates:
+            found = _compiled(words, template).fullmatch(part)
+            if found is None:
+                continue
+            literal = len(_NAMED.sub("", template))
+            weight = ("clause" in found.groupdict() or kind == "described", literal)
+            if best is None or weight > best[0]:
+                best = (weight, _read(kind, found, words))
+    return best[1] if best else Condition("unread", (), {"text": part})
+
+
+def _read(kind: str, found: re.Match[str], words: Wordings) -> Condition:
+    said = {name: value for name, value in found.groupdict().items() if value is not None}
+    path = _path(said.pop("term", ""), words)
+    if "noun" in said:
+        path = (*path, _english(said["noun"], words))
+    if "clause" in said:
+        # No page tells of a relation's rows one by one; what counts is what lies at their other end.
+        return Condition(kind, (), {**said, **_condition(said["clause"], words).said})
+    if kind in _COMPARED:
+        return Condition(kind, path, {}, _path(said["other"], words))
+    if words.language == "zh" and kind != "described":
+        said = {name: _english(value, words) for name, value in said.items()}
+    return Condition(kind, path, said)
+
+
+def _wanted(headings: list[str], meanings: Mapping[str, str], words: Wordings, form: Form) -> Iterator[Wanted]:
+    columns = words.columns
+    figures = {"count": columns.count, "sum": columns.sum, "mean": columns.mean} if form == "groups" else {}
+    for heading in headings:
+        unit = _UNIT.search(heading)
+        plain, figure = meanings.get(heading, _UNIT.sub("", heading)).strip(), ""
+        for name, template in figures.items():
+            found = _compiled(words, template).fullmatch(plain[:1].upper() + plain[1:])
+            if found is not None:
+                plain, figure = found[1], name
+                break
+        yield Wanted(heading.strip(), _path(plain, words), _english(unit[1], words) if unit else "", figure)
+
+
+def _path(term: str, words: Wordings) -> tuple[str, ...]:
+    """The labels of a chain such as `whose home station's operator`, in the words of the pages."""
+    if words.language == "zh":
+        return tuple(_english(part, words) for part in term.split("的") if part)
+    plain = re.sub(r"^(?:whose|where the|that)\b *", "", term)
+    *beyond, near = re.sub(r"\bnumber of ", "", plain).split(" of the ") if "'s " in plain else [plain]
+    return tuple(_english(part, words) for part in (*near.split("'s "), *reversed(beyond)) if part)
+
+
+def _english(word: str, words: Wordings) -> str:
+    """A word as pages may have it; where there are several such words, all of them, with bars between."""
+    plain = word.strip()
+    if words.language == "en":
+        plain = plain.removeprefix("number of ")
+    known = _dictionary(words.language)
+    return "|".join(known.get(plain) or known.get(plain[:1].lower() + plain[1:]) or [plain.removesuffix(" date")])
+
+
+@cache
+def _dictionary(language: Language) -> dict[str, list[str]]:
+    """Words of a language -> the words of pages that each may stand for."""
+    return cast(dict[str, list[str]], read_document(_DICTIONARIES[language]).data)
+
+
+def term_path(asked: Asked, name: str) -> tuple[str, ...]:
+    """The labels that a part of the question names: `term` or `group`."""
+    return _path(asked.said.get(name, ""), wordings(asked.language))
+
+
+def is_highest(asked: Asked) -> bool:
+    """Whether a ranking begins with what is highest, latest or most."""
+    ends = wordings(asked.language).ends
+    return asked.said["end"] in {ends[name] for name in ("highest", "greatest", "most", "latest")}
+
+
+def is_ranked_by_date(asked: Asked) -> bool:
+    """Whether a ranking is one of days."""
+    ends = wordings(asked.language).ends
+    return asked.said["end"] in (ends["latest"], ends["earliest"])

@@ -1,0 +1,37 @@
+"""What two sites say of the same things, where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from simtrain.agents.searching.asked import Asked, term_path
+from simtrain.agents.searching.knowing import Knowing, Thing, likeness
+from simtrain.agents.searching.pages import Likeness, plain_value
+from simtrain.agents.searching.reader import Reading
+
+
+def disputes(asked: Asked, things: Sequence[Thing], knowing: Knowing) -> Reading[list[list[str]]]:
+    """A row for each thing of which the two sites of the question say different things: its name, and what each says."""
+    hosts: list[str] = []
+    for name in ("trusted", "other"):
+        hosts.append((yield from _host(asked.said[name], knowing)))
+    path = term_path(asked, "term")
+    like: Likeness = "number" if asked.columns[-1].unit else likeness(path[-1])
+    rows: list[list[str]] = []
+    for thing in things:
+        said: list[str] = []
+        for host in hosts:
+            told = yield from knowing.told_by(host, thing, path[-1], like)
+            said += [plain_value(told.text, like)] if told is not None else []
+        if len(said) == len(hosts) and said[0] != said[1]:
+            rows.append([thing.name, *said])
+    return rows
+
+
+def _host(title: str, knowing: Knowing) -> Reading[str]:
+    """The host of a site of that title: that of its front page, as a search finds it."""
+    hits = yield from knowing.reader.search(title)
+    front = [hit.url for hit in hits if hit.title.casefold() == title.casefold()]
+    urls = front or [hit.url for hit in hits]
+    return urlsplit(urls[0]).netloc if urls else ""

@@ -1,0 +1,219 @@
+"""What a searching agent comes to know: the things of a kind, as lists and pages tell of them, and values some links away."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from simtrain.agents.searching.pages import Likeness, Page, Told, family, stems
+from simtrain.agents.searching.reader import Hit, Reader, Reading
+
+MOST_LISTS: Final = 12
+"""Pages of one list, or lists of one kind, that are read."""
+
+MOST_HOMES: Final = 3
+_SAMPLED: Final = 4
+_FEWEST: Final = 3
+_DATED: Final = re.compile(r"(ed|born|date|refit|since|until|happened|opening|founding)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something that a list names: where its page is, and what the lists say of it, by the stems of their headings."""
+
+    name: str
+    url: str | None
+    listed: dict[str, Told] = field(default_factory=dict[str, Told], hash=False, compare=False)
+
+
+class Knowing:
+    """Finds things and values. What a page does not tell is looked for on other pages about the same thing, the newest first."""
+
+    def __init__(self, reader: Reader, *, elsewhere: bool = True) -> None:
+        self.reader = reader
+        self.elsewhere = elsewhere
+        self._found: dict[str, list[Page]] = {}
+        self._searched: dict[str, list[Hit]] = {}
+
+    def listed(self, noun: str, labels: Sequence[str]) -> Reading[list[Thing]]:
+        """All things of a kind, from lists whose title names the plural, else from lists of pages like one that has these labels."""
+        hits = yield from self.reader.search(noun)
+        named = [hit.url for hit in hits if stems(noun) in stems(hit.title)]
+        if named:
+            return _things((yield from self._paged(named)))
+        found = yield from self._kind(noun, labels)
+        if found is None:
+            return []
+        kind, sample = found
+        linked = [urlsplit(link.url).netloc for link in sample.links if link.url]
+        hosts = dict.fromkeys([kind.partition("/")[0], *linked, *(urlsplit(hit.url).netloc for hit in hits)])
+        pages: list[Page] = []
+        for host in list(hosts)[:MOST_HOMES]:
+            page = yield from self.reader.open(f"https://{host}/")
+            if page is None:
+                continue
+            indexes = [link.url for link in page.links if link.url and urlsplit(link.url).path.count("/") == 1]
+            pages += [page, *(yield from self._paged(list(dict.fromkeys(indexes))))]
+        return _things(pages, kind)
+
+    def _paged(self, urls: Sequence[str]) -> Reading[list[Page]]:
+        """Lists with all their pages, one list after the other."""
+        pages: list[Page] = []
+        waiting = list(urls)
+        while waiting and len(pages) < MOST_LISTS:
+            page = yield from self.reader.open(waiting.pop(0))
+            if page is None or page in pages:
+                continue
+            pages.append(page)
+            if page.next and page.next not in [*waiting, *(known.url for known in pages)]:
+                waiting.insert(0, page.next)
+        return pages
+
+    def _kind(self, noun: str, labels: Sequence[str]) -> Reading[tuple[str, Page] | None]:
+        """What the URLs of pages of a kind have in common, and one of them: of those found, that on which most labels stand."""
+        hits = yield from self.reader.search(" ".join([noun.removesuffix("s"), *labels]).replace("|", " "))
+        best: tuple[int, str, Page] | None = None
+        for hit in hits[:_SAMPLED]:
+            page = yield from self.reader.open(hit.url)
+            if page is None:
+                continue
+            told = sum(_said(page, label.split("|"), likeness(label)) is not None for label in labels)
+            if told and (best is None or told > best[0]):
+                best = (told, family(hit.url), page)
+        return best[1:] if best else None
+
+    def page(self, thing: Thing) -> Reading[Page | None]:
+        """The page about a thing."""
+        if thing.url is not None:
+            return (yield from self.reader.open(thing.url))
+        pages = yield from self._about(thing.name)
+        return pages[0] if pages else None
+
+    def value(self, thing: Thing, path: Sequence[str], like: Likeness | None) -> Reading[Told | None]:
+        """What stands at the end of a path of labels, from a thing on; None where no page tells it."""
+        told: Told | None = None
+        for place, label in enumerate(path):
+            if place:
+                assert told is not None
+                thing = Thing(told.text, told.url)
+            last = place == len(path) - 1
+            told = yield from self._told(thing, label, (like or likeness(label)) if last else "text")
+            if told is None:
+                return None
+        return told
+
+    def _told(self, thing: Thing, label: str, like: Likeness) -> Reading[Told | None]:
+        labels = label.split("|")
+        listed = next((thing.listed[stems(one)] for one in labels if stems(one) in thing.listed), None)
+        page = yield from self.page(thing)
+        told = _said(page, labels, like)
+        if told is not None or listed is not None or not self.elsewhere:
+            return told if told is not None else listed
+        for other in (yield from self._about(thing.name)):
+            told = _said(other, labels, like)
+            if told is not None:
+                return told
+        for page in (yield from self._naming(thing.name)):
+            row = page.row(thing.name)
+            told = next((row[stems(one)] for one in labels if stems(one) in row), None)
+            if told is not None and told.text:
+                return told
+        return None
+
+    def told_by(self, host: str, thing: Thing, label: str, like: Likeness) -> Reading[Told | None]:
+        """What the pages of one host say of a thing under a label; None where none of those found does."""
+        hits = yield from self._hits(thing.name)
+        urls = [url for url in (thing.url, *(hit.url for hit in hits)) if url and urlsplit(url).netloc == host]
+        for url in dict.fromkeys(urls):
+            page = yield from self.reader.open(url)
+            told = _said(page, label.split("|"), like) if page is not None and page.mentions(thing.name) else None
+            if told is not None:
+                return told
+        return None
+
+    def _naming(self, name: str) -> Reading[list[Page]]:
+        """Pages that name something among others."""
+        pages: list[Page] = []
+        for hit in (yield from self._hits(name))[:_SAMPLED]:
+            page = yield from self.reader.open(hit.url)
+            if page is not None and page.mentions(name):
+                pages.append(page)
+        return pages
+
+    def _hits(self, name: str) -> Reading[list[Hit]]:
+        if name not in self._searched:
+            self._searched[name] = yield from self.reader.search(name)
+        return self._searched[name]
+
+    def _about(self, name: str) -> Reading[list[Page]]:
+        """Pages whose title names something, the newest first."""
+        if name not in self._found:
+            pages: list[Page] = []
+            hits = yield from self._hits(name)
+            titled = [hit.url for hit in hits if name.casefold() in hit.title.casefold()]
+            for url in titled[:2] or (yield from self._linked(name)):
+                page = yield from self.reader.open(url)
+                if page is not None:
+                    pages.append(page)
+            self._found[name] = sorted(pages, key=lambda page: page.date, reverse=True)
+        return self._found[name]
+
+    def _linked(self, name: str) -> Reading[list[str]]:
+        """Where links of this name lead, on pages that name it among others."""
+        pages = yield from self._naming(name)
+        links = [
+            link.url for page in pages for link in page.links if link.url and link.text.casefold() == name.casefold()
+        ]
+        return list(dict.fromkeys(links))[:2]
+
+    def exists(self, name: str) -> Reading[bool]:
+        """Whether any page that a search finds speaks of something of that name."""
+        hits = yield from self._hits(name)
+        if any(name.casefold() in f"{hit.title} {hit.snippet}".casefold() for hit in hits):
+            return True
+        for hit in hits[:2]:
+            page = yield from self.reader.open(hit.url)
+            if page is not None and page.mentions(name):
+                return True
+        return False
+
+
+def _said(page: Page | None, labels: Sequence[str], like: Likeness) -> Told | None:
+    """What a page says under the first of these labels under which it says anything."""
+    if page is None:
+        return None
+    return next((told for one in labels if (told := page.value(one, like)) is not None), None)
+
+
+def likeness(label: str) -> Likeness:
+    """What kind of value stands under a label, as far as its words tell."""
+    if _DATED.search(label.strip()):
+        return "date"
+    return "number" if label.strip().endswith("s") or " " in label.strip() else "text"
+
+
+def _things(pages: Sequence[Page], kind: str | None = None) -> list[Thing]:
+    """What the lists link to: pages of this kind, else of the kind that is most frequent on them."""
+    kinds = Counter(family(link.url) for page in pages for link in page.links if link.url)
+    if not kinds:
+        return []
+    kind = kind or max(kinds, key=lambda one: (kinds[one], one))
+    if kinds[kind] < _FEWEST:
+        return []
+    found: dict[str, Thing] = {}
+    for page in pages:
+        for link in page.links:
+            if link.url and family(link.url) == kind and not link.text.casefold().endswith(" page"):
+                found.setdefault(link.url, Thing(link.text, link.url))
+        for table in page.tables:
+            for row in table.rows:
+                linked = next((cell for cell in row if cell.url in found), None)
+                if linked is not None and linked.url is not None:
+                    found[linked.url].listed.update(
+                        {stems(heading): cell for heading, cell in zip(table.headings, row, strict=True)}
+                    )
+    return list(found.values())

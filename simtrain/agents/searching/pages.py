@@ -1,0 +1,178 @@
+"""Reading a page: its links, its tables, its fields, and values that its prose tells beside a label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Final, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from simtrain.values.passages import read_amount, read_day
+
+Likeness: TypeAlias = Literal["date", "number", "text"]
+
+LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+_FIELD: Final = re.compile(r"^\s*(?:[-*]\s+)?(?:\*\*)?([^:*|\n]{2,40}?)(?::\*\*|\*\*:|:)\s+(.+?)\s*$", re.MULTILINE)
+_RULE: Final = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_NEXT: Final = re.compile(r"\b(next|older|more)\b", re.IGNORECASE)
+_WORD: Final = re.compile(r"\w+")
+_NUMBER: Final = re.compile(r"\d[\d,]*(?:\.\d+)?(?: (?:thousand|million|billion|trillion)\b)?(?: ?[^\W\d_]+[²³]?)?")
+DATE: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|\d\d\.\d\d\.\d{4}")
+_STEM: Final = 4
+_DULL: Final = frozenset({"of", "the", "on", "a", "in", "yearly", "last", "total", "registered"})
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A value as a page has it, and where its link leads."""
+
+    text: str
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A markdown table: its headings and rows."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Told, ...], ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that was opened; its links are whole."""
+
+    url: str
+    title: str
+    date: str
+    text: str
+
+    @cached_property
+    def links(self) -> list[Told]:
+        """Every link, in order."""
+        return [Told(text, url) for text, url in LINK.findall(self.text)]
+
+    @property
+    def next(self) -> str | None:
+        """The page that goes on where this one ends."""
+        return next((link.url for link in self.links if _NEXT.search(link.text)), None)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables."""
+        return list(_tables(self.text.split("\n")))
+
+    @cached_property
+    def fields(self) -> dict[str, Told]:
+        """Lines such as `Crew: 136`, by the stems of their label."""
+        return {stems(label): _told(value) for label, value in _FIELD.findall(self.text)}
+
+    def value(self, label: str, like: Likeness) -> Told | None:
+        """What the page says of itself under a label: in a field, else in a sentence with the words of the label."""
+        found = self.fields.get(stems(label))
+        return found if found is not None else self._in_prose(label, like)
+
+    def row(self, name: str) -> dict[str, Told]:
+        """What tables tell in the rows that begin with a name, by the stems of their headings."""
+        return {
+            stems(heading): cell
+            for table in self.tables
+            for row in table.rows
+            if row and row[0].text.casefold() == name.casefold()
+            for heading, cell in zip(table.headings[1:], row[1:], strict=True)
+        }
+
+    def _in_prose(self, label: str, like: Likeness) -> Told | None:
+        """What a sentence tells that has all words of the label, else one that has its last: `36 berths` for docking berths."""
+        wanted = [word for word in stems(label).split() if word not in _DULL]
+        for sought in (wanted, wanted[-1:]):
+            for sentence in _SENTENCE.split(self.text):
+                if sentence.startswith("|") or not sought:
+                    continue
+                words = stems(LINK.sub(r"\1", sentence)).split()
+                told = _nearest(sentence, sought, like) if all(word in words for word in sought) else None
+                if told is not None:
+                    return told
+        return None
+
+    def mentions(self, text: str) -> bool:
+        """Whether the page says these words, in the order given."""
+        return re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", self.text.casefold()) is not None
+
+
+def stems(text: str) -> str:
+    """The beginnings of the words of a text, by which labels are compared: `Opened` and `opening` are the same."""
+    return " ".join(word[:_STEM].rstrip("s") or word for word in _WORD.findall(text.casefold()))
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun, of the first where several stand for one another; one that ends like a plural stays as it is."""
+    first = noun.partition("|")[0]
+    return first if first.endswith("s") else f"{first}s"
+
+
+def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> Told | None:
+    """The value of a sentence that stands nearest to the words of a label, those behind them first."""
+    whole = re.search(r"\w*\W+(?:\w+\W+)?".join(rf"\b{re.escape(word)}" for word in wanted), sentence.casefold())
+    place = (
+        whole.start() if whole else min(filter(lambda at: at >= 0, map(sentence.casefold().find, wanted)), default=-1)
+    )
+    if place < 0:
+        return None
+    if like == "text":
+        links = [(abs(found.start() - place), Told(found[1], found[2])) for found in LINK.finditer(sentence)]
+        return min(links, key=lambda item: item[0])[1] if links else None
+    plain = sentence if like == "date" else DATE.sub(lambda found: "-" * len(found[0]), sentence)
+    values = list((DATE if like == "date" else _NUMBER).finditer(LINK.sub(lambda link: "-" * len(link[0]), plain)))
+    if not values:
+        return None
+    best = min(values, key=lambda found: (abs(found.start() - place), found.start() < place))
+    return Told(best[0])
+
+
+def _tables(lines: list[str]) -> Iterator[Table]:
+    place = 0
+    while place + 1 < len(lines):
+        if "|" in lines[place] and "|" in lines[place + 1] and _RULE.match(lines[place + 1]):
+            headings = tuple(cell.text for cell in _cells(lines[place]))
+            rows: list[tuple[Told, ...]] = []
+            place += 2
+            while place < len(lines) and lines[place].lstrip().startswith("|"):
+                rows.append(_cells(lines[place]))
+                place += 1
+            yield Table(headings, tuple(row for row in rows if len(row) == len(headings)))
+        else:
+            place += 1
+
+
+def _cells(line: str) -> tuple[Told, ...]:
+    return tuple(_told(cell.strip()) for cell in line.strip().strip("|").split("|"))
+
+
+def _told(text: str) -> Told:
+    link = LINK.search(text)
+    if link is not None and len(link[0]) > len(text) / 2:
+        return Told(link[1], link[2])
+    return Told(LINK.sub(r"\1", text).strip("* "))
+
+
+@lru_cache(maxsize=4096)
+def family(url: str) -> str:
+    """What URLs of pages of one kind have in common: host and all of the path but its last part."""
+    parts = urlsplit(url)
+    return f"{parts.netloc}{parts.path.rpartition('/')[0]}"
+
+
+def plain_value(text: str, like: Likeness) -> str:
+    """A value as a table has it: dates in ISO form, numbers bare, texts as they are."""
+    if like == "date":
+        return read_day(text) or text
+    if like == "number":
+        number = read_amount(text)
+        if number is None:
+            return text
+        return str(int(number)) if float(number).is_integer() else repr(round(number, 6))
+    return text

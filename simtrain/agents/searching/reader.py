@@ -1,0 +1,124 @@
+"""The web one call at a time: searches and visits through whatever tools an environment offers, within a budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar, cast
+
+from simtrain.agents.plan import Planned
+from simtrain.agents.searching.pages import Page
+from simtrain.agents.skills.doubts import is_walled
+from simtrain.agents.skills.moved import MOST, followed
+from simtrain.agents.skills.stand_ins import stand_ins
+from simtrain.questions.browser import Tooling
+from simtrain.values.errors import AgentFault, InputError
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
+
+T = TypeVar("T")
+Reading: TypeAlias = Generator[Planned, Observation, T]
+
+_BLOCK: Final = re.compile(r"^Title: (.*)\nDescription: (.*)\nURL: (https?://\S+)$", re.MULTILINE)
+_LISTED: Final = re.compile(r"\[([^\]]+)\]\((https?://[^)\s]+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A result of a search."""
+
+    title: str
+    url: str
+    snippet: str
+
+
+class Reader:
+    """Searches and opens pages; a page that was opened is not opened again. Beyond the budget nothing is found any more."""
+
+    def __init__(self, tools: tuple[ToolSpec, ...], *, budget: int) -> None:
+        """Raises AgentFault where there are no tools that search and open pages."""
+        try:
+            self._tooling = Tooling(tools)
+        except InputError as error:
+            raise AgentFault(str(error)) from None
+        self.left = budget
+        self._tools = {tool.name: tool for tool in tools}
+        self._pages: dict[str, Page | None] = {}
+
+    def search(self, query: str) -> Reading[list[Hit]]:
+        """The results for a query; none once the budget is spent."""
+        if self.left <= 0:
+            return []
+        self.left -= 1
+        call = self._tooling.search_call(query)
+        observation = yield Planned(call.tool, call.arguments)
+        if observation.is_error:
+            return []
+        found = list(_hits(observation.content))
+        blocks = [Hit(title, url, snippet) for title, snippet, url in _BLOCK.findall(observation.text)]
+        return found or blocks or [Hit(title, url, "") for title, url in _LISTED.findall(observation.text)]
+
+    def open(self, url: str) -> Reading[Page | None]:
+        """A page with all its parts; None where it cannot be opened, or the budget is spent."""
+        if url in self._pages:
+            return self._pages[url]
+        page: Page | None = None
+        part = 1
+        while self.left > 0:
+            call = self._tooling.open_call(url, part)
+            if call is None:
+                break
+            observation = yield from self._visited(Planned(call.tool, call.arguments))
+            if observation.is_error:
+                break
+            content = observation.content or {}
+            text = _longest(content) or observation.text
+            date = str(content.get("date") or "")
+            page = Page(url, str(content.get("title") or ""), date, f"{page.text}\n{text}" if page else text)
+            part += 1
+            pages = content.get("pages")
+            if not isinstance(pages, int) or part > pages:
+                break
+        self._pages[url] = page
+        return page
+
+    def _visited(self, visit: Planned) -> Reading[Observation]:
+        """What a page says, wherever it has moved; of one behind a paywall the copy that another tool shows, where one does."""
+        observation = yield from self._asked(visit)
+        for _ in range(MOST):
+            onward = followed(visit, observation.text) if observation.is_error and self.left > 0 else None
+            if onward is None:
+                break
+            visit = onward
+            observation = yield from self._asked(visit)
+        if observation.is_error or not is_walled(observation):
+            return observation
+        for copy in stand_ins(visit, self._tools, named=()):
+            told = (yield from self._asked(copy)) if self.left > 0 else observation
+            if not told.is_error and not is_walled(told):
+                return told
+        return observation
+
+    def _asked(self, planned: Planned) -> Reading[Observation]:
+        self.left -= 1
+        return (yield planned)
+
+
+def _hits(value: JsonValue) -> Iterator[Hit]:
+    """Every object in a reply that has a title and an address."""
+    if isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from _hits(item)
+    elif isinstance(value, dict):
+        held = cast(JsonObject, value)
+        url = held.get("url") or held.get("link")
+        if isinstance(url, str) and isinstance(held.get("title"), str):
+            snippet = held.get("snippet") or held.get("content") or held.get("text") or ""
+            yield Hit(str(held["title"]), url, str(snippet))
+            return
+        for item in held.values():
+            yield from _hits(item)
+
+
+def _longest(content: JsonObject) -> str:
+    return max((value for value in content.values() if isinstance(value, str)), key=len, default="")

@@ -1,0 +1,50 @@
+"""Writing the answer: a Markdown table, and figures over groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from simtrain.agents.searching.asked import Asked, Wanted
+from simtrain.agents.searching.knowing import Knowing, Thing, likeness
+from simtrain.agents.searching.pages import Likeness, plain_value, stems
+from simtrain.agents.searching.reader import Reading
+from simtrain.contracts.question import MISSING
+from simtrain.values.passages import read_amount
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table in a code block, as it is asked for."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(["```markdown", *(f"| {' | '.join(line)} |" for line in lines), "```"])
+
+
+def counted(
+    asked: Asked, groups: Mapping[str, Sequence[Thing]], path: Sequence[str], knowing: Knowing
+) -> Reading[list[list[str]]]:
+    """A row for each group: its name, how many things it has, their total or mean, or what a page says of the group itself."""
+    rows: list[list[str]] = []
+    for name, members in groups.items():
+        row = [name]
+        for wanted in asked.columns[1:]:
+            row.append((yield from _figure(wanted, members, path, knowing)))
+        rows.append(row)
+    return rows
+
+
+def _figure(wanted: Wanted, members: Sequence[Thing], path: Sequence[str], knowing: Knowing) -> Reading[str]:
+    if wanted.figure == "count":
+        return str(len(members))
+    if wanted.figure:
+        values: list[float] = []
+        for thing in members:
+            told = yield from knowing.value(thing, wanted.path, "number")
+            number = read_amount(told.text) if told is not None else None
+            if number is not None:
+                values.append(number)
+        if not values:
+            return MISSING
+        return f"{sum(values) if wanted.figure == 'sum' else sum(values) / len(values):g}"
+    like: Likeness = "number" if wanted.unit else likeness(wanted.path[-1])
+    inner = wanted.path if stems(wanted.path[0]) == stems(path[0]) else (*path, wanted.path[-1])
+    told = yield from knowing.value(members[0], inner, like)
+    return MISSING if told is None else plain_value(told.text, like)

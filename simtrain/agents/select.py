@@ -1,0 +1,48 @@
+"""From the name of an agent on the command line to the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from pydantic import ValidationError
+
+from simtrain.contracts.agent import Agent
+from simtrain.contracts.registry import known, resolve
+from simtrain.files.yaml_files import describe
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonValue
+
+_NAMED = {"chat": "model", "mcp": "command"}
+"""Plug-ins after whose name and a colon one of their knobs may stand."""
+
+
+def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
+    """The agent that a name stands for: a plug-in (`resilient`), `chat:MODEL`, `mcp:COMMAND`, or `package.module:attribute`.
+
+    What the attribute may be is told by `simtrain.agents.import_agent`.
+    Raises InputError for a name that stands for nothing, and for knobs that the agent does not have.
+    """
+    given = dict(knobs or {})
+    plugin, colon, rest = name.partition(":")
+    if name in known("agents"):
+        return _build(name, given)
+    if colon and plugin in _NAMED:
+        return _build(plugin, {_NAMED[plugin]: rest, **given})
+    if colon:
+        from simtrain.agents.import_agent import import_agent
+
+        return import_agent(plugin, rest, knobs=given)
+    raise InputError(
+        f"unknown agent {name!r}",
+        remedy=f"{nearest(name, known('agents'))} (or chat:MODEL, mcp:COMMAND, or package.module:attribute)",
+    )
+
+
+def _build(name: str, knobs: dict[str, JsonValue]) -> Agent:
+    plugin = cast(type[Agent], resolve("agents", name))
+    try:
+        return plugin.model_validate(knobs)
+    except ValidationError as error:
+        problem, remedy = describe(error.errors(include_url=False)[0], plugin)
+        raise InputError(f"agent {name}: {problem}", remedy=remedy) from None

@@ -1,0 +1,42 @@
+"""Agents that call nothing: the floors that every rubric must stay above."""
+
+from __future__ import annotations
+
+from simtrain.agents.plan import answering, declining
+from simtrain.contracts.agent import Briefing, Player, Policy
+from simtrain.contracts.journal import Journal
+from simtrain.values.types import Message
+
+
+class _Speaker:
+    __slots__ = ("_message",)
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+
+    async def think(self, journal: Journal) -> Message:
+        return self._message
+
+
+class Nop(Policy):
+    """Does nothing and answers nothing."""
+
+    def player(self, briefing: Briefing) -> Player:
+        """Ends at once with an empty answer."""
+        return _Speaker(Message())
+
+
+class ClaimsDone(Policy):
+    """Does nothing and claims that all is done."""
+
+    def player(self, briefing: Briefing) -> Player:
+        """Ends at once with a claim of success."""
+        return _Speaker(answering("Done, everything has been taken care of as requested."))
+
+
+class AlwaysAbstain(Policy):
+    """Declines every task."""
+
+    def player(self, briefing: Briefing) -> Player:
+        """Ends at once by declining."""
+        return _Speaker(declining("this cannot be done."))

@@ -1,0 +1,75 @@
+"""What several replies to the same question say together: lists joined, values as most replies have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import cast
+
+from simtrain.values.types import JsonObject, JsonValue, canonical
+
+_IDS = ("id", "uuid", "key", "sku", "code", "login", "handle", "number", "name", "title")
+
+
+def agreed(replies: Sequence[JsonValue]) -> JsonValue:
+    """One reply from several, the latest first where they are at odds and none has more on its side.
+
+    Objects agree by member, lists of records by record: each that stands in any of them is there, in the order in which they stand.
+    """
+    told = [reply for reply in replies if reply not in (None, "", [], {})] or list(replies)
+    if all(isinstance(reply, dict) for reply in told):
+        records = cast("list[JsonObject]", told)
+        names = dict.fromkeys(name for record in records for name in record)
+        return {name: agreed([record[name] for record in records if name in record]) for name in names}
+    if all(isinstance(reply, list) for reply in told):
+        return _joined(cast("list[list[JsonValue]]", told))
+    return _most(told)
+
+
+def _most(values: Sequence[JsonValue]) -> JsonValue:
+    votes = Counter(canonical(value) for value in values)
+    return max(reversed(values), key=lambda value: votes[canonical(value)])
+
+
+def same_subject(one: JsonObject, other: JsonObject) -> bool:
+    """Whether two replies are about the same thing: they share an id or a record, or have none to tell by."""
+    ours, theirs = _told(one), _told(other)
+    return not ours or not theirs or bool(ours & theirs)
+
+
+def _told(content: JsonObject) -> set[bytes]:
+    """The records of a reply: its own identity, that of a record in it, and those of its lists."""
+    lists = [cast("list[JsonValue]", value) for value in content.values() if isinstance(value, list)]
+    members = [cast(JsonObject, value) for value in content.values() if isinstance(value, dict)]
+    records = members or [content]
+    own = [canonical([name, record[name]]) for record in records for name in [_name(record)] if name]
+    return set(own) or {key for items in lists for key in _keys(items)}
+
+
+def _joined(lists: Sequence[list[JsonValue]]) -> list[JsonValue]:
+    """All items of some lists; each new one right behind the one that it follows in its own."""
+    order: list[bytes] = []
+    versions: dict[bytes, list[JsonValue]] = {}
+    for items in lists:
+        place = 0
+        for key, item in zip(_keys(items), items, strict=True):
+            if key not in versions:
+                order.insert(place, key)
+            versions.setdefault(key, []).append(item)
+            place = order.index(key) + 1
+    return [agreed(versions[key]) for key in order]
+
+
+def _keys(items: list[JsonValue]) -> list[bytes]:
+    """What tells the items of a list from each other: an id that is different in all of them, or all that they say."""
+    records = [cast(JsonObject, item) for item in items if isinstance(item, dict)]
+    for name in _IDS + tuple(key for key in (records[0] if records else ()) if key.endswith("_id")):
+        keys = [canonical([name, record[name]]) for record in records if isinstance(record.get(name), str | int)]
+        if len(keys) == len(items) and len(set(keys)) == len(keys):
+            return keys
+    return [canonical(item) for item in items]
+
+
+def _name(record: JsonObject) -> str | None:
+    """The field by which a record is known."""
+    return next((name for name in ("id", *record) if name in record and (name == "id" or name.endswith("_id"))), None)

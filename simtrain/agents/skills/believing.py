@@ -1,0 +1,253 @@
+"""Whether to believe the reply of a read: asked again where there is doubt, compared while there is time, filled in from elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator
+
+from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.agents.reasons import Reason
+from simtrain.agents.skills.across import Across
+from simtrain.agents.skills.agreeing import agreed, same_subject
+from simtrain.agents.skills.doubts import (
+    Doubt,
+    counted,
+    doubt_about,
+    is_short,
+    is_walled,
+    lacking,
+    page_size,
+    says_nothing,
+)
+from simtrain.agents.skills.elsewhere import asking_for, known_of, rebuilt, sources
+from simtrain.agents.skills.memory import Seen, records_in
+from simtrain.agents.skills.session import Heard, Hearing, Maybe, Session
+from simtrain.agents.skills.stand_ins import stand_ins
+from simtrain.files.json_schemas import property_names
+from simtrain.values.errors import InputError
+from simtrain.values.tool_words import tool_words
+from simtrain.values.types import JsonObject, JsonValue, Observation, canonical
+
+REPEATED = 2
+"""How often a read is made again where its reply gives cause for doubt."""
+SOURCES = 4
+"""Other reads that are made in the place of one that is closed or silent."""
+UNFOUNDED = 1
+"""Doubts of a kind about a tool's replies that came to nothing, after which there are no more of them."""
+FILLED = 40
+"""Records of one reply whose missing fields are looked up."""
+TOGETHER = 8
+"""Records that are opened in one turn."""
+
+
+class Believing:
+    """Judges the replies of reads."""
+
+    def __init__(self, session: Session, across: Across) -> None:
+        self._session = session
+        self._across = across
+        self._pages: dict[bytes, int] = {}
+        self._items: dict[bytes, dict[JsonValue, int]] = {}
+        self._began_again = False
+        self._unfounded: Counter[tuple[str, Doubt]] = Counter()
+
+    def judge(self, heard: Heard) -> Hearing:
+        """The reply that counts."""
+        doubt = self._doubt(heard)
+        if doubt is None:
+            return self._agreed((yield from self._compared(heard)))
+        if doubt is Doubt.walled and (copy := (yield from self._copied(heard))) is not None:
+            return copy
+        replies = [heard]
+        # What a paywall says is no mere doubt: it holds back the page for certain.
+        while doubt is not None and len(replies) <= REPEATED and (doubt is Doubt.walled or self._session.doubt()):
+            again = yield from self._session.ask(heard.planned, Reason.doubted)
+            if again.is_error:
+                break
+            replies.append(again)
+            doubt = self._doubt(again)
+            if doubt is not None and again.content == replies[-2].content is not None:
+                break
+        believed = self._agreed(replies)
+        if doubt is None:
+            return believed
+        before = canonical(believed.content)
+        filled = yield from self._filled(believed)
+        if canonical(filled.content) == before:
+            self._unfounded[heard.planned.tool, doubt] += 1
+        return filled
+
+    def _copied(self, heard: Heard) -> Maybe:
+        """The page as another tool shows it that is described like the one which does not; None where none shows more."""
+        for other in stand_ins(heard.planned, self._session.tools, named=()):
+            copy = yield from self._session.ask(other, Reason.instead)
+            if not copy.is_error and not is_walled(copy.reply):
+                return copy
+        return None
+
+    def _doubt(self, heard: Heard) -> Doubt | None:
+        """The doubt about a reply, unless it has turned out unfounded with this tool before."""
+        session, planned = self._session, heard.planned
+        doubt = doubt_about(
+            heard.reply,
+            heard.content,
+            planned.arguments if session.wary else _naming(planned),
+            expected=session.documented(planned),
+            needed=session.needed,
+            wary=session.wary,
+        )
+        if doubt is None and session.lacks_items(heard):
+            doubt = Doubt.empty
+        if doubt is None and self._is_short(heard):
+            doubt, session.wary = Doubt.short, True
+        return None if doubt is None or self._unfounded[planned.tool, doubt] >= UNFOUNDED else doubt
+
+    def _is_short(self, heard: Heard) -> bool:
+        """Whether a list has fewer items than it counts, or a page that goes on fewer than another one of the same tool.
+
+        Raises InputError, once, where it is pages before that were short and passed without a doubt: the plan is walked once more.
+        """
+        content, planned = heard.content or {}, heard.planned
+        if is_short(content, planned.arguments):
+            return True
+        size = page_size(content)
+        if size is None:
+            self._count(planned, content)
+            return False
+        kind = canonical([planned.tool, planned.arguments.get("limit")])
+        usual = self._pages.get(kind, size)
+        self._pages[kind] = max(size, usual)
+        if size > usual and not self._session.wary:
+            self._begin_again("pages of one list are not of one length")
+        self._count(planned, content)
+        return size < usual
+
+    def _count(self, planned: Planned, content: JsonObject) -> None:
+        """Add up the pages of a list that says how many items it has. Raises InputError where the last one leaves some out."""
+        found = counted(content)
+        if found is None:
+            return
+        cursor = planned.arguments.get("cursor")
+        kind = canonical([planned.tool, {**planned.arguments, "cursor": None}])
+        pages = self._items.setdefault(kind, {})
+        if cursor is None:
+            pages.clear()
+        pages[cursor] = max(found[0], pages.get(cursor, 0))
+        if cursor is not None and content.get(NEXT_CURSOR) is None and sum(pages.values()) < found[1]:
+            self._begin_again("the pages of a list have fewer items than it counts")
+
+    def _begin_again(self, reason: str) -> None:
+        if not self._began_again and self._session.checks > 0:
+            self._began_again = True
+            raise InputError(reason)
+
+    def _compared(self, heard: Heard) -> Generator[Planned, Observation, list[Heard]]:
+        """The same read once more where something odd was seen, and a third time where the two are at odds."""
+        replies = [heard]
+        while len(replies) < 3 and heard.content is not None and self._session.check():
+            again = yield from self._session.ask(heard.planned, Reason.compared)
+            if again.is_error:
+                break
+            replies.append(again)
+            if again.content == heard.content:
+                break
+        return replies
+
+    def _agreed(self, replies: list[Heard]) -> Heard:
+        """What the replies say together: those without doubts, where there are any."""
+        sure = [heard for heard in replies if self._doubt(heard) is None] or [
+            heard for heard in replies if heard.content is not None
+        ]
+        if not sure:
+            return replies[-1]
+        latest = sure[-1]
+        told = [heard.content for heard in sure if heard.content and same_subject(heard.content, latest.content or {})]
+        return latest if len(told) < 2 else latest.saying(agreed(told))
+
+    def _filled(self, heard: Heard) -> Hearing:
+        """The reply with what other reads tell of its records; put together anew where it says nothing."""
+        session, planned = self._session, heard.planned
+        if heard.content is None or says_nothing(heard.content):
+            found = yield from self._across.search_again(planned)
+            again = (yield from session.ask(planned, Reason.searched)) if found else heard
+            if not again.is_error and self._doubt(again) is None:
+                return again
+            return (yield from self.instead(planned)) or heard
+        gaps = _lacking(heard.content, session.documented(planned), session.needed, planned)
+        yield from self._completed(list(gaps), planned)
+        return heard
+
+    def _completed(self, gaps: list[tuple[Seen, set[str]]], told_by: Planned) -> Generator[Planned, Observation, None]:
+        """Fill in what records lack: from what is known of them, else by opening one after the other, several in one turn."""
+        session = self._session
+        told_anyway = frozenset(property_names(session.documented(told_by)))
+
+        def fill(seen: Seen, by: Planned | None = None) -> None:
+            asked = () if by is None else by.arguments
+            name = next((name for name in asked if name in seen.row), "")
+            seen.whole.update(known_of(seen, told_anyway - seen.whole.keys(), session.memory, by=name))
+
+        for seen, _ in gaps:
+            fill(seen)
+        opening: list[tuple[Seen, set[str], list[Planned]]] = []
+        for seen, names in gaps:
+            missing = names - seen.whole.keys()
+            given = asking_for(seen.row, seen.kind)
+            reads = sources(frozenset(missing), given, session.tools, session.memory, but=told_by.tool)
+            own = [read for read in reads if set(_words(read.arguments)) & set(_words(seen.row))]
+            if missing and own:
+                opening.append((seen, names, own))
+        for place in range(0, min(len(opening), FILLED), TOGETHER):
+            batch = opening[place : place + TOGETHER]
+            calls = list({own[0].key: own[0] for _, _, own in batch}.values())
+            for read in calls:
+                session.beside = tuple(calls[1:]) if read is calls[0] else ()
+                yield from session.ask(read, Reason.elsewhere)
+            for seen, names, own in batch:
+                fill(seen, own[0])
+                if names - seen.whole.keys() and len(own) > 1 and session.doubt():
+                    yield from session.ask(own[1], Reason.elsewhere)
+                    fill(seen, own[1])
+
+    def instead(self, planned: Planned) -> Maybe:
+        """The reply of a read that is closed or silent, put together from what other reads tell; None where they do not."""
+        session = self._session
+        tool = session.tools.get(planned.tool)
+        if tool is None or tool.writes or tool.output_schema is None:
+            return None
+        found = rebuilt(planned, tool, session.needed, session.memory)
+        wanted = frozenset(property_names(tool.output_schema)) & session.needed - {NEXT_CURSOR}
+        reads = sources(wanted, planned.arguments, session.tools, session.memory, but=planned.tool)
+        for read in reads[:SOURCES]:
+            if found is not None or not session.doubt():
+                break
+            yield from session.ask(read, Reason.elsewhere)
+            found = rebuilt(planned, tool, session.needed, session.memory)
+        return None if found is None else Heard(planned, _silent(), found)
+
+
+def _naming(planned: Planned) -> JsonObject:
+    """The arguments that say which record is asked for: all of a read of one record, of other reads those that are ids."""
+    one = tool_words(planned.tool).intent == "get"
+    return {name: value for name, value in planned.arguments.items() if one or name == "id" or name.endswith("_id")}
+
+
+def _silent() -> Observation:
+    return Observation("{}", json=True)
+
+
+def _lacking(
+    content: JsonObject, schema: JsonValue, needed: frozenset[str], planned: Planned
+) -> Iterator[tuple[Seen, set[str]]]:
+    """The records that lack fields which are needed and documented, and which those are; null is no lack."""
+    gaps: dict[int, set[str]] = {}
+    for record, name in lacking(content, schema, needed):
+        if name not in record:
+            gaps.setdefault(id(record), set()).add(name)
+    for seen in records_in(content, tool_words(planned.tool).noun):
+        if id(seen.whole) in gaps:
+            yield seen, gaps[id(seen.whole)]
+
+
+def _words(row: JsonObject) -> Iterator[str]:
+    return (value for value in row.values() if isinstance(value, str) and value)

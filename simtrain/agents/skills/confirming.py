@@ -1,0 +1,179 @@
+"""Whether a write that was reported done shows: reads that can tell, and what their records say of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import cast
+
+from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.agents.skills.memory import Memory, Seen, arguments_for, identity, records_in
+from simtrain.agents.skills.session import Heard
+from simtrain.files.json_schemas import property_names
+from simtrain.values.tool_words import singular, tool_words
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+
+MOST = 2
+OWN = 6
+"""How much more a read tells that names the very record of a write than one that does not."""
+
+
+class Shown(StrEnum):
+    """What a read says of a write."""
+
+    done = "done"
+    missing = "missing"
+    nothing = "nothing"
+
+
+def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], memory: Memory) -> list[Planned]:
+    """Reads that could show a write: they document what its reply says and name its records. The likeliest first."""
+    rows = list(records_in(reply, tool_words(write.tool).noun))
+    told = {name for seen in rows for name in seen.row} - {"id"}
+    given = _related(write, rows, memory)
+    found: list[tuple[int, Planned]] = []
+    for tool in tools.values():
+        arguments = None if tool.writes else arguments_for(tool, given)
+        shared = len(set(property_names(tool.output_schema)) & told)
+        if arguments is None or not shared or not (arguments or _lists_such(tool, write)):
+            continue
+        own = sum(names_own(seen, arguments, write) for seen in rows)
+        likeness = 2 * shared + len(arguments.keys() & write.arguments.keys()) + OWN * own
+        found.append((likeness + (tool.server == write.tool.partition(".")[0]), Planned(tool.name, arguments)))
+    found.sort(key=lambda item: (-item[0], item[1].tool))
+    before = [read for value in _texts(write) for read in memory.showing(value, but=write)[:1]]
+    return [*(read for _, read in found[:MOST]), *before][: MOST + 1]
+
+
+def _lists_such(tool: ToolSpec, write: Planned) -> bool:
+    """Whether a tool lists what a write is about, without being asked for anything in particular."""
+    words = tool_words(tool.name)
+    return words.intent == "list" and words.noun == tool_words(write.tool).noun
+
+
+def _related(write: Planned, rows: list[Seen], memory: Memory) -> JsonObject:
+    """Arguments that go with a write: its own, the ids of its reply, and those by which its records were found."""
+    given: JsonObject = {}
+    for value in write.arguments.values():
+        for read in memory.showing(value, but=write)[:1] if isinstance(value, str) else ():
+            given.update({name: item for name, item in read.arguments.items() if name.endswith("_id")})
+        given.update({name: item for name, item in memory.record_of(value).items() if name.endswith("_id")})
+    for seen in rows:
+        given.update({name: item for name, item in seen.row.items() if name.endswith("_id")})
+        if "id" in seen.row:
+            given.update({f"{seen.kind}_id": seen.row["id"], seen.kind: seen.row["id"]})
+    return {**given, **write.arguments}
+
+
+def contradicted(write: Planned, reply: JsonObject) -> bool:
+    """Whether the reply of a write gives another value to something that was to be written."""
+    outer: JsonObject = {name: value for name, value in reply.items() if not isinstance(value, dict | list)}
+    own: JsonValue = reply.get(tool_words(write.tool).noun)
+    told = cast(JsonObject, own) if isinstance(own, dict) else outer
+    return any(
+        name in told and type(told[name]) is type(value) and told[name] != value
+        for name, value in write.arguments.items()
+        if isinstance(value, str | int | float)
+    )
+
+
+def names_own(claim: Seen, arguments: JsonObject, write: Planned) -> bool:
+    """Whether arguments name a record that the write has made, by the claim."""
+    made = [value for name, value in claim.row.items() if name == "id" or name.endswith("_id")]
+    return any(value in arguments.values() and value not in write.arguments.values() for value in made)
+
+
+def shown(write: Planned, reply: JsonObject, read: Planned, seen: Heard, schema: JsonValue) -> Shown:
+    """What a read says of a write: a record that bears its id and agrees, or is at odds with it, or none where it should be."""
+    claims = list(records_in(_flat(reply), tool_words(write.tool).noun))
+    if seen.content is None:
+        # A record that was just made is not known under its own id.
+        unknown = seen.is_error and any(names_own(claim, read.arguments, write) for claim in claims)
+        return Shown.missing if unknown else Shown.nothing
+    told = list(records_in(_flat(seen.content), tool_words(read.tool).noun))
+    for claim in claims:
+        for other in told:
+            shared = _comparable(claim, other, write)
+            if any(claim.row[name] != other.row[name] for name in shared):
+                return Shown.missing
+            if len(shared) > 1:
+                return Shown.done
+    if any(_should_list(claim, seen.content, write, schema) for claim in claims):
+        return Shown.missing
+    return _written(write, read, told)
+
+
+def _written(write: Planned, read: Planned, told: list[Seen]) -> Shown:
+    """What a read of one record says of the texts that were written to it: they stand there under their names, or do not."""
+    if tool_words(read.tool).intent != "get" or not set(read.arguments.values()) & set(_texts(write)):
+        return Shown.nothing
+    for name, value in write.arguments.items():
+        if isinstance(value, str) and name not in read.arguments:
+            under = [seen.row[name] for seen in told if name in seen.row]
+            if under:
+                return Shown.done if value in under else Shown.missing
+    return Shown.nothing
+
+
+def _texts(write: Planned) -> Iterator[str]:
+    return (value for value in write.arguments.values() if isinstance(value, str))
+
+
+def _comparable(claim: Seen, other: Seen, write: Planned) -> list[str]:
+    """The fields in which a record must agree with a claim: all where both are the same one, only ids where the claim names it.
+
+    Moments are compared where the write has set them.
+    """
+    own, theirs = identity(claim.row), identity(other.row)
+    if theirs is None or claim.row.get(theirs[0]) != theirs[1]:
+        return []
+    given = list(write.arguments.values())
+    return [
+        name
+        for name in claim.row.keys() & other.row.keys()
+        if (own == theirs or name.endswith("_id")) and (not _is_moment(claim.row[name]) or claim.row[name] in given)
+    ]
+
+
+def _flat(value: JsonValue) -> JsonValue:
+    """The value with those objects inside records that have no id written as members of the record (`state.name`)."""
+    if isinstance(value, list):
+        return [_flat(item) for item in cast("list[JsonValue]", value)]
+    if not isinstance(value, dict):
+        return value
+    flat: JsonObject = {}
+    for name, item in cast(JsonObject, value).items():
+        inner = _flat(item)
+        if isinstance(inner, dict) and identity(cast(JsonObject, inner)) is None:
+            flat.update({f"{name}.{part}": held for part, held in cast(JsonObject, inner).items()})
+        else:
+            flat[name] = inner
+    return flat
+
+
+def _should_list(claim: Seen, content: JsonObject, write: Planned, schema: JsonValue) -> bool:
+    """Whether a list of records of the claim's form lacks it: a new id, which the write did not name."""
+    own = identity(claim.row)
+    if own is None or own[1] in write.arguments.values() or content.get(NEXT_CURSOR):
+        return False
+    documented = cast("dict[str, JsonObject]", cast(JsonObject, schema or {}).get("properties") or {})
+    for name, value in content.items():
+        if not isinstance(value, list):
+            continue
+        ids = [cast(JsonObject, row).get(own[0]) for row in cast("list[JsonValue]", value) if isinstance(row, dict)]
+        if ids:
+            return all(_form(found) == _form(own[1]) and found != own[1] for found in ids)
+        items = cast(JsonObject, documented.get(name, {}).get("items") or {})
+        promised = cast(JsonObject, items.get("properties") or {})
+        if claim.row.keys() <= promised.keys() and singular(name) == tool_words(write.tool).noun:
+            return True
+    return False
+
+
+def _form(value: JsonValue) -> str:
+    return re.sub(r"\d+", "0", str(value))
+
+
+def _is_moment(value: JsonValue) -> bool:
+    return isinstance(value, str) and len(value) > 15 and value[4:5] == "-" and value[10:11] == "T"

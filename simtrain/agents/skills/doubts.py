@@ -1,0 +1,171 @@
+"""What about a reply gives cause to ask again: it cannot be read, was cut, walled off, is empty, lacks fields, is off the point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import cast
+
+from simtrain.agents.plan import NEXT_CURSOR
+from simtrain.agents.skills.messages import texts_in
+from simtrain.agents.skills.naming import meaning
+from simtrain.values.types import JsonObject, JsonValue, Observation
+
+_CUT = re.compile(r"(?:\[?\(?truncated\)?\]?|\.{3}|…|\[cut\]|\[\.\.\.\])\s*$", re.IGNORECASE)
+_WALL = re.compile(
+    r"\b(?:subscribe|log in|sign in|register) to (?:read|continue|view)|\bfree preview\b|\bpaywall|\bfor subscribers\b",
+    re.IGNORECASE,
+)
+_PAGE = re.compile(r"\s*(?:<!doctype html|<html\b)", re.IGNORECASE)
+_SEARCHING = meaning("query")
+_COUNTS = frozenset(
+    {"total", "count", "total_count", "totalcount", "total_results", "totalresults", "total_items", "num_results"}
+)
+_PAGING = frozenset({"cursor", "limit", "page", "offset", "per_page", "page_size"})
+
+
+class Doubt(StrEnum):
+    """Why a reply should not be taken as it is."""
+
+    unreadable = "unreadable"
+    cut = "cut"
+    walled = "walled"
+    empty = "empty"
+    lacking = "lacking"
+    short = "short"
+    foreign = "foreign"
+
+
+def doubt_about(
+    observation: Observation, content: JsonObject | None, arguments: Mapping[str, JsonValue], *,
+    expected: JsonValue, needed: frozenset[str], wary: bool = True
+) -> Doubt | None:  # fmt: skip
+    """The gravest doubt about a reply that is no error; None where there is none.
+
+    `expected` is the output schema of the tool, `needed` the fields that matter. Who is not `wary` has no doubts about what may
+    well be: a list that is empty, a value that is null, a search that found what does not hold its words.
+    """
+    if is_walled(observation):
+        return Doubt.walled
+    if content is None:
+        if _PAGE.match(observation.text) or "\ufffd" in observation.text or expected is not None:
+            return Doubt.unreadable
+        return Doubt.cut if _CUT.search(observation.text) else None
+    if _CUT.search(observation.text):
+        return Doubt.cut
+    if says_nothing(content) and (wary or not _may_be_empty(content)):
+        return Doubt.empty
+    if is_foreign(content, arguments) or (wary and is_off_topic(content, arguments)):
+        return Doubt.foreign
+    lacks = any(lacking(content, expected, needed)) if wary else is_certain(content, expected, needed)
+    return Doubt.lacking if lacks else None
+
+
+def _may_be_empty(content: JsonObject) -> bool:
+    """Whether a reply that says nothing is a list without items, as there are."""
+    return any(isinstance(value, list) for value in content.values()) and all(
+        value is None or isinstance(value, list) for value in content.values()
+    )
+
+
+def is_certain(content: JsonObject, expected: JsonValue, needed: frozenset[str]) -> bool:
+    """Whether a needed field that is documented for a record does not even stand there."""
+    return any(name not in record for record, name in lacking(content, expected, needed))
+
+
+def is_short(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
+    """Whether a reply that is a list with its count, all on one page, has fewer items than it counts."""
+    if content.get(NEXT_CURSOR) is not None or arguments.keys() & _PAGING:
+        return False
+    items, count = counted(content) or (0, 0)
+    return items < count
+
+
+def counted(content: JsonObject) -> tuple[int, int] | None:
+    """How many items a page of a list has, and how many its count says that the list has; None for other replies."""
+    told = {name: value for name, value in content.items() if name != NEXT_CURSOR}
+    counts = [value for name, value in told.items() if name.lower() in _COUNTS and type(value) is int]
+    lists = [len(cast("list[JsonValue]", value)) for value in told.values() if isinstance(value, list)]
+    return (lists[0], counts[0]) if len(told) == 2 and len(counts) == len(lists) == 1 else None
+
+
+def page_size(content: JsonObject) -> int | None:
+    """How many items a page of a list has that goes on; None for other replies."""
+    lists = [len(cast("list[JsonValue]", value)) for value in content.values() if isinstance(value, list)]
+    return lists[0] if content.get(NEXT_CURSOR) is not None and len(lists) == 1 else None
+
+
+def is_walled(observation: Observation) -> bool:
+    """Whether a page ends with the notice that the rest is for subscribers."""
+    endings = (text.rstrip().rpartition("\n")[2] for text in (observation.text, *texts_in(observation.content)))
+    return any(_WALL.search(ending) for ending in endings)
+
+
+def says_nothing(content: JsonObject) -> bool:
+    """Whether no member has a value."""
+    return all(value in (None, "", [], {}) for value in content.values())
+
+
+def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iterator[tuple[JsonObject, str]]:
+    """Records with the name of a needed field that is documented for them and that they do not have, or have without a value."""
+    shape = cast(JsonObject, schema) if isinstance(schema, dict) else {}
+    if isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from lacking(item, shape.get("items"), needed)
+    elif isinstance(value, dict):
+        record = cast(JsonObject, value)
+        documented = cast(JsonObject, shape.get("properties") or {})
+        for name in documented:
+            if name in needed and name != NEXT_CURSOR and record.get(name) is None:
+                yield record, name
+        for name, item in record.items():
+            yield from lacking(item, documented.get(name), needed)
+
+
+def is_foreign(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
+    """Whether the reply speaks of other things than those that were asked for: none has the value of an argument, or its id."""
+    return any(isinstance(value, str) and _misses(content, name, value) for name, value in arguments.items())
+
+
+def _misses(content: JsonObject, name: str, value: str) -> bool:
+    told = [item.lower() for item in _under(name, content) if isinstance(item, str)]
+    if told:
+        return not any(value.lower() in item or _same_page(value.lower(), item) for item in told)
+    kind = name.removesuffix("_id")
+    named: JsonValue = content.get(kind, content)
+    own = cast(JsonObject, named).get("id") if isinstance(named, dict) else None
+    return isinstance(own, str) and own != value and _alike(own, value)
+
+
+def _same_page(url: str, other: str) -> bool:
+    """Whether two addresses are of one page that has moved within its site, by their ends."""
+    (scheme, _, place), (_, _, told) = url.partition("://"), other.partition("://")
+    (host, _, path), (site, _, found) = place.partition("/"), told.partition("/")
+    return (
+        scheme != url and host == site and path != "" and (path.endswith(found) or found.endswith(path)) and found != ""
+    )
+
+
+def is_off_topic(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
+    """Whether a search found something that nowhere holds the words which were searched for."""
+    told = "\n".join(text.lower() for text in texts_in(content))
+    asked = [value for name, value in arguments.items() if isinstance(value, str) and meaning(name) & _SEARCHING]
+    return bool(told) and any(not any(word in told for word in value.lower().split()) for value in asked)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two ids are of one form."""
+    return re.sub(r"\d+", "0", one) == re.sub(r"\d+", "0", other)
+
+
+def _under(name: str, value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, dict):
+        for key, item in cast(JsonObject, value).items():
+            if key == name:
+                yield item
+            else:
+                yield from _under(name, item)
+    elif isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from _under(name, item)

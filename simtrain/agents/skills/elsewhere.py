@@ -1,0 +1,140 @@
+"""Finding elsewhere what a reply does not say: other reads that may tell it, fields filled in, a whole reply put together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import cast
+
+from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.agents.skills.memory import Memory, Seen, arguments_for, identity
+from simtrain.files.json_schemas import property_names
+from simtrain.values.tool_words import singular, tool_words
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+
+_NO_FILTERS = frozenset({"cursor", "limit"})
+
+
+def sources(
+    wanted: frozenset[str], given: Mapping[str, JsonValue], tools: Mapping[str, ToolSpec], memory: Memory, *, but: str
+) -> list[Planned]:
+    """Reads that document wanted fields and whose arguments are known, the likeliest first."""
+    found: list[tuple[int, Planned]] = []
+    for tool in tools.values():
+        arguments = None if tool.writes or tool.name == but else arguments_for(tool, given, memory.known)
+        if arguments is None:
+            continue
+        told = set(property_names(tool.output_schema)) & wanted - {"id"}
+        if told:
+            likeness = 3 * len(told) + 2 * len(arguments.keys() & given.keys())
+            found.append((likeness + (tool.server == but.partition(".")[0]), Planned(tool.name, arguments)))
+    found.sort(key=lambda item: (-item[0], item[1].tool))
+    return [read for _, read in found]
+
+
+def known_of(seen: Seen, names: Collection[str], memory: Memory, *, by: str = "") -> JsonObject:
+    """Those of some fields that other records of the same thing tell, as they were told last.
+
+    A record without an id is known by the field `by`, among records of its kind.
+    """
+    own = own_name(seen)
+    told: JsonObject = {}
+    for other in reversed(memory.seen):
+        alike = other.kind == seen.kind and by in seen.row and other.row.get(by) == seen.row[by]
+        if alike if own is None else own == own_name(other):
+            told = {name: other.whole[name] for name in names if name in other.whole} | told
+    return told
+
+
+def own_name(seen: Seen) -> tuple[str, JsonValue] | None:
+    """What a record is known by: its id, be it as the id of its kind, or the first that it has."""
+    row = seen.row
+    own: JsonValue = row.get(f"{seen.kind}_id", row.get("id"))
+    if own is not None:
+        return seen.kind, own
+    found = identity(row)
+    return None if found is None else (found[0].removesuffix("_id"), found[1])
+
+
+def asking_for(record: JsonObject, kind: str) -> JsonObject:
+    """The fields of a record as arguments; its id also as the id of its kind."""
+    given = {name: value for name, value in record.items() if isinstance(value, str | int) and value != ""}
+    return {**given, f"{kind}_id": given["id"], kind: given["id"]} if "id" in given else given
+
+
+def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: Memory) -> JsonObject | None:
+    """The reply of a read, put together from records that were seen elsewhere; None where they do not tell what is needed."""
+    schema: JsonObject = tool.output_schema or {}
+    content: JsonObject = {}
+    for name, member in cast("dict[str, JsonObject]", schema.get("properties") or {}).items():
+        documented = cast("dict[str, JsonValue]", _record_of(member).get("properties") or {})
+        if name == NEXT_CURSOR:
+            content[name] = None
+        elif not documented:
+            if name in needed:
+                single = _matching(
+                    frozenset(schema["properties"]) & needed, planned, memory, tool_words(tool.name).noun
+                )
+                value = next((row[name] for row in single if name in row), None)
+                if value is None:
+                    return None
+                content[name] = value
+        elif name in needed:
+            rows = _matching(frozenset(documented) & needed, planned, memory, singular(name))
+            if not rows:
+                return None
+            content[name] = rows if member.get("type") == "array" else rows[0]
+    return content or None
+
+
+def completed(write: Planned, told: JsonObject, schema: JsonObject, memory: Memory) -> JsonObject:
+    """What was told of a write, with the records that its reply promises, as they were seen last."""
+    content = dict(told)
+    ours = {value for value in write.arguments.values() if isinstance(value, str)}
+    rows = [
+        seen
+        for seen in reversed(memory.seen)
+        if ours & {value for value in seen.row.values() if isinstance(value, str)}
+    ]
+    for name, member in cast("dict[str, JsonObject]", schema.get("properties") or {}).items():
+        documented = cast("dict[str, JsonValue]", _record_of(member).get("properties") or {})
+        if documented:
+            fitting = [seen for seen in rows if seen.kind in (name, singular(name), tool_words(write.tool).noun)]
+            row = max(fitting, key=lambda seen: len(seen.row.keys() & documented.keys()), default=None)
+            if row is not None and not isinstance(content.get(name), dict | list):
+                content[name] = [row.row] if member.get("type") == "array" else row.row
+        elif name not in content:
+            value = next((seen.row[name] for seen in rows if name in seen.row), None)
+            if value is not None:
+                content[name] = value
+    return content
+
+
+def _record_of(member: JsonObject) -> JsonObject:
+    return cast(JsonObject, member.get("items") or {}) if member.get("type") == "array" else member
+
+
+def _matching(names: frozenset[str], planned: Planned, memory: Memory, kind: str) -> list[JsonObject]:
+    """The records of a kind that have some fields and go with the arguments, the latest form of each, in the order in which they came."""
+    found: dict[object, JsonObject] = {}
+    for seen in memory.seen:
+        if seen.kind == kind and names <= seen.row.keys() and _goes_with(seen, planned.arguments):
+            found[next(iter(seen.row.values()))] = seen.row
+    return list(found.values())
+
+
+def _goes_with(seen: Seen, arguments: Mapping[str, JsonValue]) -> bool:
+    return all(_meets(seen, name, value) for name, value in arguments.items() if name not in _NO_FILTERS)
+
+
+def _meets(seen: Seen, name: str, value: JsonValue) -> bool:
+    """Whether a record meets one argument: by the field of that name, by its id, or by a text that it holds."""
+    row = seen.row
+    if name in row:
+        return row[name] == value
+    if name in (f"{seen.kind}_id", seen.kind):
+        return value in row.values()
+    return not isinstance(value, str) or any(value.lower() in text.lower() for text in _texts(row))
+
+
+def _texts(row: JsonObject) -> Iterator[str]:
+    return (value for value in row.values() if isinstance(value, str))

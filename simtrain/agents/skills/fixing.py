@@ -1,0 +1,59 @@
+"""Fixing a call by what its error and its schema say: arguments renamed, filled in, brought to the right type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from simtrain.agents.plan import Planned
+from simtrain.agents.recovery import mend
+from simtrain.agents.skills.messages import message_in, quoted_in
+from simtrain.agents.skills.naming import likeness
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
+
+_INSTEAD = re.compile(r"did you mean|use|renamed to|replaced by|instead|now called", re.IGNORECASE)
+_PLAIN: dict[str, JsonValue] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
+_SAID = "Needed to carry out the task as asked."
+
+
+def fixed(planned: Planned, tool: ToolSpec | None, error: str, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
+    """The call with other arguments, the likeliest first, each once and none as it was."""
+    seen = {canonical(planned.arguments)}
+    for arguments in _ways(planned.arguments, tool.input_schema if tool else {}, error, known):
+        if canonical(arguments) not in seen:
+            seen.add(canonical(arguments))
+            yield Planned(planned.tool, arguments)
+
+
+def _ways(
+    arguments: JsonObject, schema: JsonObject, error: str, known: Mapping[str, JsonValue]
+) -> Iterator[JsonObject]:
+    quoted = quoted_in(error)
+    given = [name for name in quoted if name in arguments]
+    absent = [name for name in quoted if name not in arguments and re.fullmatch(r"[A-Za-z_][\w-]*", name)]
+    if given and absent and _INSTEAD.search(message_in(error)):
+        yield _renamed(arguments, given[0], absent[0])
+    for name in absent:
+        # An argument that is missing may be there under its old name.
+        old = max(arguments, key=lambda other: likeness(name, other), default="")
+        if likeness(name, old) >= 0.5:
+            yield _renamed(arguments, old, name)
+    properties = cast("dict[str, JsonObject]", schema.get("properties") or {})
+    for name in absent:
+        if name in properties:
+            yield {**arguments, name: known.get(name, _allowed(properties[name]))}
+    if properties:
+        yield mend(arguments, schema)
+
+
+def _renamed(arguments: JsonObject, old: str, new: str) -> JsonObject:
+    return {new if name == old else name: value for name, value in arguments.items()}
+
+
+def _allowed(schema: JsonObject) -> JsonValue:
+    """Some value that a schema allows: the first that it names, else one of its type."""
+    named = [*cast("list[JsonValue]", schema.get("enum", [])), *cast("list[JsonValue]", schema.get("examples", []))]
+    if "const" in schema or "default" in schema:
+        return schema.get("const", schema.get("default"))
+    return named[0] if named else _PLAIN.get(str(schema.get("type")), _SAID)

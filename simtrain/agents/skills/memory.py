@@ -1,0 +1,145 @@
+"""What an agent remembers of an episode: the reads that it made, the records that it saw, the values that it heard of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.agents.skills.messages import texts_in
+from simtrain.agents.skills.typed import Kind, kinds_in
+from simtrain.values.tool_words import singular, tool_words
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
+
+MOST_SHOWING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A record of a reply: its plain values, and the noun under which it stood; `whole` is the record with all that is in it."""
+
+    kind: str
+    row: JsonObject
+    whole: JsonObject = field(default_factory=dict[str, JsonValue])
+
+
+@dataclass(slots=True)
+class Memory:
+    """Replies so far. `known` is the latest value under each name; the `id` of a record also counts as the id of its kind."""
+
+    stated: Mapping[str, JsonValue]
+    known: JsonObject = field(default_factory=dict[str, JsonValue])
+    capitals: dict[str, str] = field(default_factory=dict[str, str])
+    kinds: dict[str, frozenset[Kind]] = field(default_factory=dict[str, frozenset[Kind]])
+    seen: list[Seen] = field(default_factory=list[Seen])
+    _told: dict[bytes, list[tuple[Planned, JsonObject]]] = field(
+        default_factory=dict[bytes, list[tuple[Planned, JsonObject]]]
+    )
+    _reads: list[tuple[Planned, frozenset[str]]] = field(default_factory=list[tuple[Planned, frozenset[str]]])
+
+    def __post_init__(self) -> None:
+        for text in texts_in(dict(self.stated)):
+            self.capitals[text.upper()] = text
+
+    def note(self, planned: Planned, content: JsonObject, *, writes: bool) -> None:
+        """Remember a reply."""
+        told = frozenset(texts_in(content))
+        if writes:
+            self._told.clear()
+        else:
+            self._reads.append((planned, told))
+        self.kinds = self.kinds_with(content)
+        for text in told:
+            self.capitals.setdefault(text.upper(), text)
+        for seen in records_in(content, tool_words(planned.tool).noun):
+            self.seen.append(seen)
+            if not writes and (own := _own_key(seen)):
+                self._told.setdefault(own, []).append((planned, seen.row))
+            self.known.update({name: value for name, value in seen.row.items() if value is not None})
+            if seen.row.get("id") is not None:
+                self.known[f"{seen.kind}_id"] = seen.row["id"]
+        self.known.update(
+            {name: value for name, value in planned.arguments.items() if not isinstance(value, dict | list)}
+        )
+
+    def kinds_with(self, content: JsonObject) -> dict[str, frozenset[Kind]]:
+        """What was heard under each name, in replies so far and in another one."""
+        kinds = dict(self.kinds)
+        for name, kind in kinds_in(content):
+            kinds[name] = kinds.get(name, frozenset()) | {kind}
+        return kinds
+
+    def contradicts(self, planned: Planned, content: JsonObject) -> bool:
+        """Whether a read says of a record something else than one before it, and nothing was written in between.
+
+        What the same tool says to another question may be relative to it.
+        """
+        for seen in records_in(content, tool_words(planned.tool).noun):
+            for read, before in self._told.get(_own_key(seen), ()):
+                if (read.tool != planned.tool or read == planned) and any(
+                    before[name] != seen.row[name] for name in before.keys() & seen.row.keys()
+                ):
+                    return True
+        return False
+
+    def showing(self, text: str, *, but: Planned) -> list[Planned]:
+        """The reads that told of something and did not name it themselves, the latest first."""
+        found = [
+            read
+            for read, told in reversed(self._reads)
+            if text in told and read != but and text not in texts_in(read.arguments)
+        ]
+        return list({(read.tool, str(read.arguments)): read for read in found}.values())[:MOST_SHOWING]
+
+    def record_of(self, value: JsonValue) -> JsonObject:
+        """The latest record that is known by an id; empty where there is none."""
+        for seen in reversed(self.seen):
+            own = identity(seen.row)
+            if own is not None and own[1] == value:
+                return seen.row
+        return {}
+
+    def heard_of(self, text: str) -> bool:
+        """Whether a text stood in a reply, or was stated with the task."""
+        return any(text in told for _, told in self._reads) or text in texts_in(dict(self.stated))
+
+
+def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:
+    """Every object in a reply with its plain values, the outer ones first."""
+    if isinstance(value, dict):
+        record = cast(JsonObject, value)
+        row = {name: item for name, item in record.items() if not isinstance(item, dict | list) and name != NEXT_CURSOR}
+        if row:
+            yield Seen(kind, row, record)
+        for name, item in record.items():
+            yield from records_in(item, singular(name.lower()) if isinstance(item, dict | list) else kind)
+    elif isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from records_in(item, kind)
+
+
+def identity(row: Mapping[str, JsonValue]) -> tuple[str, JsonValue] | None:
+    """The field by which a record is known, and its value: `id`, or the first that ends so."""
+    name = "id" if "id" in row else next((name for name in row if name.endswith("_id")), None)
+    return None if name is None or row[name] is None else (name, row[name])
+
+
+def _own_key(seen: Seen) -> bytes:
+    """What a record of a kind is known by: its `id`, or the id of its kind; empty where it has none of its own."""
+    own = next((seen.row[name] for name in ("id", f"{seen.kind}_id") if seen.row.get(name) is not None), None)
+    return b"" if own is None else canonical([seen.kind, own])
+
+
+def arguments_for(tool: ToolSpec, *sources: Mapping[str, JsonValue]) -> JsonObject | None:
+    """Arguments for a tool: the required ones from whichever source has them first, optional ones from the first; None if one lacks."""
+    properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+    arguments: JsonObject = {name: sources[0][name] for name in properties if sources[0].get(name) is not None}
+    for name in cast("list[str]", tool.input_schema.get("required", [])):
+        if name in arguments:
+            continue
+        value = next((source[name] for source in sources if source.get(name) is not None), None)
+        if value is None:
+            return None
+        arguments[name] = value
+    return arguments

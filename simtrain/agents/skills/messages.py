@@ -1,0 +1,38 @@
+"""What an error reply says in words: the message inside whatever JSON it is wrapped in, and the names that it quotes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from simtrain.values.types import JsonObject, JsonValue
+
+_QUOTED = re.compile(r"""(?<!\w)['"`]([^'"`\n]{1,80})['"`]""")
+
+
+def message_in(text: str) -> str:
+    """The sentence that an error says: its longest text, where it is JSON."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return max(texts_in(value), key=len, default=text)
+
+
+def quoted_in(text: str) -> list[str]:
+    """The names between quotation marks in what an error says, in order."""
+    return list(dict.fromkeys(_QUOTED.findall(message_in(text))))
+
+
+def texts_in(value: JsonValue) -> Iterator[str]:
+    """Every text in a value, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from texts_in(item)
+    elif isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from texts_in(item)

@@ -1,0 +1,44 @@
+"""Following a page to where it has moved: the call with the address that an error names in the place of the old one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from simtrain.agents.plan import Planned
+from simtrain.agents.skills.messages import message_in
+from simtrain.values.types import JsonObject, JsonValue
+
+MOST = 6
+"""Redirects one after the other that are followed."""
+
+_MOVED = re.compile(r"\b30[12378]\b|\bmoved\b|\bredirect", re.IGNORECASE)
+_URL = re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`]+")
+_ENDING = ".,;:!?"
+
+
+def followed(planned: Planned, error: str) -> Planned | None:
+    """The call that an error sends on to; None where it says of no page that it has moved."""
+    if not _MOVED.search(error):
+        return None
+    given = {value for value in _texts(planned.arguments) if "://" in value}
+    named = [url.rstrip(_ENDING) for url in _URL.findall(message_in(error))]
+    onward = [url for url in dict.fromkeys(named) if url not in given]
+    if not given or len(onward) != len(given):
+        return None
+    places = dict(zip([value for value in _texts(planned.arguments) if value in given], onward, strict=False))
+    return Planned(planned.tool, {name: _respelt(value, places) for name, value in planned.arguments.items()})
+
+
+def _texts(arguments: JsonObject) -> Iterator[str]:
+    for value in arguments.values():
+        for item in cast("list[JsonValue]", value) if isinstance(value, list) else [value]:
+            if isinstance(item, str):
+                yield item
+
+
+def _respelt(value: JsonValue, places: dict[str, str]) -> JsonValue:
+    if isinstance(value, list):
+        return [_respelt(item, places) for item in cast("list[JsonValue]", value)]
+    return places.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,60 @@
+"""What names mean: words of tool, argument and field names, brought to one form so that synonyms are alike."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from simtrain.values.tool_words import singular
+
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_FILLERS = frozenset({"a", "an", "the", "of", "by", "for", "with", "in", "at", "on", "v"})
+
+# What developers of services say for the same thing.
+_SYNONYMS = (
+    ("id", "identifier", "uid", "uuid", "ref", "code", "no"),
+    ("query", "search", "lookup", "find", "locate", "keyword", "term", "filter", "q"),
+    ("name", "label", "title", "heading", "caption"),
+    ("limit", "max", "count", "size", "number", "results"),
+    ("amount", "quantity", "sum", "value", "total"),
+    ("text", "body", "content", "message", "payload", "comment", "note"),
+    ("path", "location", "file", "place", "address"),
+    ("date", "day", "time"),
+    ("start", "begin", "from", "since", "origin", "source"),
+    ("end", "finish", "until", "to", "destination", "target", "due"),
+    ("status", "state", "phase"),
+    ("email", "mail"),
+    ("user", "account", "member", "person", "login"),
+    ("reason", "cause", "why"),
+    ("type", "kind", "category", "class"),
+    ("description", "summary", "about", "detail"),
+    ("city", "town"),
+    ("url", "link", "uri"),
+    ("token", "key"),
+    ("get", "fetch", "retrieve", "read", "load", "show", "display", "open", "view", "describe"),
+    ("list", "enumerate", "all", "browse"),
+    ("create", "add", "new", "make", "insert", "append", "register"),
+    ("update", "modify", "edit", "revise", "change", "set", "assign"),
+    ("delete", "remove", "drop", "erase"),
+    ("cancel", "void", "revoke"),
+    ("send", "dispatch", "post", "publish", "submit"),
+)
+_CHIEF = {word: group[0] for group in _SYNONYMS for word in group}
+
+
+@lru_cache(maxsize=8192)
+def words(name: str) -> tuple[str, ...]:
+    """The words of a name as they stand, in the singular and in small letters."""
+    return tuple(singular(part.lower()) for part in _PARTS.findall(name))
+
+
+@lru_cache(maxsize=8192)
+def meaning(name: str) -> frozenset[str]:
+    """The words of a name without fillers, each as the chief one of its synonyms."""
+    return frozenset(_CHIEF.get(word, word) for word in words(name) if word not in _FILLERS)
+
+
+def likeness(one: str, other: str) -> float:
+    """How much two names mean the same, from 0 to 1: the words that they share, of all that they have."""
+    ours, theirs = meaning(one), meaning(other)
+    return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0

@@ -1,0 +1,68 @@
+"""What a plan reads from replies: the names of the fields that its expressions speak of."""
+
+from __future__ import annotations
+
+import re
+
+from simtrain.agents.skills.messages import texts_in
+from simtrain.agents.skills.typed import Kind
+from simtrain.contracts.plan import Plan
+
+_NAMED = re.compile(r"""\.\s*([A-Za-z_]\w*)|['"]([A-Za-z_][\w.]*)['"]""")
+
+
+def names_read(plan: Plan) -> frozenset[str]:
+    """Every name that stands behind a dot or between quotation marks in the expressions of a plan, and every `pages` key."""
+    found: set[str] = {step.pages for step in plan.calls() if step.pages}
+    for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
+        for dotted, quoted in _NAMED.findall(text):
+            found.update((dotted or quoted).split("."))
+    return frozenset(found)
+
+
+_ITEM = re.compile(r"\b([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*(?:\[-?\d+\]|\|\s*(?:first|last)\b)")
+
+
+def lists_indexed(plan: Plan) -> frozenset[tuple[str, str]]:
+    """Tool and field of every list of a reply of which the plan takes one item by its place: it must not be empty."""
+    bound: dict[str, set[str]] = {}
+    for step in plan.calls():
+        if step.bind:
+            bound.setdefault(step.bind, set()).add(step.call)
+    found: set[tuple[str, str]] = set()
+    for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
+        for name, key in _ITEM.findall(text):
+            found.update((tool, key) for tool in bound.get(name, ()))
+    return frozenset(found)
+
+
+def may_fail(plan: Plan) -> frozenset[str]:
+    """The tools whose refusal the plan provides for: it looks whether the reply is an error."""
+    texts = list(texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)))
+    found: set[str] = set()
+    for step in plan.calls():
+        name = step.bind or step.into
+        looked = re.compile(rf"\b{name}(?:\.|\[['\"])error\b") if step.bind else re.compile(r"\berror\b")
+        if name and any(looked.search(text) for text in texts):
+            found.add(step.call)
+    return frozenset(found)
+
+
+_TESTED = (
+    (Kind.truth, re.compile(r"""(?:select|reject)attr\(\s*['"](?:\w+\.)*(\w+)['"]\s*\)""")),
+    (Kind.nothing, re.compile(r"""(?:select|reject)attr\(\s*['"](?:\w+\.)*(\w+)['"]\s*,\s*['"]none['"]""")),
+    (Kind.nothing, re.compile(r"\.(\w+)\s+is\s+(?:not\s+)?none\b")),
+    (Kind.list, re.compile(r"\.(\w+)\[-?\d+\]")),
+    (Kind.list, re.compile(r"\.(\w+)\s*\|\s*(?:map|select|reject|selectattr|rejectattr|first|last|sort|unique|sum)\b")),
+    (Kind.list, re.compile(r"""map\(attribute=['"](?:\w+\.)*(\w+)['"]\)\s*\|\s*sum\(start=\[\]\)""")),
+)
+
+
+def kinds_read(plan: Plan) -> dict[str, frozenset[Kind]]:
+    """What a plan takes fields for: those that it asks yes or no of, that it compares with null, and of which it takes items."""
+    found: dict[str, frozenset[Kind]] = {}
+    for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
+        for kind, test in _TESTED:
+            for name in test.findall(text):
+                found[name] = found.get(name, frozenset()) | {kind}
+    return found

@@ -1,0 +1,127 @@
+"""Reading a reply whatever it is written in: broken JSON, numbers and dates as text, names in capitals, fields under other names."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from simtrain.agents.skills.naming import likeness
+from simtrain.values.types import JsonObject, JsonValue, Observation, encode
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d{1,2})?")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_DATE = re.compile(rf"(\d{{1,2}}) ({'|'.join(_MONTHS)}) (\d{{4}})(?:, (\d\d:\d\d)(:\d\d)? ?(\S+)?)?")
+_OPENING = {"{": "}", "[": "]"}
+SAME = 0.5
+"""Likeness from which on an unexpected field is taken for an expected one."""
+
+
+def content_of(observation: Observation) -> JsonObject | None:
+    """The structured content of a reply, or what can be read of a text that was meant to be a JSON object."""
+    content = observation.content
+    if content is not None or not observation.text.lstrip().startswith("{"):
+        return content
+    text = observation.text.strip()
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        read = _literal(text)
+        return read if read is not None else _closed(text)
+    # A text that is JSON in good order was meant as text.
+    return None
+
+
+def _literal(text: str) -> JsonObject | None:
+    """An object written with the literals of Python."""
+    try:
+        value = ast.literal_eval(text)
+        json.dumps(value)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return cast(JsonObject, value) if isinstance(value, dict) else None
+
+
+def _closed(text: str) -> JsonObject | None:
+    """An object whose last brackets are missing; None where more is missing."""
+    open_brackets: list[str] = []
+    quoted = escaped = False
+    for sign in text:
+        if escaped:
+            escaped = False
+        elif quoted:
+            escaped = sign == "\\"
+            quoted = sign != '"'
+        elif sign == '"':
+            quoted = True
+        elif sign in _OPENING:
+            open_brackets.append(_OPENING[sign])
+        elif sign in "}]" and open_brackets:
+            open_brackets.pop()
+    try:
+        value = json.loads(text + '"' * quoted + "".join(reversed(open_brackets)))
+    except (ValueError, RecursionError):
+        return None
+    return cast(JsonObject, value) if isinstance(value, dict) else None
+
+
+def text_in(text: str, heard: Mapping[str, str], texts: frozenset[str]) -> str:
+    """A text with dates and names in their usual form. `heard` are texts by how they look in capitals; those of `texts` stay."""
+    if text in texts:
+        return text
+    if text.isupper() and " " in text:
+        return heard.get(text, text)
+    date = _DATE.fullmatch(text)
+    return _iso(date) if date else text
+
+
+def number_in(text: str) -> int | float | None:
+    """The number that a text is; None for other texts, and for those that lose something as a number."""
+    found = _number(text) if _NUMBER.fullmatch(text) else text
+    return None if isinstance(found, str) else found
+
+
+def _number(text: str) -> int | float | str:
+    digits = text.replace(",", "")
+    number = int(digits) if re.fullmatch(r"-?\d+", digits) else float(digits)
+    money = re.fullmatch(r"-?\d+\.\d\d", digits)
+    return number if money or "," in text or encode(number) == digits or repr(number) == digits else text
+
+
+def _iso(date: re.Match[str]) -> str:
+    day, month, year, clock, seconds, zone = date.groups()
+    written = f"{year}-{_MONTHS.index(month) + 1:02}-{int(day):02}"
+    if clock is None:
+        return written
+    return f"{written}T{clock}{seconds or ':00'}{'Z' if zone in ('UTC', None) else zone}"
+
+
+def named(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> JsonValue:
+    """The value with the fields that are needed under their documented names, where they came under names that mean the same."""
+    if isinstance(value, list):
+        inner = cast(JsonObject, schema).get("items") if isinstance(schema, dict) else None
+        return [named(item, inner, needed) for item in cast("list[JsonValue]", value)]
+    if not isinstance(value, dict):
+        return value
+    record, shape = cast(JsonObject, value), cast(JsonObject, schema) if isinstance(schema, dict) else {}
+    documented = cast(JsonObject, shape.get("properties") or {})
+    found = dict(_renamed(record, documented, frozenset(cast("list[str]", shape.get("required") or ())), needed))
+    inner = {name: named(item, documented.get(name), needed) for name, item in record.items()}
+    return {**inner, **{name: inner[other] for name, other in found.items()}}
+
+
+def _renamed(
+    record: JsonObject, documented: JsonObject, required: frozenset[str], needed: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """Documented name -> the field that stands in its place: one that is not promised, while the others are."""
+    spare = [name for name in record if name not in needed and name not in required]
+    for name in documented:
+        if name in record or name not in needed:
+            continue
+        other = max(spare, key=lambda other: likeness(name, other), default=None)
+        if other is not None and likeness(name, other) >= (SAME if required else 1):
+            yield name, other

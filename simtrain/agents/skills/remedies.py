@@ -1,0 +1,85 @@
+"""A tool that removes the cause of an error: one that renews, installs, asks for or frees what the error says is missing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from simtrain.agents.plan import Planned
+from simtrain.agents.skills.messages import message_in, quoted_in
+from simtrain.values.tool_words import tool_words
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+
+MOST = 6
+"""How often one remedy is tried in an episode."""
+
+_WORD = re.compile(r"[A-Za-z]{4,}")
+_COMMON = frozenset(
+    {
+        "this", "that", "with", "from", "have", "been", "were", "will", "your", "there", "they", "which", "what", "when", "then", "than",
+        "them", "only", "more", "some", "after", "before", "tool", "tools", "call", "calls", "error", "request", "service", "server",
+        "failed", "again", "later", "first", "please", "detail", "message", "status", "type", "title", "code", "about", "blank"
+    }
+)  # fmt: skip
+_STEM = 6
+
+
+class Remedies:
+    """The tools beside those of the plan, and how often each was tried."""
+
+    def __init__(self, tools: Sequence[ToolSpec], planned: frozenset[str]) -> None:
+        self._spare = [tool for tool in tools if tool.name not in planned and tool_words(tool.name).intent != "delete"]
+        self._names = frozenset(tool.name for tool in tools)
+        self._tried: Counter[str] = Counter()
+
+    def against(self, error: str, planned: Planned, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
+        """Calls that may remove the cause of an error, the likeliest first; each is counted as tried when it is taken."""
+        for _, tool, named in sorted(self._scored(error, planned), key=lambda item: -item[0]):
+            # What an error only seems to call for gets no values but those that the error quotes.
+            arguments = self._arguments(tool, error, known if named else {})
+            if arguments is not None and self._tried[tool.name] < MOST:
+                self._tried[tool.name] += 1
+                yield Planned(tool.name, arguments)
+
+    def _scored(self, error: str, planned: Planned) -> Iterator[tuple[float, ToolSpec, bool]]:
+        """The tools that the error calls for, and whether it names them: else it speaks of what they do in several words."""
+        said = _stems(message_in(error))
+        server = planned.tool.partition(".")[0]
+        for tool in self._spare:
+            own = tool.name.rpartition(".")[2]
+            named = tool.name in error or ("_" in own and own in error)
+            shared = said & _stems(f"{own} {tool.description}")
+            doing = said & _stems(f"{own} {tool.description.split(' ', 1)[0]}")
+            fits = len(shared) > 2 or (len(shared) > 1 and doing)
+            if named or (fits and not _taken(tool) - _told(tool)):
+                yield 3.0 * named + len(shared) + len(doing) + 2.0 * (tool.server == server), tool, named
+
+    def _arguments(self, tool: ToolSpec, error: str, known: Mapping[str, JsonValue]) -> JsonObject | None:
+        """Arguments for a remedy: what the error puts between quotation marks, tools aside, or what is known under their names."""
+        quoted = [name for name in quoted_in(error) if " " not in name and name not in self._names]
+        arguments: JsonObject = {}
+        for name in cast("list[str]", tool.input_schema.get("required", [])):
+            if quoted:
+                arguments[name] = quoted[0]
+            elif name in known:
+                arguments[name] = known[name]
+            else:
+                return None
+        return arguments
+
+
+def _stems(text: str) -> set[str]:
+    found = (word.lower() for word in _WORD.findall(text.replace("_", " ")))
+    return {word[:_STEM].rstrip("es") for word in found if word not in _COMMON}
+
+
+def _taken(tool: ToolSpec) -> set[str]:
+    return set(cast("list[str]", tool.input_schema.get("required", [])))
+
+
+def _told(tool: ToolSpec) -> set[str]:
+    """Required arguments that name what is missing: texts that are no ids of records."""
+    properties = cast("dict[str, JsonObject]", tool.input_schema.get("properties") or {})
+    return {name for name, schema in properties.items() if schema.get("type") == "string" and not name.endswith("_id")}

@@ -1,0 +1,105 @@
+"""Which of the tools that are offered a known one is by now, and how its arguments are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from simtrain.agents.plan import Planned
+from simtrain.agents.skills.naming import likeness, meaning, words
+from simtrain.contracts.plan import CallStep
+from simtrain.values.tool_words import Intent, tool_words
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+
+LEAST = 2.0
+"""Likeness below which a tool is taken to be gone, not renamed."""
+
+_READING: frozenset[Intent | None] = frozenset({"get", "list", "search"})
+
+
+def new_names(steps: Iterable[CallStep], tools: Sequence[ToolSpec]) -> dict[str, str]:
+    """Known name -> offered name, of the tools that are called but not offered: the likest, each taken once."""
+    called: dict[str, set[str]] = {}
+    for step in steps:
+        called.setdefault(step.call, set()).update(step.arguments)
+    offered = {tool.name for tool in tools}
+    missing = {name: arguments for name, arguments in called.items() if name not in offered}
+    free = [tool for tool in tools if tool.name not in called]
+    scored = sorted(
+        ((-_score(name, arguments, tool), name, tool.name) for name, arguments in missing.items() for tool in free),
+    )
+    found: dict[str, str] = {}
+    for score, name, other in scored:
+        if -score >= LEAST and name not in found and other not in found.values():
+            found[name] = other
+    return found
+
+
+def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
+    """How much a tool looks like the known one: the server, what both are about, what is done, and what is taken."""
+    server, _, plain = name.rpartition(".")
+    other_server, _, other = tool.name.rpartition(".")
+    intent = tool_words(name).intent
+    told = {tool_words(tool.name).intent, *(tool_words(word).intent for word in tool.description.split()[:3])}
+    taken = _properties(tool)
+    score = 2.0 * (server == other_server) + 3.0 * likeness(plain, other)
+    score += 1.0 * (intent is not None and intent in told)
+    score += 0.5 * len(meaning(plain) & meaning(" ".join(tool.description.split()[:12])))
+    if intent is not None:
+        score -= 1.0 * ((intent in _READING) is tool.writes)
+    for argument in arguments:
+        score += max((likeness(argument, known) for known in taken), default=0.0) - 0.5
+    needed = cast("list[str]", tool.input_schema.get("required", []))
+    return score - 0.5 * max(len(needed) - len(arguments), 0)
+
+
+def renamed_arguments(arguments: Mapping[str, JsonValue], tool: ToolSpec) -> JsonObject:
+    """The arguments under the names that the tool knows: those that mean the same, fit the value, or are the only ones left."""
+    taken = _properties(tool)
+    strange = [name for name in arguments if name not in taken]
+    if not strange or not taken:
+        return dict(arguments)
+    free = [name for name in taken if name not in arguments]
+    scored = sorted(
+        (
+            (-_argument_score(name, arguments[name], other, cast(JsonObject, taken[other])), name, other)
+            for name in strange
+            for other in free
+        ),
+    )
+    names: dict[str, str] = {}
+    for score, name, other in scored:
+        if score < 0 and name not in names and other not in names.values():
+            names[name] = other
+    return {names.get(name, name): value for name, value in arguments.items()}
+
+
+def _argument_score(name: str, value: JsonValue, other: str, schema: JsonObject) -> float:
+    described = {word.strip(".,:;()`") for word in str(schema.get("description", "")).lower().split()}
+    score = 3.0 * likeness(name, other) + 0.5 * len({*words(name)} & described)
+    choices = cast("list[JsonValue]", schema.get("enum", []))
+    if choices:
+        score += 2.0 if value in choices else -5.0
+    kinds: JsonValue = schema.get("type")
+    if isinstance(kinds, str):
+        score += 0.3 if _fits(value, kinds) else -5.0
+    return score
+
+
+def _fits(value: JsonValue, kind: str) -> bool:
+    if kind == "boolean" or isinstance(value, bool):
+        return kind == "boolean" and isinstance(value, bool)
+    if kind in ("number", "integer"):
+        return isinstance(value, int | float)
+    shapes = {"string": str, "array": list, "object": dict}
+    return kind not in shapes or isinstance(value, shapes[kind])
+
+
+def translated(planned: Planned, names: Mapping[str, str], tools: Mapping[str, ToolSpec]) -> Planned:
+    """A call as the tools that are offered know it; the same where its tool is neither offered nor known under another name."""
+    tool = tools.get(names.get(planned.tool, planned.tool))
+    return planned if tool is None else Planned(tool.name, renamed_arguments(planned.arguments, tool))
+
+
+def _properties(tool: ToolSpec) -> JsonObject:
+    return cast(JsonObject, tool.input_schema.get("properties") or {})

@@ -1,0 +1,188 @@
+"""What the skills share in one episode: the tools, what is needed, what was heard, and how many checks may still be made."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, cast
+
+from simtrain.agents.plan import Planned
+from simtrain.agents.reasons import Reason
+from simtrain.agents.recovery import Trouble, diagnose
+from simtrain.agents.skills.doubts import is_certain
+from simtrain.agents.skills.elsewhere import completed
+from simtrain.agents.skills.memory import Memory
+from simtrain.agents.skills.messages import texts_in
+from simtrain.agents.skills.needs import kinds_read, lists_indexed, names_read
+from simtrain.agents.skills.reading import content_of, named
+from simtrain.agents.skills.typed import Reader
+from simtrain.agents.verifying import Verifier
+from simtrain.contracts.agent import Briefing
+from simtrain.contracts.plan import Plan
+from simtrain.files.json_schemas import validator
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, encode
+
+DOUBTS = 3
+"""Calls for which doubts give cause, to each that caution asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A reply: as it came, and its content as far as it can be read."""
+
+    planned: Planned
+    reply: Observation
+    content: JsonObject | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call was refused."""
+        return self.reply.is_error
+
+    @property
+    def observation(self) -> Observation:
+        """The reply as a plan can go on with it."""
+        if self.is_error or self.content is None or self.content == self.reply.content:
+            return self.reply
+        return Observation(encode(self.content), json=True)
+
+    def saying(self, content: JsonObject) -> Heard:
+        """The reply, corrected."""
+        return Heard(self.planned, self.reply, content)
+
+
+Hearing: TypeAlias = Generator[Planned, Observation, Heard]
+Maybe: TypeAlias = Generator[Planned, Observation, Heard | None]
+
+
+@dataclass(slots=True)
+class Session:
+    """One episode. `checks` bounds the reads that are compared out of caution, `looks` those that look after a write, `doubts` those
+    for which a reply gives cause.
+
+    `wary` says that something odd has been seen: from then on replies are compared, and looked after. `watchful` looks after
+    writes without that. `beside` are calls that go in the turn of the next one.
+    """
+
+    tools: Mapping[str, ToolSpec]
+    needed: frozenset[str]
+    indexed: frozenset[tuple[str, str]]
+    memory: Memory
+    verifier: Verifier
+    checks: int
+    looks: int
+    doubts: int
+    wary: bool = False
+    watchful: bool = False
+    texts: frozenset[str] = field(default_factory=frozenset[str])
+    beside: tuple[Planned, ...] = ()
+    asked: int = 0
+    """Calls that were made."""
+
+    def ask(self, planned: Planned, reason: Reason | None = None) -> Hearing:
+        """Make one call and read its reply."""
+        self.asked += 1
+        beside, self.beside = self.beside, ()
+        reply = yield replace(planned, beside=beside, reason=reason)
+        content = None if reply.is_error else content_of(reply)
+        if content is None:
+            self.wary = self.wary or (reply.is_error and self.is_trouble(planned, reply.text))
+            return Heard(planned, reply)
+        schema, memory = self.documented(planned), self.memory
+        shaped = cast(JsonObject, named(content, schema, self.needed))
+        reader = Reader(memory.capitals, self.texts, memory.kinds_with(shaped))
+        heard = Heard(planned, reply, cast(JsonObject, reader.read(shaped, schema)))
+        writes = self.writes(planned)
+        if self._is_bent(heard) or (not writes and self.memory.contradicts(planned, heard.content or {})):
+            self.wary = True
+        self.memory.note(planned, cast(JsonObject, heard.content), writes=writes)
+        return heard
+
+    def is_trouble(self, planned: Planned, error: str) -> bool:
+        """Whether an error is one that a service in good order does not give to a call that fits its tool."""
+        trouble = diagnose(error)
+        if trouble is not Trouble.arguments:
+            return trouble is not Trouble.refused
+        tool = self.tools.get(planned.tool)
+        return tool is not None and validator(tool.input_schema).is_valid(planned.arguments)
+
+    def _is_bent(self, heard: Heard) -> bool:
+        """Whether a reply is not what its tool documents, or came in another form than JSON."""
+        content, schema = heard.reply.content, self.documented(heard.planned)
+        if content is None or (schema is not None and not validator(schema).is_valid(content)):
+            return True
+        return is_certain(heard.content or {}, schema, self.needed)
+
+    def landed(self, write: Planned, *, known: bool = False) -> Maybe:
+        """The reply that a write would have had, as reads tell it; None where there is no trace of it. `known`: it has landed."""
+        looking = self.verifier.look(write, landed=known)
+        try:
+            read = next(looking)
+            while True:
+                heard = yield from self.ask(read, Reason.landed)
+                read = looking.send(heard.observation)
+        except StopIteration as found:
+            reply = cast("Observation | None", found.value)
+        if reply is None:
+            return None
+        return Heard(write, reply, completed(write, reply.content or {}, self.documented(write) or {}, self.memory))
+
+    def lacks_items(self, heard: Heard) -> bool:
+        """Whether a list of a reply is empty of which the plan takes an item."""
+        content = heard.content or {}
+        return any(tool == heard.planned.tool and content.get(name) == [] for tool, name in self.indexed)
+
+    def documented(self, planned: Planned) -> JsonObject | None:
+        """The output schema of the called tool."""
+        tool = self.tools.get(planned.tool)
+        return None if tool is None else tool.output_schema
+
+    def writes(self, planned: Planned) -> bool:
+        """Whether the called tool may change the world."""
+        tool = self.tools.get(planned.tool)
+        return tool is not None and tool.writes
+
+    def check(self) -> bool:
+        """Whether one more read may be compared, since something odd was seen; it is then counted."""
+        if not self.wary:
+            return False
+        self.checks -= 1
+        return self.checks >= 0
+
+    def look(self) -> bool:
+        """Whether one more look may be taken after a write; it is then counted."""
+        self.looks -= 1
+        return self.looks >= 0
+
+    def doubt(self) -> bool:
+        """Whether one more call may be made because of a doubt; it is then counted."""
+        self.doubts -= 1
+        return self.doubts >= 0
+
+
+def session_of(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watchful: bool) -> Session:
+    """A new episode."""
+    tools = {tool.name: tool for tool in briefing.tools}
+    stated = dict(briefing.stated)
+    texts = frozenset((*texts_in(stated), *_text_names(briefing.tools)))
+    return Session(
+        tools=tools,
+        needed=names_read(plan),
+        indexed=lists_indexed(plan),
+        memory=Memory(stated, kinds=kinds_read(plan)),
+        verifier=Verifier(tools),
+        checks=checks,
+        looks=checks,
+        doubts=DOUBTS * checks,
+        wary=wary,
+        watchful=wary or watchful,
+        texts=texts,
+    )
+
+
+def _text_names(tools: tuple[ToolSpec, ...]) -> Iterator[str]:
+    """The names of arguments that are texts: a field of that name is one, even where it looks like a number."""
+    for tool in tools:
+        for name, schema in cast("dict[str, JsonValue]", tool.input_schema.get("properties") or {}).items():
+            if isinstance(schema, dict) and cast(JsonObject, schema).get("type") == "string":
+                yield name

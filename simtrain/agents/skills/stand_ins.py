@@ -1,0 +1,38 @@
+"""The same call of another tool: one that is described as the known one is, and takes what it takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from simtrain.agents.plan import Planned
+from simtrain.agents.recovery import mend
+from simtrain.values.types import JsonObject, ToolSpec
+
+_OTHERWISE = re.compile(
+    r"\b(?:archiv|legacy|deprecated|retired|replaced|old|test|staging|sandbox|training|demo|sample|experimental|beta)\w*"
+    r"|no longer|not in use",
+    re.IGNORECASE,
+)
+
+
+def stand_ins(planned: Planned, tools: Mapping[str, ToolSpec], *, named: tuple[str, ...]) -> Iterator[Planned]:
+    """The call under the names of tools that do the same: those that are `named` as equivalents, then those that say so themselves.
+
+    These take the same arguments, and their description holds the known one.
+    """
+    yield from (Planned(name, mend(planned.arguments, tools[name].input_schema)) for name in named if name in tools)
+    own = tools.get(planned.tool)
+    if own is None:
+        return
+    for tool in tools.values():
+        further = tool.description.replace(own.description, "") if own.description in tool.description else None
+        if tool.name == own.name or further is None or _OTHERWISE.search(further) or _OTHERWISE.search(tool.name):
+            continue
+        if _taken(tool) >= planned.arguments.keys() and tool.writes is own.writes:
+            yield Planned(tool.name, planned.arguments)
+
+
+def _taken(tool: ToolSpec) -> set[str]:
+    return set(cast(JsonObject, tool.input_schema.get("properties") or {}))

@@ -1,0 +1,175 @@
+"""Reading values as the type that they are documented to have; where none is documented, as what was heard under the same name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import cast
+
+from simtrain.agents.skills.naming import words
+from simtrain.agents.skills.reading import number_in, text_in
+from simtrain.values.types import JsonObject, JsonValue
+
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
+_TRUTH: dict[JsonValue, bool] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_NOTHING = ("null", "none", "")
+_EPOCH = range(10**8, 10**10)
+"""Whole numbers that may be seconds since 1970: from 1973 to 2286."""
+_MOMENTS = frozenset(
+    {
+        "at",
+        "time",
+        "until",
+        "since",
+        "timestamp",
+        "deadline",
+        "expire",
+        "expiry",
+        "start",
+        "end",
+        "due",
+        "created",
+        "updated",
+    }
+)
+
+
+class Kind(StrEnum):
+    """What a value is."""
+
+    truth = "truth"
+    number = "number"
+    nothing = "nothing"
+    instant = "instant"
+    text = "text"
+    list = "list"
+    record = "record"
+
+
+Kinds = Mapping[str, frozenset[Kind]]
+"""By the name of a field, what its values were so far."""
+
+_DOCUMENTED = {
+    "boolean": Kind.truth, "integer": Kind.number, "number": Kind.number, "string": Kind.text, "array": Kind.list, "object": Kind.record,
+}  # fmt: skip
+
+
+def kind_of(value: JsonValue) -> Kind:
+    """What a value is as it stands."""
+    if value is None:
+        return Kind.nothing
+    if isinstance(value, bool):
+        return Kind.truth
+    if isinstance(value, int | float):
+        return Kind.number
+    if isinstance(value, str):
+        return Kind.instant if INSTANT.fullmatch(value) else Kind.text
+    return Kind.list if isinstance(value, list) else Kind.record
+
+
+def kinds_in(value: JsonValue) -> Iterator[tuple[str, Kind]]:
+    """The names of all fields in a value with what stands under them."""
+    for item in cast("list[JsonValue]", value) if isinstance(value, list) else ():
+        yield from kinds_in(item)
+    for name, item in cast(JsonObject, value).items() if isinstance(value, dict) else ():
+        yield name, kind_of(item)
+        yield from kinds_in(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads replies. `heard` are texts by how they look in capitals; `texts` are values and field names that are texts even where they
+    look like numbers; `kinds` is what was heard so far under each name.
+    """
+
+    heard: Mapping[str, str]
+    texts: frozenset[str]
+    kinds: Kinds
+
+    def read(self, value: JsonValue, schema: JsonValue, name: str = "") -> JsonValue:
+        """A value with all that is in it as the type that it has; what fits already stays as it is."""
+        shape = documented(schema)
+        kind, may_lack = _kind(shape)
+        items = (
+            cast("list[JsonValue]", value) if isinstance(value, list) else self._as_item(value, kind, may_lack, name)
+        )
+        if items is not None and kind is Kind.record and len(items) == 1:
+            return self.read(items[0], shape, name)
+        if items is not None:
+            return [self.read(item, shape.get("items")) for item in items]
+        if isinstance(value, dict):
+            inner = cast(JsonObject, shape.get("properties") or {})
+            return {key: self.read(item, inner.get(key), key) for key, item in cast(JsonObject, value).items()}
+        return self._scalar(value, kind, may_lack, name)
+
+    def _as_item(self, value: JsonValue, kind: Kind | None, may_lack: bool, name: str) -> list[JsonValue] | None:
+        """The list that a value is the only item of, where it stands in the place of one. What counts a list may bear its name."""
+        if kind is None:
+            alone = isinstance(value, str | dict) and self._was(name, Kind.list) and not _lacks(value, may_lack=True)
+        else:
+            alone = kind is Kind.list and not _lacks(value, may_lack)
+        return [cast(JsonValue, value)] if alone else None
+
+    def _scalar(self, value: JsonValue, kind: Kind | None, may_lack: bool, name: str) -> JsonValue:
+        if isinstance(value, str) and self._is_nothing(value, kind, may_lack, name):
+            return None
+        if kind is Kind.truth or (kind is None and isinstance(value, str) and self._was(name, Kind.truth)):
+            return _TRUTH.get(str(value).lower(), value)
+        if isinstance(value, int) and not isinstance(value, bool) and self._is_instant(value, kind, name):
+            return self._instant(value)
+        if not isinstance(value, str):
+            return value
+        is_text = kind is Kind.text or value in self.texts or (name in self.texts and kind is not Kind.number)
+        if not is_text and value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        number = None if is_text else number_in(value)
+        return text_in(value, self.heard, self.texts) if number is None else number
+
+    def _is_nothing(self, text: str, kind: Kind | None, may_lack: bool, name: str) -> bool:
+        """Whether a text stands for null: one that is no value of the type, where there may be none."""
+        if text.lower() not in _NOTHING:
+            return False
+        if kind is not None:
+            return may_lack and (text != "" or kind is not Kind.text or not self._was(name, Kind.text))
+        others = self.kinds.get(name, frozenset()) - {Kind.text}
+        return text == "null" or bool(others) or name.endswith(("_id", "_at"))
+
+    def _is_instant(self, value: int, kind: Kind | None, name: str) -> bool:
+        """Whether a whole number tells a moment in seconds: its field is a text, or was a moment before, or is named like one."""
+        if value not in _EPOCH or kind not in (None, Kind.text):
+            return False
+        return self._was(name, Kind.instant) or not _MOMENTS.isdisjoint(words(name))
+
+    def _instant(self, seconds: int) -> str:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def _was(self, name: str, kind: Kind) -> bool:
+        return kind in self.kinds.get(name, ())
+
+
+def documented(schema: JsonValue) -> JsonObject:
+    """A schema as it is meant; of one that allows a value or a list of such values, or its items alone, the form that is named first."""
+    shape = cast(JsonObject, schema) if isinstance(schema, dict) else {}
+    named: JsonValue = shape.get("anyOf")
+    ways = cast("list[JsonValue]", named) if isinstance(named, list) else []
+    if len(ways) == 2 and isinstance(ways[0], dict) and isinstance(ways[1], dict):
+        first, second = (cast(JsonObject, way) for way in ways)
+        if second == first.get("items") or second.get("items") == first:
+            return documented(first)
+    return shape
+
+
+def _kind(shape: JsonObject) -> tuple[Kind | None, bool]:
+    """What a schema says a value is, by the type that it names first; and whether it may be null."""
+    named: JsonValue = shape.get("type", [])
+    types = [named] if isinstance(named, str) else cast("list[str]", named)
+    kind = next((_DOCUMENTED[name] for name in types if name in _DOCUMENTED), None)
+    return kind, "null" in types
+
+
+def _lacks(value: JsonValue, may_lack: bool) -> bool:
+    """Whether null, or what stands for it, is in the place of a list."""
+    return value is None or (may_lack and isinstance(value, str) and value.lower() in _NOTHING)

@@ -1,0 +1,97 @@
+"""Tool calls written as fenced JSON blocks, for servers and models without native ones.
+
+The protocol: the system prompt lists the tools; a call is a block fenced with ```tool_call that holds one JSON object,
+`{"name": ..., "arguments": {...}}`; the replies come back in one user message, in the order of the calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import orjson
+
+from simtrain.contracts.trajectory import Step
+from simtrain.llm.completion import Completion, ToolCall
+from simtrain.values.types import WHOLE_CALL, Action, JsonObject, JsonValue, ToolSpec, encode
+
+# A block that is never closed (a reply cut off, a stop word) is still a call, and most likely a malformed one.
+_BLOCK = re.compile(r"^[ \t]*```tool_call[ \t]*\r?\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r'"name"\s*:\s*"([^"\\]+)"')
+
+_HOW = """\
+To call a tool, write a block like this one, with the tool's name and its arguments:
+
+```tool_call
+{"name": "NAME", "arguments": {}}
+```
+
+Write one block for each call; several calls in one message are carried out in order. Then end the message and wait: the
+results come in the next message. These are the tools, each with the JSON Schema of its arguments:
+"""
+
+
+class TextCalls:
+    """Tools described in the system prompt, calls read from the text."""
+
+    __slots__ = ("_tools", "tools")
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self._tools = tools
+        self.tools = None
+
+    def system(self, system: str) -> str:
+        """The system prompt with the protocol and the tools behind it."""
+        if not self._tools:
+            return system
+        listed = "\n\n".join(f"## {tool.name}\n{tool.description}\n{encode(tool.input_schema)}" for tool in self._tools)
+        return f"{system}\n\n# Tools\n{_HOW}\n{listed}".strip()
+
+    def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:
+        """The words outside of the blocks, and the calls inside. A block that is no call keeps its text as arguments."""
+        blocks = cast(list[str], _BLOCK.findall(completion.text))
+        words = _BLOCK.sub("", completion.text).strip()
+        return words, tuple(_call(block.strip(), index) for index, block in enumerate(blocks))
+
+    def write(self, text: str, steps: Sequence[Step], written: Mapping[str, str]) -> list[JsonObject]:
+        """One turn for the history: the message with its blocks, and the results in one user message."""
+        if not steps:
+            return [{"role": "assistant", "content": text}]
+        blocks = [f"```tool_call\n{_block(step.action)}\n```" for step in steps]
+        results = [
+            f"# Result {number} ({step.action.tool})\n{step.observation.text}" for number, step in enumerate(steps, 1)
+        ]
+        return [
+            {"role": "assistant", "content": "\n\n".join(part for part in (text, *blocks) if part)},
+            {"role": "user", "content": "\n\n".join(results)},
+        ]
+
+
+def _call(block: str, index: int) -> ToolCall:
+    name = f"call_{index}"
+    try:
+        value: JsonValue = orjson.loads(block)
+    except orjson.JSONDecodeError:
+        value = None
+    if not isinstance(value, dict):
+        return _malformed(name, block)
+    call = cast(Mapping[str, JsonValue], value)
+    tool, arguments = call.get("name"), call.get("arguments", {})
+    if not isinstance(tool, str) or not isinstance(arguments, dict) or set(call) - {"name", "arguments"}:
+        return _malformed(name, block)
+    try:
+        return ToolCall(name, tool, encode(cast(object, arguments)))
+    except orjson.JSONEncodeError:
+        return _malformed(name, block)
+
+
+def _malformed(id: str, block: str) -> ToolCall:
+    found = _NAME.search(block)
+    return ToolCall(id, found[1] if found else "", WHOLE_CALL + block)
+
+
+def _block(action: Action) -> str:
+    if action.malformed is not None:
+        return action.malformed.removeprefix(WHOLE_CALL)
+    return encode({"name": action.tool, "arguments": action.arguments})

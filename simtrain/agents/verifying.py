@@ -1,0 +1,212 @@
+"""Whether a write whose reply was lost has landed: what an agent can find out by reading, and what the reply would have said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.files.json_schemas import property_names
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, canonical, encode
+
+_READ_AGAIN = 3
+_LOOKED_UP = 3
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+
+Looking = Generator[Planned, Observation, Observation | None]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A read that was made, and the records it returned."""
+
+    read: Planned
+    rows: list[JsonObject]
+
+
+@dataclass(slots=True)
+class Verifier:
+    """Remembers what was read in an episode, and looks for the traces of a write by reading again.
+
+    A trace is a record that a repeated read returns and did not return before; or, where nothing read so far can show the
+    effect, a record never seen before that carries the values of the write, found by a read that could list it.
+    """
+
+    tools: Mapping[str, ToolSpec]
+    _seen: dict[bytes, _Seen] = field(default_factory=dict[bytes, _Seen])
+    _rows: set[bytes] = field(default_factory=set[bytes])
+    _known: JsonObject = field(default_factory=dict[str, JsonValue])
+    _latest: str = ""
+
+    def note(self, planned: Planned, observation: Observation) -> None:
+        """Remember a reply that was no error."""
+        found = _records(observation)
+        tool = self.tools.get(planned.tool)
+        if tool is not None and not tool.writes:
+            self._seen[_key(planned)] = _Seen(planned, found)
+        for row in found:
+            self._rows.add(canonical(row))
+            self._known.update(row)
+            self._latest = max(self._latest, _time(row))
+        self._known.update(_scalars(planned.arguments))
+
+    def look(self, write: Planned, *, landed: bool = False) -> Looking:
+        """The reply that a write would have had; None when there is no trace of it. `landed` says that it is known to have landed."""
+        wanted = self._wanted(write)
+        reply: JsonObject = {}
+        for seen in self._related(write):
+            if landed and wanted <= reply.keys():
+                break
+            before = {canonical(row) for row in seen.rows}
+            rows = yield from self._read(seen.read)
+            fresh = [row for row in rows if canonical(row) not in before]
+            if fresh:
+                landed = True
+                reply = _own(max(fresh, key=lambda row: _shared(row, write)), write, wanted) | reply
+        for probe in self._probes(write, wanted, wanted - reply.keys()):
+            if landed and wanted <= reply.keys():
+                break
+            unseen, latest = set(self._rows), self._latest
+            rows = [row for row in (yield from self._read(probe)) if canonical(row) not in unseen]
+            trace = _trace(rows, write, latest=latest, landed=landed, lacking=wanted - reply.keys())
+            if trace is not None:
+                landed = True
+                reply = _own(trace, write, wanted) | reply
+        if not landed:
+            return None
+        return Observation(encode(_scalars(write.arguments) | reply), json=True)
+
+    def _read(self, read: Planned) -> Generator[Planned, Observation, list[JsonObject]]:
+        observation = yield read
+        if observation.is_error:
+            return []
+        self.note(read, observation)
+        return _records(observation)
+
+    def _wanted(self, write: Planned) -> set[str]:
+        """The fields that the reply of a write has, as its tool declares them."""
+        tool = self.tools.get(write.tool)
+        schema = tool.output_schema if tool is not None else None
+        return set(cast(JsonObject, (schema or {}).get("properties", {})))
+
+    def _related(self, write: Planned) -> list[_Seen]:
+        """The reads whose arguments or records hold values of the write, the closest and latest first."""
+        values = set(_words(write.arguments))
+        scored = [
+            (len(values & {*_words(seen.read.arguments), *_words(seen.rows)}), place, seen)
+            for place, seen in enumerate(self._seen.values())
+        ]
+        scored.sort(key=lambda item: (-item[0], -item[1]))
+        return [seen for score, _, seen in scored if score][:_READ_AGAIN]
+
+    def _probes(self, write: Planned, wanted: set[str], lacking: set[str]) -> list[Planned]:
+        """New reads that could list what a write left: those that declare its fields, and whose arguments are known."""
+        found: list[tuple[int, Planned]] = []
+        server = write.tool.partition(".")[0]
+        for tool in self.tools.values():
+            arguments = None if tool.writes else self._arguments(tool, write)
+            if arguments is None or _key(Planned(tool.name, arguments)) in self._seen:
+                continue
+            # Every record has an id: that one is declared says nothing.
+            declared = set(property_names(tool.output_schema)) - {"id"}
+            hits = len(declared & wanted) + len(declared & lacking) + len(arguments.keys() & write.arguments.keys())
+            if hits:
+                found.append((2 * hits + (tool.server == server), Planned(tool.name, arguments)))
+        found.sort(key=lambda item: -item[0])
+        return [probe for _, probe in found[:_LOOKED_UP]]
+
+    def _arguments(self, tool: ToolSpec, write: Planned) -> JsonObject | None:
+        schema = tool.input_schema
+        given = _scalars(write.arguments)
+        arguments: JsonObject = {
+            name: given[name] for name in cast(JsonObject, schema.get("properties", {})) if name in given
+        }
+        for name in cast(list[str], schema.get("required", [])):
+            if name not in arguments:
+                if name not in self._known:
+                    return None
+                arguments[name] = self._known[name]
+        return arguments
+
+
+def _trace(
+    rows: Sequence[JsonObject], write: Planned, *, latest: str, landed: bool, lacking: set[str]
+) -> JsonObject | None:
+    """The record among new ones that a write left: it carries two of its values, or one and the latest time of all."""
+
+    def newer(row: JsonObject) -> bool:
+        return _time(row) > latest > ""
+
+    def fits(row: JsonObject) -> bool:
+        shared = _shared(row, write)
+        if landed:
+            return bool(row.keys() & lacking) and shared > 0
+        return shared > 1 or (shared == 1 and (newer(row) or len(write.arguments) == 1))
+
+    fitting = [row for row in rows if fits(row)]
+    return max(fitting, key=lambda row: (_shared(row, write), _time(row)), default=None)
+
+
+def _own(row: JsonObject, write: Planned, wanted: set[str]) -> JsonObject:
+    """The fields of a record that the reply of a write has as well."""
+    named = any(name in wanted and value == row.get("id") for name, value in write.arguments.items())
+    # Only a record that is the whole reply has the reply's own id; any other is one that the write refers to.
+    same = not wanted or (wanted <= row.keys() and not named)
+    return {name: value for name, value in row.items() if (name in wanted or not wanted) and (name != "id" or same)}
+
+
+def _shared(row: JsonObject, write: Planned) -> int:
+    """How many values of a write a record carries; none when it contradicts one under the same name."""
+    given = _scalars(write.arguments)
+    if any(name in row and row[name] != value for name, value in given.items()):
+        return 0
+    held = set(_words(row))
+    return sum(name in row or (isinstance(value, str) and value in held) for name, value in given.items()) + sum(
+        word in held for name, value in write.arguments.items() if name not in given for word in _words(value)
+    )
+
+
+def _records(observation: Observation) -> list[JsonObject]:
+    """Every object in a reply, with its plain values only; a reply without structure is one record of its text."""
+    content = observation.content
+    return [{"text": observation.text}] if content is None else list(_objects(content))
+
+
+def _objects(value: JsonValue) -> Iterator[JsonObject]:
+    if isinstance(value, dict):
+        row = cast(JsonObject, value)
+        plain = {name: item for name, item in _scalars(row).items() if name != NEXT_CURSOR}
+        if plain:
+            yield plain
+        for item in row.values():
+            yield from _objects(item)
+    elif isinstance(value, list):
+        for item in cast(list[JsonValue], value):
+            yield from _objects(item)
+
+
+def _scalars(row: JsonObject) -> JsonObject:
+    return {name: value for name, value in row.items() if isinstance(value, str | int | float)}
+
+
+def _words(value: JsonValue) -> Iterator[str]:
+    """All texts in a value; a single letter says nothing."""
+    if isinstance(value, str):
+        if len(value) > 1:
+            yield value
+    elif isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from _words(item)
+    elif isinstance(value, list):
+        for item in cast(list[JsonValue], value):
+            yield from _words(item)
+
+
+def _time(row: JsonObject) -> str:
+    return max((value for value in row.values() if isinstance(value, str) and _TIME.match(value)), default="")
+
+
+def _key(planned: Planned) -> bytes:
+    return canonical([planned.tool, planned.arguments])

@@ -1,0 +1,66 @@
+"""Sentences written by a chat model, and checked: they may name nothing that does not stand in view."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from simtrain.agents.plan import Planned, Said
+from simtrain.agents.wording.sentences import Sentences
+from simtrain.contracts.agent import Briefing
+from simtrain.contracts.journal import Journal
+from simtrain.llm.client import ChatClient
+from simtrain.values.types import encode
+
+LONGEST = 300
+"""Characters of what is said beside calls."""
+SHOWN = 4000
+"""Characters of a reply that the model is shown."""
+TRIES = 2
+
+_TASK = """\
+You write what an assistant says right before it makes tool calls: one or two short, plain sentences in the first person about why it
+makes them now. Use only what is stated below. Do not guess what the calls will return, do not state an answer, quote nothing else,
+and reply with the sentences alone."""
+_MARKED = re.compile(r"[{}\n`]|\b(?:ANSWER|CANNOT):")
+
+
+class WordedByModel(Sentences):
+    """Asks a chat model for the sentences; the built-in ones stand where two of its attempts do not hold."""
+
+    def __init__(self, briefing: Briefing, client: ChatClient) -> None:
+        super().__init__(briefing)
+        self._client = client
+
+    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Said:
+        """What is said beside some calls, of which the first is `planned`, and what it cost. Raises ModelError."""
+        said = await super().beside(planned, calls, journal)
+        request = [
+            {"role": "system", "content": _TASK},
+            {"role": "user", "content": self._shown(calls, journal, said.text)},
+        ]
+        usage = said.usage
+        for _ in range(TRIES):
+            completion = await self._client.complete(request)
+            if completion.usage is not None:
+                usage = completion.usage if usage is None else usage + completion.usage
+            text = " ".join(completion.text.split(" ")).strip()
+            if not completion.cut and self.holds(text):
+                return Said(text, usage)
+        return Said(said.text, usage)
+
+    def holds(self, text: str) -> bool:
+        """Whether a text is short and plain, and names nothing that does not stand in view."""
+        return 0 < len(text) <= LONGEST and not _MARKED.search(text) and not self.view.unseen(text)
+
+    def _shown(self, calls: Sequence[Planned], journal: Journal, said: str) -> str:
+        """What the model is told: the task, the replies of the last turn, the calls, and the built-in sentence to say in other words."""
+        replies = [step.observation.text[:SHOWN] for turn in journal.turns[-1:] for step in turn.steps]
+        made = [f"{call.tool} {encode(call.arguments)}" for call in calls]
+        parts = [
+            ("Task", [self.prompt]),
+            ("Replies just received", replies),
+            ("Calls about to be made", made),
+            ("Said plainly", [said]),
+        ]
+        return "\n\n".join(f"{name}:\n" + "\n".join(lines) for name, lines in parts if lines)

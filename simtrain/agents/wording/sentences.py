@@ -1,0 +1,96 @@
+"""What is said beside calls: one sentence or two about what the calls are for, drawn from many wordings by the seed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from simtrain.agents.plan import Planned, Said
+from simtrain.agents.skills.messages import message_in
+from simtrain.agents.wording import phrases
+from simtrain.agents.wording.acts import act
+from simtrain.agents.wording.view import View
+from simtrain.contracts.agent import Briefing
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.trajectory import Step
+from simtrain.values.seeding import Stream, derive
+
+_NAMING = "\0"
+LONGEST = 110
+"""Characters of an error that are quoted."""
+_BREAK = re.compile(r"[{}\[\]\"'`\\\n<>|]|(?<=[.!?;]) ")
+
+
+class Sentences:
+    """Words calls by what is in view: the task, the replies, the names of the tools."""
+
+    def __init__(self, briefing: Briefing) -> None:
+        self.prompt = briefing.prompt
+        self._tools = {tool.name: tool for tool in briefing.tools}
+        self._seed = derive(briefing.seed, "wording")
+        self.view = View(briefing.prompt)
+
+    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Said:
+        """What is said beside some calls, of which the first is `planned`."""
+        self.view.catch_up(journal)
+        return Said(self._worded(planned, calls, journal))
+
+    def _worded(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> str:
+        """The sentences for some calls, by the seed and the number of the turn."""
+        stream = Stream(derive(self._seed, str(len(journal.turns))))
+        steps = journal.turns[-1].steps if journal.turns else []
+        said = stream.choose(self._wordings(planned, calls, journal, steps))
+        # A sentence that says where a value comes from does not name it twice.
+        known = View() if said.startswith(_NAMING) else self.view
+        return said.removeprefix(_NAMING).format(
+            act=act(planned, known, stream),
+            more=act(calls[1], self.view, stream) if len(calls) == 2 else stream.choose(phrases.MORE),
+            failed=self._failed(steps, stream),
+            said=_said(steps),
+            tool=planned.tool,
+        )
+
+    def _wordings(
+        self, planned: Planned, calls: Sequence[Planned], journal: Journal, steps: Sequence[Step]
+    ) -> Sequence[str]:
+        if planned.reason is not None:
+            return phrases.REASONS[planned.reason]
+        if "cursor" in planned.arguments:
+            return phrases.PAGE
+        if steps and steps[-1].observation.is_error:
+            return phrases.REFUSED_SAYING if _said(steps) else phrases.REFUSED
+        if len(calls) > 1:
+            return phrases.TOGETHER
+        tool = self._tools.get(planned.tool)
+        if tool is not None and tool.writes:
+            usual = (*phrases.NEXT, *phrases.WRITE)
+        else:
+            usual = (*phrases.NEXT, *phrases.READ) if journal.turns else phrases.FIRST
+        return (*usual, *self._sourced(planned, journal))
+
+    def _sourced(self, planned: Planned, journal: Journal) -> list[str]:
+        """Wordings that say where a value of the call comes from: the task, or the latest reply that holds it."""
+        value = next((text for value in planned.arguments.values() if (text := self.view.named(value))), None)
+        if value is None:
+            return []
+        for turn in reversed(journal.turns):
+            for step in turn.steps:
+                if View(step.observation.text).shows(value.strip('"')):
+                    return [_naming(said, value, step.action.tool) for said in phrases.FROM_REPLY]
+        return [_naming(said, value, "") for said in phrases.FROM_TASK]
+
+    def _failed(self, steps: Sequence[Step], stream: Stream) -> str:
+        said = _said(steps)
+        return stream.choose(phrases.FAILED_SAYING).format(said=said) if said else stream.choose(phrases.FAILED)
+
+
+def _naming(said: str, value: str, tool: str) -> str:
+    return _NAMING + said.replace("{value}", value).replace("{tool}", tool)
+
+
+def _said(steps: Sequence[Step]) -> str:
+    """The first sentence of the error that came last, where it reads as one; else empty."""
+    if not steps or not steps[-1].observation.is_error:
+        return ""
+    said = _BREAK.split(message_in(steps[-1].observation.text).strip(), maxsplit=1)[0].strip().rstrip(".,:;!?( ")
+    return said if 8 <= len(said) <= LONGEST and " " in said else ""

@@ -1,0 +1,59 @@
+"""What an agent has in view: the task and the replies so far. Whatever it says must stand there."""
+
+from __future__ import annotations
+
+import re
+
+from simtrain.contracts.journal import Journal
+from simtrain.values.types import JsonValue
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*(?!\w)")
+_NAME = re.compile(r"\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]+\b")
+_QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]+)[\"“”«»]")
+_ADDRESS = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]+\b")
+_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z]\w+(?: [A-Z]\w+)*")
+LONGEST = 60
+"""Characters of a value that is named; what is longer is a text, not a name."""
+
+
+class View:
+    """The texts that were shown so far; grows with the journal."""
+
+    __slots__ = ("_texts", "_turns")
+
+    def __init__(self, *texts: str) -> None:
+        self._texts = list(texts)
+        self._turns = 0
+
+    def catch_up(self, journal: Journal) -> None:
+        """Take in the replies of the turns since the last time."""
+        for turn in journal.turns[self._turns :]:
+            self._texts += [step.observation.text for step in turn.steps]
+        self._turns = len(journal.turns)
+
+    def named(self, value: JsonValue) -> str | None:
+        """The value as it may be named: a short text, or a number, that stands in view; else None."""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return None
+        text = str(value)
+        if not 0 < len(text) <= LONGEST or any(sign in text for sign in '\n{}[]"\\'):
+            return None
+        if not self.shows(text):
+            return None
+        return f'"{text}"' if text.count(" ") > 1 or (" " in text and not text.istitle()) else text
+
+    def shows(self, text: str) -> bool:
+        """Whether a text stands in view as whole words."""
+        whole: re.Pattern[str] | None = None
+        for shown in self._texts:
+            if text in shown:
+                whole = whole or re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
+                if whole.search(shown):
+                    return True
+        return False
+
+    def unseen(self, said: str) -> list[str]:
+        """The numbers, ids, addresses, quoted texts and names in a sentence that do not stand in view."""
+        quoted = _QUOTED.findall(said)
+        told = [*quoted, *(found[0] for form in (_NUMBER, _NAME, _ADDRESS, _CAPITAL) for found in form.finditer(said))]
+        return [text for text in dict.fromkeys(told) if not self.shows(text)]

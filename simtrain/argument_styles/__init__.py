@@ -1,1 +1,0 @@
-"""Argument styles: one file for each library whose servers are impersonated."""

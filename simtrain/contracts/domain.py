@@ -1,0 +1,46 @@
+"""The contract of domains: one kind of tool call, translated between structure and what a world model reads."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from simtrain.contracts.plugin import Plugin
+from simtrain.contracts.request import Request
+from simtrain.values.types import Observation, ToolSpec
+
+
+class Domain(Plugin):
+    """One kind of tool call. The parts of a world model's prompt come in the order of the method `system_prompt`."""
+
+    @abstractmethod
+    def system_prompt(
+        self,
+        tools: Sequence[ToolSpec],
+        *,
+        initial_state: str = "",
+        hidden_state: str = "",
+        demonstrations: Sequence[tuple[str, str]] = (),
+        instruction: str = "",
+    ) -> str:
+        """The system prompt of a language world model: task, action space, initial state, hidden state, demonstrations, instruction."""
+
+    @abstractmethod
+    def write_action(self, request: Request, *, turn: int) -> str:
+        """An action as the world model reads it; `turn` counts from 1."""
+
+    @abstractmethod
+    def write_observation(self, observation: Observation) -> str:
+        """An observation as the world model writes it."""
+
+    volatile: ClassVar[tuple[str, ...]] = ()
+    """Globs of fields that may differ between replies that speak of the same thing."""
+
+    def settled(self, request: Request) -> str | None:
+        """What identifies a call whose answer never changes in an episode; None where it may."""
+        return None
+
+    @abstractmethod
+    def parse(self, text: str, request: Request) -> Observation:
+        """The observation in a prediction. Raises ValueError when the prediction must be rejected, saying why."""

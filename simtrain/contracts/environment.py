@@ -1,0 +1,64 @@
+"""The contract of environments: the one door between an agent and its world, open for one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from simtrain.contracts.request import Answer
+from simtrain.contracts.trajectory import Step
+from simtrain.contracts.world import FinishedWorld
+from simtrain.values.types import Action, Observation, ToolSpec
+
+
+class Environment(Protocol):
+    """An async context manager without a reset: who wants a new episode opens a new environment."""
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools as the agent is shown them."""
+        ...
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps so far."""
+        ...
+
+    @property
+    def bent(self) -> tuple[str, ...]:
+        """The labels of the perturbations that changed the task or the tools before the first turn."""
+        ...
+
+    def asks(self, prompt: str) -> str:
+        """The task as the agent reads it: the prompt, or what perturbations of the request make of it."""
+        ...
+
+    async def step(self, action: Action) -> Observation:
+        """Carry out one action. An agent's mistake comes back as an error observation; SimulatorFault means nobody could answer."""
+        ...
+
+    async def read(self, action: Action, answer: Answer) -> Observation:
+        """Carry out what is no tool call and changes nothing: a resource that is read, a prompt that is filled in.
+
+        `answer` gives the reply. It is a step like any other: perturbations may bend it, and it is recorded. Raises SimulatorFault.
+        """
+        ...
+
+    def begin_turn(self) -> None:
+        """A new assistant message begins; its calls belong to one turn."""
+        ...
+
+    def finished(self) -> FinishedWorld:
+        """The world as it was found and as it is now, for the graders; never shown to an agent."""
+        ...
+
+    async def fork(self) -> Environment:
+        """An entered, independent copy as it stands. Raises InputError where a world model cannot be copied."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

@@ -1,0 +1,27 @@
+"""The contract of exporters: trajectories in, training rows out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+
+from simtrain.contracts.plugin import Plugin
+from simtrain.contracts.trajectory import Trajectory
+from simtrain.values.types import JsonObject
+
+
+class Exporter(Plugin):
+    """Writes trajectories in the format of some trainer. Trajectories that the simulator spoilt never reach it."""
+
+    @abstractmethod
+    def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
+        """The rows of one trajectory: none, one or several."""
+
+    def lacking(self, trajectory: Trajectory) -> str | None:
+        """Why a trajectory gives no row, in a few words that can stand after a number of episodes; None where it gives some."""
+        return None
+
+    def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:
+        """The rows of many trajectories; one by one, unless a row takes several of them."""
+        for trajectory in trajectories:
+            yield from self.rows(trajectory)

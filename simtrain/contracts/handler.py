@@ -1,0 +1,67 @@
+"""The contract of handlers: a tool of a service world as a Python function, where SQL is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from simtrain.values.errors import SimtrainError
+from simtrain.values.types import JsonObject, JsonValue
+
+HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
+
+
+class ToolError(SimtrainError):
+    """The tool refuses the call: its text is the error reply, and nothing of the call remains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply whose text is not simply its structured content written as JSON.
+
+    `blocks` are MCP content blocks (images, audio, resources) that stand in the place of the text block. `is_error` marks an
+    error reply that keeps what the call did; raise ToolError to undo it. `updated` are the URIs of resources that the call changed.
+    """
+
+    text: str
+    structured: JsonObject | None = None
+    is_error: bool = False
+    blocks: tuple[JsonObject, ...] = ()
+    updated: tuple[str, ...] = ()
+
+
+class HandlerContext(Protocol):
+    """What a handler sees of the call: arguments (with defaults filled in), virtual time, and the world's database."""
+
+    @property
+    def arguments(self) -> JsonObject:
+        """The call's arguments; absent optional ones are None."""
+        ...
+
+    @property
+    def now(self) -> str:
+        """Virtual time, `2031-03-03T09:00:20Z`."""
+        ...
+
+    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        """The rows of a SELECT."""
+        ...
+
+    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        """Carry out a writing statement within the call's transaction; the number of rows. Refused in a tool without `writes: true`."""
+        ...
+
+    def new_id(self, pattern: str) -> str:
+        """A new id such as `RF{seq:05}`; the counter is part of the world's state."""
+        ...
+
+
+def takes_time(handler: HandlerT) -> HandlerT:
+    """Mark a handler whose time the agent decides, such as one that carries out its SQL: served worlds answer others meanwhile."""
+    handler.takes_time = True  # pyright: ignore[reportFunctionMemberAccess]
+    return handler
+
+
+Handler: TypeAlias = Callable[[HandlerContext], JsonObject | Reply]
+"""A registered function from the call to the structured reply, or to a Reply. Raises ToolError to refuse."""

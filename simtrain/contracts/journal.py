@@ -1,0 +1,105 @@
+"""The journal of one episode: an append-only transcript, and the limits that end it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.request import Answer
+from simtrain.contracts.trajectory import Stop, Turn
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import CUT, Action, Message, Usage
+
+
+class Limits(BaseModel):
+    """When an episode ends whether it is done or not. `wall` is in real seconds; episodes that it stops are not reproducible."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    turns: int = Field(default=30, ge=1, description="Assistant messages.")
+    calls: int = Field(default=60, ge=1, description="Tool calls.")
+    tokens: int | None = Field(
+        default=None, ge=1, description="Prompt and completion tokens of the agent, summed over its turns."
+    )
+    call: float | None = Field(
+        default=None,
+        gt=0,
+        description="Virtual seconds that the agent's client waits for a reply; later ones are a timeout.",
+    )
+    wall: float | None = Field(default=None, gt=0, description="Real seconds.")
+
+
+class Journal:
+    """What was said and done so far. Loops write it with `say` and `act`; policies read it."""
+
+    __slots__ = ("environment", "limits", "message", "pending", "started", "stop", "timings", "turns", "usage")
+
+    def __init__(self, environment: Environment, limits: Limits) -> None:
+        self.environment = environment
+        self.limits = limits
+        self.turns: list[Turn] = []
+        self.message: Message | None = None
+        self.pending: tuple[Action, ...] = ()
+        self.stop: Stop | None = None
+        self.usage: Usage | None = None
+        self.timings: list[float] = []
+        self.started = perf_counter()
+
+    def take_over(self, other: Journal) -> None:
+        """Begin with the transcript of another journal, whose environment this one's is a fork of."""
+        self.turns = [replace(turn, steps=list(turn.steps)) for turn in other.turns]
+        self.message, self.stop, self.usage = other.message, other.stop, other.usage
+        self.timings = list(other.timings)
+
+    def say(self, message: Message) -> Stop | None:
+        """Write down an assistant message; a Stop when it, or a limit, ends the episode."""
+        self.message = message
+        self.turns.append(Turn(message.text, message.reasoning, message.usage, finish_reason=message.finish_reason))
+        self.environment.begin_turn()
+        if message.usage is not None:
+            self.usage = message.usage if self.usage is None else self.usage + message.usage
+        self.pending = message.calls
+        if not message.calls and message.finish_reason == CUT:
+            return self.end(Stop("failed", "agent", "the model's reply was cut off at the token limit: no answer"))
+        if not message.calls:
+            return self.end(Stop("abstained" if message.abstain else "answered"))
+        if self.limits.tokens is not None and self.usage is not None and self.usage.tokens > self.limits.tokens:
+            return self.end(Stop("budget", detail=f"more than {self.limits.tokens} tokens"))
+        return None
+
+    def unsay(self) -> None:
+        """Take back the last message, none of whose calls was carried out."""
+        self.turns.pop()
+        self.pending = ()
+
+    async def act(self, answer: Answer | None = None) -> Stop | None:
+        """Carry out the pending calls in order; a Stop when a limit or the simulator ends the episode.
+
+        With `answer` they are reads, and it gives their replies.
+        """
+        environment, steps = self.environment, self.turns[-1].steps
+        for action in self.pending:
+            if len(environment.steps) >= self.limits.calls:
+                return self.end(Stop("budget", detail=f"more than {self.limits.calls} calls"))
+            begun = perf_counter()
+            try:
+                await (environment.step(action) if answer is None else environment.read(action, answer))
+            except SimulatorFault as fault:
+                return self.end(Stop("failed", "simulator", str(fault)))
+            self.timings.append(perf_counter() - begun)
+            steps.append(environment.steps[-1])
+        self.pending = ()
+        if len(self.turns) >= self.limits.turns:
+            return self.end(Stop("max_turns", detail=f"{self.limits.turns} turns without an answer"))
+        if self.limits.wall is not None and perf_counter() - self.started > self.limits.wall:
+            return self.end(Stop("wall_time", detail=f"more than {self.limits.wall:g} seconds"))
+        return None
+
+    def end(self, stop: Stop) -> Stop:
+        """End the episode."""
+        self.stop = stop
+        self.pending = ()
+        return stop

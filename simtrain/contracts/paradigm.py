@@ -1,0 +1,36 @@
+"""The contract of paradigms: how a scenario becomes episodes, and an episode an environment."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.plan import Plan
+from simtrain.contracts.plugin import Plugin
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.world import World
+from simtrain.values.types import Action
+
+
+class Paradigm(Plugin):
+    """Turns a scenario into episodes and each episode into an environment. `plans` says whether it knows a plan for every case itself."""
+
+    plans: ClassVar[bool] = False
+
+    @abstractmethod
+    def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
+        """The episodes in the order they are dealt: cases first, then world variants, then attempts. Raises InputError."""
+
+    @abstractmethod
+    def open(self, episode: Episode, *, world: World | None = None) -> Environment:
+        """The environment of one episode, to be entered by the caller; over another base than the episode's own when `world` is given."""
+
+    def reference(self, episode: Episode) -> Plan | None:
+        """The plan by which an episode's task is done: the scenario's own, unless `plans`. Raises InputError."""
+        return episode.scenario.spec.reference
+
+    def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
+        """Another plan for the same task, which does without the calls that are lost; None where there is none."""
+        return None

@@ -1,0 +1,226 @@
+"""The contract of perturbations: something that goes wrong on purpose, and when it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from simtrain.contracts.plugin import Plugin
+from simtrain.contracts.request import Answer, Request
+from simtrain.contracts.world import World, WorldState
+from simtrain.values.clock import Clock
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.seeding import Root, Stream
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
+
+Side: TypeAlias = Literal["request", "manifest", "call", "reply", "state"]
+Effect: TypeAlias = Literal["before", "after", "none"]
+Recovery: TypeAlias = Literal[
+    "retry", "fix-call", "page", "wait", "re-auth", "switch", "cross-check", "verify", "ask", "abstain"
+]
+Follows: TypeAlias = Literal["never", "fired", "always"]
+Layer: TypeAlias = Literal["P", "D", "M", "H"]
+Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+class Ramp(BaseModel):
+    """A probability that changes with the progress of training, from 0 to 1.
+
+    `exponential` is ZeroSearch's curve (2505.04588): start + (4^p - 1) / 3 * (end - start).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: Probability
+    end: Probability
+    curve: Literal["linear", "exponential"] = "linear"
+
+    def at(self, progress: float) -> float:
+        """The probability at a point of the training."""
+        share = progress if self.curve == "linear" else (4**progress - 1) / 3
+        return self.start + share * (self.end - self.start)
+
+    def times(self, share: float) -> Ramp:
+        """The ramp with this share of each probability."""
+        return Ramp(start=self.start * share, end=self.end * share, curve=self.curve)
+
+
+class When(BaseModel):
+    """The trigger: all that is named must hold for the perturbation to fire on a call.
+
+    `tools` globs, `writes` and `args` say which calls match; the others choose among the matching ones.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over tool names.")
+    writes: bool | None = Field(default=None, description="Only tools that write (true) or that do not (false).")
+    args: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Argument values that must be given exactly so."
+    )
+    nth: int | list[int] | None = Field(
+        default=None, description="The matching calls, counted from 1, on which to fire."
+    )
+    every: int | None = Field(default=None, ge=1, description="Fire on every Nth matching call.")
+    burst: int | None = Field(default=None, ge=1, description="Once begun, go on for this many matching calls.")
+    turns: tuple[int, int] | None = Field(
+        default=None, description="First and last turn, counted from 1, both included."
+    )
+    after: str | None = Field(default=None, description="Glob of a tool that must have succeeded before.")
+    until: str | None = Field(
+        default=None, description="Glob of a tool; once it has succeeded, this fires no more (the right response)."
+    )
+    state: str | None = Field(default=None, description="SQL over the world whose single value must be true.")
+    probability: Probability | Ramp | None = Field(
+        default=None,
+        description="Share of the matching calls on which to fire; a ramp follows the training's progress.",
+    )
+    max_times: int | None = Field(default=None, ge=1, description="Fire at most so often in an episode.")
+
+
+_NONE_KEPT: Mapping[str, WorldState] = MappingProxyType({})
+
+
+class Snapshots:
+    """Copies of the world that a perturbation keeps for later; they are forked and closed with the episode."""
+
+    __slots__ = ("_dropped", "kept")
+
+    def __init__(self) -> None:
+        self.kept: Mapping[str, WorldState] = _NONE_KEPT
+        """The copies by name; another mapping whenever one comes or goes."""
+        self._dropped: tuple[WorldState, ...] = ()
+
+    def keep(self, name: str, state: WorldState) -> None:
+        """Keep a copy (of `WorldState.fork`) under a name, in the place of one that is there."""
+        self.drop(name)
+        self.kept = {**self.kept, name: state}
+
+    def get(self, name: str) -> WorldState | None:
+        """The copy of that name; None where there is none."""
+        return self.kept.get(name)
+
+    def drop(self, name: str) -> None:
+        """Do without a copy, which `settle` frees; dropping one that is not there is fine."""
+        state = self.kept.get(name)
+        if state is not None:
+            self.kept = {other: kept for other, kept in self.kept.items() if other != name}
+            self._dropped = (*self._dropped, state)
+
+    def settle(self, before: Mapping[str, WorldState], *, keep: bool) -> None:
+        """Let the copies be as they are, or as they were before, and free all others."""
+        there = self.kept if keep else before
+        wanted = {id(state) for state in there.values()}
+        for state in {id(state): state for state in (*before.values(), *self.kept.values(), *self._dropped)}.values():
+            if id(state) not in wanted:
+                state.close()
+        self.kept, self._dropped = there, ()
+
+    def fork(self) -> Snapshots:
+        """Independent copies of all copies."""
+        other = Snapshots()
+        other.kept = {name: state.fork() for name, state in self.kept.items()}
+        return other
+
+    def close(self) -> None:
+        """Free all copies."""
+        if self.kept or self._dropped:
+            self.settle({}, keep=False)
+
+
+@dataclass(slots=True)
+class Call:
+    """One call as a perturbation meets it.
+
+    `rng` depends on seed, episode, label, tool and the index of the matching call alone. `memory` is this perturbation's
+    JSON state for this episode, `snapshots` its copies of the world. `world` is None where no world stands behind the proxy.
+    `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
+    itself answers the tool; it does not answer those that a perturbation offers, nor what a recording or a model answers before
+    it. `tools` are those that the agent is shown, `given` those that `offer` was given. `manners` is the seed of how the tool's
+    server words its errors (simtrain.perturbations.error_wordings). `root` is for draws that belong to a thing rather than to a call,
+    whenever it is met: it depends on seed, episode and label alone.
+    """
+
+    request: Request
+    rng: Stream
+    clock: Clock
+    memory: JsonObject
+    world: WorldState | None
+    snapshots: Snapshots = field(default_factory=Snapshots)
+    domain: str = "mcp"
+    in_world: bool = True
+    tools: tuple[ToolSpec, ...] = ()
+    given: tuple[ToolSpec, ...] = ()
+    manners: int = 0
+    root: Root = field(default_factory=lambda: Root(0))
+
+
+class Perturbation(Plugin):
+    """One mechanism. What it declares of itself is class data; its knobs are fields."""
+
+    side: ClassVar[Side]
+    layer: ClassVar[Layer]
+    effect: ClassVar[Effect] = "none"
+    visible: ClassVar[bool] = True
+    permanent: ClassVar[bool] = False
+    semantic: ClassVar[bool] = True
+    recoverable_by: ClassVar[tuple[Recovery, ...]] = ()
+    needs_world: ClassVar[bool] = False
+    attacks: ClassVar[bool] = False
+    """Whether it plants instructions for an agent to follow: the arms of a drill then ask the grader `attack` too."""
+
+    conflicts: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Perturbations that make no sense beside this one -> why; who asks for both is refused, unless one pack holds them."""
+
+    follows: ClassVar[Follows] = "never"
+    """Whether it reaches further than the calls on which it fires: `follow` then meets the others, all or those that come later."""
+
+    severity: Probability = Field(
+        default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
+    )
+
+    def check(self, world: World) -> None:
+        """Refuse, with an InputError, knobs that cannot work in a world, such as SQL that does not compile."""
+        return
+
+    async def ready(self) -> None:
+        """Check once, before any episode, that what the perturbation needs (a model) can be reached. Raises InputError."""
+        return
+
+    def reaches(self, tool: ToolSpec) -> bool:
+        """Whether it could do anything to some call of a tool; a drill leaves it out where it reaches none."""
+        return True
+
+    def concerns(self, request: Request) -> bool:
+        """Whether it could do anything to a call; others neither count as matching ones nor meet it."""
+        return True
+
+    def ask(self, prompt: str, rng: Stream) -> str:
+        """The task as the agent reads it."""
+        return prompt
+
+    def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
+        """The tools as the agent is shown them."""
+        return tools
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Answer a call on which this fires; `proceed` is the way on, to be taken never, once or several times.
+
+        It has fired where reply, rows or virtual time are other than without it; else it is asked again on the next call that may be.
+        """
+        return await proceed(call.request)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Answer a call on which this does not fire, until the trigger's `until` is met; asked as `follows` says."""
+        return await proceed(call.request)
+
+    async def serve(self, call: Call, proceed: Answer) -> Observation:
+        """Answer a call of a tool that `offer` added or renamed; `proceed` takes a Request for a tool of the world.
+
+        It is asked whenever such a tool is called: triggers play no part. What it passes on meets the perturbations like any call.
+        """
+        raise SimulatorFault(f"{type(self).__name__} offers {call.request.tool.name} and does not answer it")

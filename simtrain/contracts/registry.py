@@ -1,0 +1,52 @@
+"""Finding a plug-in by kind and name: the shipped string table first, then entry points of other packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, distributions, entry_points
+from typing import Any
+
+from simtrain.plugins import PLUGINS
+from simtrain.values.errors import InputError, nearest
+
+
+def known(kind: str) -> list[str]:
+    """The names of all plug-ins of a kind, sorted."""
+    return sorted({*PLUGINS[kind], *_installed(kind)})
+
+
+@cache
+def resolve(kind: str, name: str) -> Callable[..., Any]:
+    """The plug-in class (or, for handlers, the function) registered under `name`.
+
+    Raises InputError, with the nearest name, when there is none, and when another package's plug-in cannot be imported.
+    """
+    shipped = PLUGINS[kind].get(name)
+    if shipped is not None:
+        module, _, attribute = shipped.partition(":")
+        return getattr(import_module(module), attribute)
+    installed = _installed(kind).get(name)
+    if installed is None:
+        raise InputError(f"unknown {kind.rstrip('s').replace('_', ' ')} {name!r}", remedy=nearest(name, known(kind)))
+    try:
+        return installed.load()
+    except Exception as error:
+        raise InputError(f"the plug-in {name!r} ({installed.value}) cannot be imported: {error}") from error
+
+
+def foreign() -> list[EntryPoint]:
+    """The entry points of other packages that are meant for simtrain, of whatever kind they say they are."""
+    points = {
+        (point.group, point.name, point.value): point
+        for package in distributions()
+        for point in package.entry_points
+        if point.group.startswith("simtrain.")
+    }
+    return [points[key] for key in sorted(points)]
+
+
+@cache
+def _installed(kind: str) -> dict[str, Any]:
+    return {point.name: point for point in entry_points(group=f"simtrain.{kind}")}

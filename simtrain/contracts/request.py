@@ -1,0 +1,61 @@
+"""What reaches a world model: one checked tool call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import JsonObject, Observation, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A tool call whose tool exists and whose arguments fit its input schema.
+
+    `index` counts the steps of the episode from 0; `turn` the assistant messages from 0.
+    """
+
+    tool: ToolSpec
+    arguments: JsonObject
+    index: int
+    turn: int
+
+
+READ, FILL = "resources/read", "prompts/get"
+"""What steps are called that are no tool calls, but a resource that is read and a prompt that is filled in over MCP; in front stands
+the server, where it has a name."""
+
+
+def no_tool(name: str) -> ToolSpec:
+    """What stands for the tool in a request that calls none."""
+    return ToolSpec(name, "", {"type": "object", "properties": {}})
+
+
+class NotAnswered(SimulatorFault):
+    """This world model has no answer; the next one of the scenario's chain whose globs match the tool is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A client of MCP: the protocol era that it speaks, and the capabilities that it declares."""
+
+    era: str = ""
+    capabilities: frozenset[str] = frozenset()
+
+    def misfit(self, other: Caller) -> tuple[bool, int, int]:
+        """How badly what was said to `other` fits this client. What a client lacks weighs more than what it has for nothing."""
+        return (
+            other.era != self.era,
+            len(other.capabilities - self.capabilities),
+            len(self.capabilities - other.capabilities),
+        )
+
+
+caller: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039
+"""Who calls, where a call came over MCP: what was recorded with several clients is replayed to the one most alike."""
+
+Answer: TypeAlias = Callable[[Request], Awaitable[Observation]]
+"""Answers a request with the observation that the tool returns. Raises SimulatorFault when it cannot, NotAnswered to pass it on."""

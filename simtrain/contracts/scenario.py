@@ -1,0 +1,319 @@
+"""The contract of scenarios: the task, the world, who answers, what goes wrong, what counts as success, the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from itertools import product
+from math import ceil
+from typing import Annotated, Any, Final, Literal, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+
+from simtrain.contracts.grader import Grader
+from simtrain.contracts.journal import Limits
+from simtrain.contracts.perturbation import Perturbation, When
+from simtrain.contracts.plan import Plan
+from simtrain.contracts.question import SYSTEM, QuestionSet
+from simtrain.contracts.user import User, UserSpec
+from simtrain.contracts.world import Variant, WorldSource
+from simtrain.contracts.world_model import WorldModel
+from simtrain.files.templates import Text
+from simtrain.files.yaml_files import Document
+from simtrain.values.arm import Arm
+from simtrain.values.types import JsonValue, canonical
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+
+
+class Use(_Spec):
+    """One plug-in in use: its name, its knobs, and a label where it is used twice."""
+
+    use: str
+    knobs: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
+    label: str | None = Field(default=None, alias="as")
+
+
+class WorldUse(_Spec):
+    """A world, and knobs of how it is met, where its kind has any."""
+
+    use: str
+    knobs: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
+
+
+class WorldModelUse(Use):
+    """A world model for the tools that a glob names."""
+
+    tools: str | list[str] = "*"
+
+
+class PerturbationUse(Use):
+    """A perturbation and when it fires. One at which client libraries raise, so that no agent sees it, must be allowed by `protocol`."""
+
+    when: When = Field(default_factory=When)
+    protocol: bool = False
+
+
+class PackUse(_Spec):
+    """All perturbations of a pack (a file in perturbations/), as hard as `severity` says where the pack leaves it open."""
+
+    pack: str
+    severity: float | None = Field(default=None, ge=0, le=1)
+
+
+class GraderUse(Use):
+    """A grader in the rubric. A gate multiplies the total by its value instead of being averaged; left out, the grader decides."""
+
+    weight: float = Field(default=1.0, gt=0)
+    gate: bool | None = None
+
+
+class Rubric(_Spec):
+    """The graders and how their rewards become one: the weighted mean or the minimum, times every gate."""
+
+    combine: Literal["mean", "minimum"] = "mean"
+    calls: Literal["required", "optional"] = Field(
+        default="required", description="Whether an answer counts only after a call, or also without any."
+    )
+    graders: list[GraderUse] = Field(min_length=1)
+
+
+class Cases(_Spec):
+    """Where case parameters come from: a query over the seeded world, a literal list, or questions; `sample` draws some by seed."""
+
+    sql: str | None = None
+    rows: list[dict[str, JsonValue]] | None = None
+    questions: QuestionSet | str | None = Field(
+        default=None, description="Questions about a search world, or a file of them beside this one."
+    )
+    budget: float | None = Field(
+        default=None, ge=1, description="Calls that a question allows, as a multiple of those that the oracle needs."
+    )
+    sample: int | None = Field(default=None, ge=1)
+
+
+class Vary(_Spec):
+    """Variations of the world: other seeds, other row counts; every combination is played."""
+
+    seeds: list[int] = Field(default_factory=list[int])
+    rows: list[dict[str, int]] = Field(default_factory=list[dict[str, int]])
+
+
+def _as_mapping(key: str, written: object) -> BeforeValidator:
+    """A list stands for a mapping with that list under `key`; `written` is the type of both forms, for JSON Schemas."""
+
+    def wrap(value: object) -> object:
+        return {key: cast(object, value)} if isinstance(value, list) else value
+
+    return BeforeValidator(wrap, json_schema_input_type=written)
+
+
+def _pack(value: object) -> object:
+    return {"pack": value} if isinstance(value, str) else value
+
+
+def _world(value: object) -> object:
+    return {"use": value} if isinstance(value, str) else value
+
+
+def _use_or_pack(value: Any) -> str:
+    """Which of the two was meant, so that a mistake is explained for that one."""
+    keys = cast(Collection[str], value if isinstance(value, dict) else getattr(value, "model_fields_set", ()))
+    return "a pack" if "pack" in keys else "a perturbation"
+
+
+MOST_CALLS: Final = 400
+"""Calls that a question allows where nothing else is said: wide tables take many."""
+
+LEAST_CALLS: Final = 6
+"""Calls that a budget leaves even where the oracle needs fewer."""
+
+_TASK = ("prompt", "rubric")
+
+
+def _with_defaults(data: object) -> object:
+    """The scenario with what questions bring along: each is its own prompt, and is graded by its own rules."""
+    written = cast("dict[str, object]", data) if isinstance(data, dict) else {}
+    cases = written.get("cases")
+    if not isinstance(cases, dict) or "questions" not in cases:
+        return cast(object, data)
+    limits = {"turns": MOST_CALLS, "calls": MOST_CALLS}
+    task = {"system": SYSTEM, "prompt": "{{ query }}", "rubric": [{"use": "widesearch"}]}
+    return {"domain": "search", **task, "limits": limits, **written}
+
+
+def _task_or_questions(schema: dict[str, Any]) -> None:
+    schema["required"] = [name for name in schema["required"] if name not in _TASK]
+    questions = {"properties": {"cases": {"type": "object", "required": ["questions"]}}, "required": ["cases"]}
+    schema |= {"if": questions, "else": {"required": list(_TASK)}}
+
+
+class ScenarioSpec(_Spec):
+    """A scenario file as it is written."""
+
+    model_config = ConfigDict(json_schema_extra=_task_or_questions)
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    description: str = ""
+    paradigm: str = "impersonation"
+    domain: str = "mcp"
+    world: Annotated[WorldUse, BeforeValidator(_world, json_schema_input_type=WorldUse | str)]
+    prompt: str = Field(min_length=1)
+    system: str | None = None
+    cases: Annotated[Cases, _as_mapping("rows", Cases | list[dict[str, JsonValue]])] = Field(
+        default_factory=lambda: Cases(rows=[{}])
+    )
+    vary: Vary | None = None
+    tools: list[str] = Field(default_factory=lambda: ["*"], min_length=1)
+    equivalents: dict[str, list[str]] = Field(default_factory=dict)
+    world_models: list[WorldModelUse] = Field(default_factory=lambda: [WorldModelUse(use="embedded")], min_length=1)
+    perturbations: list[
+        Annotated[
+            Annotated[PerturbationUse, Tag("a perturbation")] | Annotated[PackUse, Tag("a pack")],
+            Discriminator(_use_or_pack),
+            BeforeValidator(_pack, json_schema_input_type=PerturbationUse | PackUse | str),
+        ]
+    ] = Field(default_factory=list[PerturbationUse | PackUse])
+    impossible: bool = False
+    twin: str | None = Field(default=None, description="The family with the same prompt and the other outcome.")
+    reference: Plan | None = None
+    wrong: Plan | None = None
+    rubric: Annotated[Rubric, _as_mapping("graders", Rubric | list[GraderUse])]
+    user: UserSpec | None = Field(default=None, description="A user whom the agent can ask, with the tool `ask`.")
+    limits: Limits = Field(default_factory=Limits)
+
+    def variants(self) -> Iterator[Variant]:
+        """The variants of the world that the scenario plays: every seed with every set of row counts."""
+        seeds: list[int | None] = list(self.vary.seeds) if self.vary and self.vary.seeds else [None]
+        rows: list[dict[str, int]] = self.vary.rows if self.vary and self.vary.rows else [{}]
+        for seed, counts in product(seeds, rows):
+            yield Variant(seed, tuple(sorted(counts.items())))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, data: object) -> object:
+        return _with_defaults(data)
+
+
+class PackSpec(_Spec):
+    """A perturbation pack file."""
+
+    name: str
+    description: str = ""
+    severity: float = Field(default=0.5, ge=0, le=1)
+    perturbations: list[PerturbationUse] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Armed:
+    """A perturbation ready to fire: label, name in the plug-in table, trigger, and the plug-in with its knobs."""
+
+    label: str
+    use: str
+    when: When
+    perturbation: Perturbation
+
+
+def conflict(found: Sequence[tuple[str | None, Armed]]) -> str | None:
+    """Why two of these perturbations cannot be had together; None where all can.
+
+    Each comes with the name of its pack: what one pack holds its author has put together, and knows.
+    """
+    for pack, item in found:
+        for other_pack, other in found:
+            why = item.perturbation.conflicts.get(other.use)
+            if why is not None and item is not other and (pack is None or pack != other_pack):
+                return f"{item.label!r} ({item.use}) and {other.label!r} ({other.use}) cannot be had together: {why}"
+    return None
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A world model and the tool globs that it answers for."""
+
+    label: str
+    tools: tuple[str, ...]
+    world_model: WorldModel
+
+
+@dataclass(frozen=True)
+class Grading:
+    """A grader with its place in the rubric."""
+
+    label: str
+    weight: float
+    gate: bool
+    grader: Grader
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """A scenario loaded and checked: every name resolved, every plug-in built once.
+
+    In a paired comparison it is one `arm`, and `unarmed` the scenario that all arms come from.
+    """
+
+    name: str
+    spec: ScenarioSpec
+    document: Document
+    digest: str
+    source: WorldSource
+    prompt: Text
+    answering: tuple[Answering, ...]
+    perturbations: tuple[Armed, ...]
+    grading: tuple[Grading, ...]
+    arm: Arm | None = None
+    unarmed: Scenario | None = None
+
+    @property
+    def stated(self) -> frozenset[str]:
+        """The case parameters that the prompt states."""
+        return self.prompt.names
+
+    @property
+    def progress(self) -> float:
+        """The progress of the training, from 0 to 1, which probabilities may follow."""
+        return self.arm.progress if self.arm else 1.0
+
+    def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
+        """The user who answers questions about a case; None where nobody can be asked."""
+        return None if self.spec.user is None else User(self.spec.user, case, stated=self.stated)
+
+    def under(self, arm: Arm, *, perturbations: tuple[Armed, ...], made_of: JsonValue = None) -> Scenario:
+        """The scenario in one arm, with these perturbations; `made_of` is what files say of them, for its digest."""
+        digest = blake2b(canonical([self.digest, asdict(arm), made_of]), digest_size=16).hexdigest()
+        return replace(self, digest=digest, perturbations=perturbations, arm=arm, unarmed=self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Episode:
+    """One episode to be played: a case of a scenario in a variant of its world.
+
+    With `real_time` the delays of perturbations are waited for.
+    """
+
+    scenario: Scenario
+    id: str
+    case: Mapping[str, JsonValue]
+    variant: Variant
+    seed: int
+    attempt: int
+    real_time: bool = False
+
+    @property
+    def limits(self) -> Limits:
+        """The scenario's limits, or those of a question's budget where they are narrower."""
+        limits, budget = self.scenario.spec.limits, self.scenario.spec.cases.budget
+        if budget is None:
+            return limits
+        measured = cast("dict[str, int]", self.case.get("difficulty") or {})
+        calls = max(LEAST_CALLS, ceil(budget * (measured.get("searches", 0) + measured.get("visits", 0))))
+        return limits.model_copy(update={"calls": min(limits.calls, calls), "turns": min(limits.turns, calls + 1)})
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What makes an episode one: (scenario digest, episode, seed, attempt)."""
+        return (self.scenario.digest, self.id, self.seed, self.attempt)

@@ -1,0 +1,33 @@
+"""Globs over tool names: whether one matches, and whether it names anything in a world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from simtrain.contracts.request import FILL, READ
+from simtrain.contracts.world import World
+from simtrain.values.errors import InputError, nearest
+
+
+@lru_cache(maxsize=65536)
+def matches(name: str, globs: str | tuple[str, ...]) -> bool:
+    """Whether a tool name matches a glob, or one of several."""
+    return any(fnmatchcase(name, glob) for glob in ((globs,) if isinstance(globs, str) else globs))
+
+
+def step_names(world: World) -> list[str]:
+    """What the steps of an episode may be called: the tools, and the reads of every server."""
+    servers = dict.fromkeys(["", *(tool.server for tool in world.tools)])
+    reads = [f"{server}.{read}" if server else read for server in servers for read in (READ, FILL)]
+    return [*(tool.name for tool in world.tools), *reads]
+
+
+def check_globs(world: World, globs: Sequence[str], *, place: str) -> None:
+    """Refuse, with an InputError, a glob that matches no tool of the world."""
+    names = [tool.name for tool in world.tools]
+    for index, glob in enumerate(globs):
+        if not any(matches(name, glob) for name in names):
+            problem = f"no tool of the world {world.name!r} matches {glob!r}"
+            raise InputError(problem, remedy=nearest(glob, names), place=f"{place}[{index}]")

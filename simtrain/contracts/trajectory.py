@@ -1,0 +1,206 @@
+"""The record of one episode, whole: everything downstream reads it and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, TypeAlias, cast
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from simtrain.values.errors import InputError
+from simtrain.values.types import Action, Change, JsonObject, Observation, ToolSpec, Usage
+
+FORMAT = "simtrain/1"
+
+SUCCESS = 1 - 1e-9
+"""The reward from which on an episode counts as done."""
+
+# What a trajectory holds has no slots: orjson writes a dataclass from its `__dict__`, several times faster than from slots.
+
+StopReason: TypeAlias = Literal["answered", "abstained", "max_turns", "budget", "wall_time", "failed"]
+
+Solvability: TypeAlias = Literal["solvable", "unsolvable", "unproved"]
+"""Whether an episode can be done, whoever plays it: a way is known, it is known that there is none, or neither."""
+
+
+Changed: TypeAlias = Literal["clock", "prompt", "reply", "rows", "tools", "wire"]
+
+
+# Not frozen, since one is made for every firing, and a frozen dataclass costs several times as much to make.
+@dataclass
+class Event:
+    """One firing of a perturbation: which, on which matching call (0: a later call that it still bent), and the reply without and with it.
+
+    `clean` is None where the clean reply could not be had (no world to ask). `changed` says what the call left otherwise than it would
+    have without the perturbation, sorted: it is never empty, but in records of versions that did not look.
+    """
+
+    label: str
+    use: str
+    layer: str
+    matching: int
+    clean: Observation | None
+    perturbed: Observation
+    changed: tuple[Changed, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One action and its observation. `index` counts from 0 through the episode; `clock` is virtual time when the call began."""
+
+    index: int
+    action: Action
+    observation: Observation
+    clock: str
+    events: tuple[Event, ...] = ()
+
+
+@dataclass
+class Turn:
+    """One assistant message: words, thinking, and the steps that its calls became. The last turn of an answer has no steps.
+
+    `finish_reason` is why the model stopped, as its server says it.
+    """
+
+    text: str = ""
+    reasoning: str | None = None
+    usage: Usage | None = None
+    steps: list[Step] = field(default_factory=list[Step])
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why the episode ended, and `detail` where it failed.
+
+    `blame` is `simulator` where the simulator broke, `agent` where the agent broke or, once graded, did not earn all of what could
+    be earned, and None where neither is known to be at fault.
+    """
+
+    reason: StopReason
+    blame: Literal["agent", "simulator"] | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True)
+class Reward:
+    """One grader's answer. `value` is in [0, 1], or None when the grader failed (`error` says how).
+
+    A gate multiplies the total by its value; the others are combined as the scenario says.
+    """
+
+    grader: str
+    value: float | None
+    weight: float = 1.0
+    gate: bool = False
+    detail: JsonObject = field(default_factory=dict[str, object])
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class WorldFacts:
+    """Which world was played: name, digest of its file, seed and row counts of the variant; `ended` is virtual time at the end."""
+
+    name: str
+    digest: str
+    seed: int
+    rows: dict[str, int] = field(default_factory=dict[str, int])
+    ended: str = ""
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The record of one episode; one line of a run folder.
+
+    `arm` names the arm of a paired comparison. `perturbations` were armed, `bent` changed the task or the tools before the first
+    turn; `noticeable` is the first step whose reply the same calls do not get where nothing is armed (-1: the
+    task or a tool reads otherwise). `solvability` says whether
+    the task can still be done. `reward` is None while ungraded, when a grader failed and
+    when the simulator is to blame. All wall-clock facts are under `timing`: without it the line is the same for the same scenario,
+    seed and version.
+    """
+
+    scenario: str
+    scenario_digest: str
+    episode: str
+    case: JsonObject
+    seed: int
+    attempt: int
+    paradigm: str
+    world: WorldFacts
+    agent: JsonObject
+    system: str
+    prompt: str
+    tools: tuple[ToolSpec, ...]
+    turns: list[Turn]
+    answer: str | None
+    stop: Stop
+    changes: dict[str, tuple[Change, ...]] = field(default_factory=dict[str, tuple[Change, ...]])
+    impossible: bool = False
+    arm: str = ""
+    perturbations: tuple[str, ...] = ()
+    bent: tuple[str, ...] = ()
+    noticeable: int | None = None
+    solvability: Solvability = "unproved"
+    reward: float | None = None
+    rewards: tuple[Reward, ...] = ()
+    usage: Usage | None = None
+    timing: JsonObject = field(default_factory=dict[str, object])
+    version: str = ""
+    format: str = FORMAT
+
+    @property
+    def steps(self) -> list[Step]:
+        """All steps, in order."""
+        return [step for turn in self.turns for step in turn.steps]
+
+    @property
+    def cost(self) -> float:
+        """What the models of agent and world cost, in US dollars, where prices are known."""
+        answers = (step.observation.provenance for step in self.steps)
+        return (self.usage.cost if self.usage else 0.0) + sum(
+            answer.usage.cost for answer in answers if answer is not None and answer.usage is not None
+        )
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """What makes an episode one: (scenario digest, episode, seed, attempt)."""
+        return (self.scenario_digest, self.episode, self.seed, self.attempt)
+
+
+def to_line(trajectory: Trajectory) -> bytes:
+    """One JSON line, newline included."""
+    return orjson.dumps(trajectory, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def from_line(line: bytes | str) -> Trajectory:
+    """The trajectory in one JSON line. Raises InputError when the line is not one."""
+    try:
+        return trajectory_of(orjson.loads(line))
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error}") from None
+
+
+def trajectory_of(value: object) -> Trajectory:
+    """The trajectory in a JSON value; what older versions did not write has its default. Raises InputError when it is not one."""
+    said = cast(JsonObject, value) if isinstance(value, dict) else {}
+    form = said.get("format", FORMAT)
+    if form != FORMAT:
+        wrote = said.get("version") or "of an unknown version"
+        raise InputError(
+            f"the trajectory has the format {form}, not {FORMAT}",
+            remedy=f"read it with simtrain {wrote}, which wrote it, or play it again",
+        )
+    try:
+        return _adapter().validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"not a trajectory: {place}: {first['msg'].lower()}") from None
+
+
+@cache
+def _adapter() -> TypeAdapter[Trajectory]:
+    return TypeAdapter(Trajectory)

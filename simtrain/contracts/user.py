@@ -1,0 +1,83 @@
+"""The scripted user of a scenario: answers questions by keywords, with facts of the case, and knows nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from simtrain.files.templates import Text
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+
+ASK = "ask"
+ASKING = ToolSpec(
+    ASK,
+    "Ask the user who gave you this task a question, and get the reply. For what is missing or unclear and no other tool can tell.",
+    {
+        "type": "object",
+        "properties": {"question": {"type": "string", "minLength": 1, "description": "One question, in plain words."}},
+        "required": ["question"],
+        "additionalProperties": False,
+    },
+)
+"""The tool by which a user is asked; it belongs to no server, and perturbations of servers do not meet it."""
+
+_USER = Provenance("user")
+_SPELLING = re.compile(r"[\W_]+")
+
+
+class Fact(BaseModel):
+    """What the user says when asked about something."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    about: list[str] = Field(min_length=1, description="Words or phrases; one of them in a question brings it out.")
+    says: str = Field(min_length=1, description="A template over the case's parameters, stated in the prompt or not.")
+
+
+class UserSpec(BaseModel):
+    """A user who can be asked. Besides the facts, they repeat the parameters that the prompt states, each by its name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    facts: list[Fact] = Field(
+        default_factory=list[Fact], description="What they say, and when; all that fits, in order."
+    )
+    otherwise: str = Field(default="I don't know.", min_length=1, description="What they say to everything else.")
+
+
+class User:
+    """The user of one episode."""
+
+    __slots__ = ("_case", "_spec", "_stated")
+
+    def __init__(self, spec: UserSpec, case: Mapping[str, JsonValue], *, stated: Collection[str]) -> None:
+        """`stated` names the parameters of the case that the prompt states."""
+        self._spec = spec
+        self._case = case
+        self._stated = sorted(stated)
+
+    def answer(self, arguments: JsonObject) -> Observation:
+        """The reply to a call of the tool `ask`."""
+        return Observation(self.reply(str(arguments["question"])), provenance=_USER)
+
+    def reply(self, question: str) -> str:
+        """What the user says to a question."""
+        asked = _words(question)
+        said = [_text(fact.says).render(self._case) for fact in self._spec.facts if _mentions(asked, fact.about)]
+        said += [str(self._case[name]) for name in self._stated if _mentions(asked, (name,))]
+        return " ".join(dict.fromkeys(said)) or self._spec.otherwise
+
+
+_text = lru_cache(maxsize=1024)(Text)
+
+
+def _words(text: str) -> str:
+    """The words of a text in small letters, a space around each; underscores part words too."""
+    return f" {_SPELLING.sub(' ', text.lower()).strip()} "
+
+
+def _mentions(asked: str, phrases: Collection[str]) -> bool:
+    return any(_words(phrase) in asked for phrase in phrases)

@@ -1,0 +1,240 @@
+"""The contract of worlds: a source is read from YAML, built into a base, and opened once for every episode."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+from simtrain.contracts.argument_mistakes import ArgumentMistakes
+from simtrain.contracts.refusal_words import NO_WORDS, RefusalWords
+from simtrain.contracts.request import Request
+from simtrain.files.yaml_files import Document, Place
+from simtrain.values.clock import Clock
+from simtrain.values.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How a world is built: its seed (None: the one in the file) and row counts by table that replace the file's."""
+
+    seed: int | None = None
+    rows: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorStyle:
+    """How a world's servers word the errors that come before any tool runs; `{tool}` and `{detail}` are filled in.
+
+    `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded. Unknown tools and
+    bad arguments are answered as `unknown_tool_as` and `bad_arguments_as` say: `error` reply, plain `result`, or a JSON-RPC error of
+    that code. `words` are the server's own, which come before those of the style. `unknown_tool_empty` is said of an unknown tool that is
+    called without arguments, where that is something else.
+    """
+
+    unknown_tool: str = "Unknown tool: {tool}"
+    bad_arguments: str = "Invalid arguments for tool {tool}: {detail}"
+    arguments: str = "plain"
+    unknown_tool_as: str | int = "error"
+    bad_arguments_as: str | int = "error"
+    words: RefusalWords = NO_WORDS
+    unknown_tool_empty: str | None = None
+
+    def unknown(self, tool: str, arguments: JsonObject) -> str:
+        """What is said of a tool that there is not; a server may look at whether there are arguments first."""
+        text = self.unknown_tool if arguments or self.unknown_tool_empty is None else self.unknown_tool_empty
+        return text.format(tool=tool)
+
+    def refusal(self, tool: str, detail: str, mistakes: ArgumentMistakes) -> tuple[str, str | int]:
+        """What is said of bad arguments, and how."""
+        own = self.words.refusal(tool, mistakes) if mistakes.found else None
+        return own or (self.bad_arguments.format(tool=tool, detail=detail), self.bad_arguments_as)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A resource, a template of resources, or a prompt: its MCP descriptor, and the server that offers it (empty: the only one)."""
+
+    server: str
+    descriptor: JsonObject
+
+
+class Held:
+    """The rows of a state at one moment, as `changes` tells them; None as long as they are still those of the state."""
+
+    __slots__ = ("__weakref__", "rows", "version")
+
+    def __init__(self, version: int, rows: Changes | None = None) -> None:
+        self.version = version
+        self.rows = rows
+
+
+class WorldState(ABC):
+    """A world open for one episode. It changes only through `answer`, `execute` and `partial`; `close` frees it.
+
+    Any thread may call it: it sees to it that calls are carried out one after the other.
+
+    `version` is another number whenever rows may have been written, or writes undone: as long as it stays, no row has changed.
+    """
+
+    clock: Clock
+    version: int
+
+    @abstractmethod
+    def answer(self, request: Request) -> Observation:
+        """Carry out a tool call as one transaction: an error leaves no trace. Raises SimulatorFault."""
+
+    def takes_time(self, request: Request) -> bool:
+        """Whether a call may take so long, by what the agent asks for, that nobody else should wait for it."""
+        return False
+
+    @abstractmethod
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        """The rows of one SELECT over the present state. Raises InputError for SQL that does not run."""
+
+    @abstractmethod
+    def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        """Carry out one writing statement and commit; returns the number of rows. Raises InputError."""
+
+    @abstractmethod
+    def partial(self, request: Request, statements: int) -> Observation:
+        """Carry out the first `statements` writing statements of a tool call and commit them; returns what the call would have said."""
+
+    @abstractmethod
+    def statements(self, request: Request) -> int:
+        """How many writing statements a tool call has; 0 for a call that only reads."""
+
+    @abstractmethod
+    def savepoint(self) -> AbstractContextManager[None]:
+        """A block whose writes are undone at its end."""
+
+    @abstractmethod
+    def changes(self) -> Changes:
+        """The rows that differ from the base, ordered by table and row id."""
+
+    def held(self) -> Held:
+        """The rows as they are now, for `differs`."""
+        return Held(self.version, self.changes())
+
+    def differs(self, held: Held) -> bool:
+        """Whether the rows are other ones than when they were held."""
+        return self.version != held.version and self.changes() != held.rows
+
+    @abstractmethod
+    def fork(self) -> WorldState:
+        """An independent copy of the present state, clock included."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The present state in a few lines of text, for the prompt of a language world model."""
+
+    def tell(self, tool: ToolSpec, content: JsonObject) -> str | None:
+        """The text of a tool's reply with this structured content; None where the text is the content as JSON, or nobody can tell."""
+        return None
+
+    def age(self, date: str) -> bool:
+        """Answer reads as on an earlier date from now on; False where the world knows no other way than to lose its newest records."""
+        return False
+
+    def read_resource(self, uri: str, *, server: str = "") -> JsonObject | None:
+        """The MCP ReadResourceResult of a resource; None where there is none. Raises SimulatorFault."""
+        return None
+
+    def fill_prompt(self, name: str, arguments: JsonObject, *, server: str = "") -> JsonObject | None:
+        """The MCP GetPromptResult of a prompt; None where there is none. Raises ToolError for arguments that do not fit."""
+        return None
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free what the state holds; closing twice is fine."""
+
+
+class World(ABC):
+    """A built world: an immutable base that any number of episodes open at once."""
+
+    name: str
+    kind: str
+    seed: int
+    digest: str
+    tools: tuple[ToolSpec, ...]
+    errors: ErrorStyle
+    server_errors: Mapping[str, ErrorStyle] = MappingProxyType({})
+    """Server -> its own style, where it is not the world's."""
+    descriptors: Mapping[str, JsonObject]
+    """Tool name -> what its MCP descriptor says beyond the ToolSpec: title, annotations, icons, _meta."""
+    manifest: Path | None
+    """The manifest whose surface is served verbatim, where the world names one."""
+    resources: tuple[Offer, ...] = ()
+    prompts: tuple[Offer, ...] = ()
+
+    def errors_of(self, tool: str) -> ErrorStyle:
+        """The error style of the server that a tool's name belongs to, whether there is such a tool or not."""
+        return self.server_errors.get(tool.partition(".")[0], self.errors)
+
+    def spoken_name(self, tool: str) -> str:
+        """A tool's name in errors: where a server has a style of its own, the name by which it knows the tool."""
+        server, _, plain = tool.partition(".")
+        return self.descriptors.get(tool, {}).get("name", plain) if server in self.server_errors else tool
+
+    @abstractmethod
+    def open(self, changes: Changes | None = None) -> WorldState:
+        """A fresh episode's state; with `changes`, the state that a recorded episode left behind."""
+
+    @abstractmethod
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        """The rows of one SELECT over the base. Raises InputError for SQL that does not run."""
+
+    @abstractmethod
+    def columns_read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> frozenset[tuple[str, str]]:
+        """The (table, column) pairs that a SELECT reads."""
+
+    @abstractmethod
+    def columns(self) -> Mapping[str, tuple[str, ...]]:
+        """The tables and, for each, the columns that can be written."""
+
+    @abstractmethod
+    def altered(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> World:
+        """A copy of the world with one writing statement applied to its base, constraints aside. Raises InputError."""
+
+    @abstractmethod
+    def backwards(self) -> World:
+        """A copy that yields the rows of a query backwards wherever the query does not order them."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The base in a few lines of text, for the prompt of a language world model."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedWorld:
+    """The world as an episode found it and as it left it, and the rows that lie between."""
+
+    initial: World
+    final: WorldState
+    changes: Changes
+
+
+class WorldSource(Protocol):
+    """A world file that was read and checked, not yet built."""
+
+    name: str
+    kind: str
+    digest: str
+    document: Document
+
+    def met(self, document: Document, knobs: JsonObject, place: Place) -> WorldSource:
+        """The same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
+        ...
+
+    def build(self, variant: Variant = ...) -> World:
+        """Build the world. Raises InputError, with the place in the file, for rows or SQL that fail."""
+        ...
+
+
+def one_value(rows: Sequence[JsonObject]) -> JsonValue:
+    """The single value of a query's single row; None when there is no row."""
+    return next(iter(rows[0].values())) if rows else None

@@ -1,0 +1,227 @@
+"""The rungs of a ladder: for each level and world a scenario, and the episodes that are as hard as the level asks."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from simtrain.contracts.question import UNANSWERABLE, Question
+from simtrain.contracts.scenario import Episode, Scenario, ScenarioSpec
+from simtrain.curricula.curriculum_file import SPLITS, LadderSpec, Level, Split
+from simtrain.curricula.splits import Said, names_in_world
+from simtrain.files.yaml_files import Document, Place, read_document, read_place
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import assemble, load_world, paradigm_of
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonObject
+
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One level in one world. The questions are made when they are first asked for. `drawn` is the seed of samples and faults.
+
+    `document` is the ladder file, `named` the place in it that names the world, and `later` are rungs in all worlds of later splits.
+    """
+
+    document: Document
+    named: Place
+    level: int
+    bounds: Level
+    world: str
+    written: JsonObject
+    scenario: Scenario
+    drawn: int
+    later: tuple[Rung, ...] = ()
+
+    @cached_property
+    def episodes(self) -> tuple[Episode, ...]:
+        """The episodes as hard as the level asks, with their share of those without an answer; none where the world has no such question.
+
+        Raises InputError.
+        """
+        with _in_ladder(self.document, self.level, self.named):
+            found = list(paradigm_of(self.scenario).episodes(self.scenario, seed=self.drawn, attempts=1))
+        fitting = [(episode, question) for episode in found if _fits(self.bounds, question := question_of(episode))]
+        share = self.bounds.questions.unanswerable
+        answered = sum(question.answer != UNANSWERABLE for _, question in fitting)
+        left = len(fitting) if share == 1 else round(share / (1 - share) * answered)
+        kept: list[Episode] = []
+        for episode, question in fitting:
+            left -= question.answer == UNANSWERABLE
+            if question.answer != UNANSWERABLE or left >= 0:
+                kept.append(episode)
+        return tuple(kept)
+
+    @cached_property
+    def clean(self) -> tuple[Episode, ...]:
+        """Those of the episodes that say no name of a later split's worlds. Raises InputError."""
+        names = frozenset[str]().union(*(rung.names for rung in self.later))
+        return tuple(episode for episode in self.episodes if not is_said(episode, [Said(names, frozenset())]))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all entities of the world, in all its variants. Raises InputError."""
+        variants = self.scenario.spec.variants()
+        return frozenset[str]().union(*(names_in_world(self.scenario.source.build(variant)) for variant in variants))
+
+    def error(self, problem: str, remedy: str) -> InputError:
+        """An error at the level's place in the ladder file."""
+        return self.document.error(("levels", self.level), problem, remedy)
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A ladder file, read and checked."""
+
+    spec: LadderSpec
+    document: Document
+
+    def rungs(self, split: Split, *, seed: int = 0) -> list[list[Rung]]:
+        """The rungs of a split, level by level. Raises InputError for a split, a world, a pack or a bound that is not to be had."""
+        worlds = self.spec.worlds.get(split)
+        if worlds is None:
+            raise InputError(
+                f"the ladder {self.spec.name!r} has no split {split!r}", remedy=nearest(split, self.spec.worlds)
+            )
+        self._check_worlds()
+        after: list[Split] = [other for other in SPLITS[SPLITS.index(split) + 1 :] if other in self.spec.worlds]
+        later = tuple(rung for other in after for rung in self._level(0, other, seed))
+        return [self._level(number, split, seed, later) for number in range(len(self.spec.levels))]
+
+    def _level(self, number: int, split: Split, drawn: int, later: tuple[Rung, ...] = ()) -> list[Rung]:
+        return [
+            replace(self._rung(number, world, built, drawn, named=("worlds", split, place)), later=later)
+            for place, world in enumerate(self.spec.worlds[split])
+            for built in self.spec.seeds or [None]
+        ]
+
+    def _check_worlds(self) -> None:
+        """Search worlds all, none of them under two names, and no name for two of them. Raises InputError."""
+        known: dict[str, str] = {}
+        for split, worlds in self.spec.worlds.items():
+            for place, world in enumerate(worlds):
+                with self.document.at(("worlds", split, place)):
+                    source = load_world(find("worlds", world, beside=self.document.path.parent))
+                    if source.kind != "search":
+                        raise InputError(f"{world} is a world of the kind {source.kind}", remedy="name search worlds")
+                    for same in (source.digest, Path(world).stem):
+                        if known.setdefault(same, world) != world:
+                            raise InputError(
+                                f"{world} is {known[same]} again",
+                                remedy="a world, and its name, stands in one place only",
+                            )
+
+    def _rung(self, number: int, world: str, built: int | None, drawn: int, *, named: Place) -> Rung:
+        level = self.spec.levels[number]
+        written = self._family(level, world, built)
+        document = Document(self.document.path, written, {})
+        with _in_ladder(self.document, number, named):
+            spec = document.parse(ScenarioSpec)
+            scenario = assemble(document, spec, spec.name)
+        return Rung(self.document, named, number, level, world, written, scenario, drawn)
+
+    def _family(self, level: Level, world: str, built: int | None) -> JsonObject:
+        """The scenario of a level in a world built with a seed, as a scenario file would write it."""
+        as_written = level.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        vary: JsonObject = {
+            **({} if built is None else {"seeds": [built]}),
+            **({"rows": [{**self.spec.rows}]} if self.spec.rows else {}),
+        }
+        optional: JsonObject = {
+            "description": level.description,
+            "perturbations": as_written.get("perturbations"),
+            "limits": as_written.get("limits"),
+            "vary": vary,
+        }
+        return {
+            "name": "_".join([level.name, Path(world).stem, *([] if built is None else [f"s{built}"])]),
+            "paradigm": "fiction",
+            "world": {"use": world, "with": as_written["web"]} if level.web else world,
+            "cases": {key: as_written[key] for key in ("questions", "budget") if key in as_written},
+            "tools": [*self.spec.tools],
+            **{key: value for key, value in optional.items() if value},
+        }
+
+
+def load_ladder(name: str | Path) -> Ladder:
+    """The ladder in a file, or the shipped one of that name. Raises InputError."""
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        known = sorted(file.stem for file in SHIPPED.glob("*.yaml"))
+        if str(name) not in known:
+            raise InputError(f"unknown curriculum {str(name)!r}", remedy=nearest(str(name), known))
+        path = SHIPPED / f"{name}.yaml"
+    document = read_document(path)
+    return Ladder(document.parse(LadderSpec), document)
+
+
+def _fits(level: Level, question: Question) -> bool:
+    """Whether a question is as hard as a level asks; of one without an answer only its hops and columns can be measured."""
+    measured = question.difficulty
+    bounds = level.difficulty.items()
+    if question.answer == UNANSWERABLE:
+        bounds = [(name, bound) for name, bound in bounds if name in ("hops", "columns")]
+    return all(low <= getattr(measured, name) <= high for name, (low, high) in bounds)
+
+
+@contextmanager
+def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
+    """A block whose InputErrors, where they stand in a level's scenario, stand in the ladder file instead."""
+    try:
+        yield
+    except InputError as error:
+        if error.file not in (None, str(document.path)):
+            raise
+        place = _written_at(read_place(error.place), level, named)
+        raise document.error(place, error.problem, error.remedy) from None
+
+
+def _written_at(place: Place, level: int, named: Place) -> Place:
+    """Where a place of a level's scenario stands in the ladder file."""
+    match place:
+        case ("world", "with", *inner):
+            return ("levels", level, "web", *inner)
+        case ("world", *_):
+            return named
+        case ("cases", *inner):
+            return ("levels", level, *inner)
+        case ("vary", "rows", _, *inner):
+            return ("rows", *inner)
+        case ("vary", "seeds", *_):
+            return ("seeds",)
+        case ("tools", *_):
+            return place
+        case _:
+            return ("levels", level, *place)
+
+
+def question_of(episode: Episode) -> Question:
+    """The question that an episode asks."""
+    return Question.model_validate(episode.case)
+
+
+def is_said(episode: Episode, later: Sequence[Said]) -> bool:
+    """Whether the question of an episode, or its gold, says a name of a later split, or asks one of its questions."""
+    question = question_of(episode)
+    gold = question.gold(episode.scenario.source.build(episode.variant).query)
+    cells = [str(cell) for row in gold for cell in row.values()]
+    return any(said.stands_in(question, cells) for said in later)
+
+
+def no_questions(rungs: Sequence[Rung]) -> InputError:
+    """Why the rungs of a level have nothing to ask."""
+    rung = rungs[0]
+    if any(found.episodes for found in rungs):
+        return rung.error(
+            f"every task of the level {rung.bounds.name!r} says what a later split says",
+            "give the splits worlds that share no names",
+        )
+    return rung.error(
+        f"no world has a question for the level {rung.bounds.name!r}",
+        "widen its bounds, or raise the `count` of its questions",
+    )

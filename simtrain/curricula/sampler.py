@@ -1,0 +1,249 @@
+"""Climbing a ladder: a stream of tasks whose level follows time or success, with a ledger by which it can be replayed."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from simtrain.contracts.scenario import Episode
+from simtrain.curricula.curriculum_file import LadderSpec, Split
+from simtrain.curricula.levels import Rung, no_questions
+from simtrain.files.jsonl import LineWriter, whole_lines
+from simtrain.files.yaml_files import parse_line
+from simtrain.values.errors import InputError
+from simtrain.values.seeding import Stream, derive
+from simtrain.values.types import JsonValue, canonical
+
+FORMAT = "simtrain-ladder/1"
+
+LineT = TypeVar("LineT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """One task dealt: its `place` in the stream, its level, and the episode to play (`rollout` and `open_episode` take it apart)."""
+
+    place: int
+    level: int
+    episode: Episode
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Head(_Line):
+    """The first line of a ledger: what the stream was made of. `scenarios` is the digest of the scenarios of all levels."""
+
+    format: Literal["simtrain-ladder/1"] = FORMAT
+    ladder: LadderSpec
+    split: Split
+    seed: int
+    scenarios: str
+
+
+class Dealt(_Line):
+    """A task was dealt, and which."""
+
+    dealt: int = Field(ge=0, description="Place in the stream.")
+    level: int = Field(ge=0)
+    scenario: str
+    episode: str
+    attempt: int
+
+
+class Rewarded(_Line):
+    """The reward of a task came in."""
+
+    rewarded: int = Field(ge=0, description="Place in the stream.")
+    reward: float = Field(ge=0, le=1)
+
+
+class Climb:
+    """An endless stream of tasks: `for task in climb`, or `deal()`; `reward(task, value)` takes back how it went.
+
+    The same ladder, split, seed and rewards in the same order give the same tasks. With a `ledger`, everything is written down
+    as it happens: opened again, the stream goes on where it stood, tasks without a reward first. One process at a time writes it.
+    """
+
+    def __init__(
+        self,
+        spec: LadderSpec,
+        rungs: Sequence[Sequence[Rung]],
+        *,
+        split: Split = "train",
+        seed: int = 0,
+        ledger: Path | None = None,
+    ) -> None:
+        """`rungs` are the families of each level. Raises InputError for a ledger of another ladder, or a damaged one."""
+        self.spec = spec
+        self.level = 0
+        self._rungs = rungs
+        self._root = derive(seed, spec.name, split)
+        self._dealt = 0
+        self._used: dict[str, int] = defaultdict(int)
+        self._open: dict[int, Task] = {}
+        self._waiting: dict[int, Task] = {}
+        self._recent: deque[float] = deque(maxlen=spec.adaptive.window if spec.adaptive else None)
+        self._ledger: LineWriter | None = None
+        if ledger is not None:
+            self._resume(ledger, _Head(ladder=spec, split=split, seed=seed, scenarios=_digest(rungs)))
+
+    def __iter__(self) -> Iterator[Task]:
+        return self._stream()
+
+    def _stream(self) -> Generator[Task]:
+        while True:
+            yield self.deal()
+
+    def deal(self) -> Task:
+        """The next task."""
+        if self._waiting:
+            return self._waiting.pop(next(iter(self._waiting)))
+        task = self._draw()
+        self._write(_dealt(task))
+        return task
+
+    def reward(self, task: Task | int, value: float | None) -> None:
+        """Take back the reward of a task, or of the task at a place of the stream; 0 to 1. Each counts once. Raises InputError.
+
+        None, as of a trajectory that the simulator or a model server has failed, counts for nothing: the task is dealt again.
+        """
+        place = task if isinstance(task, int) else task.place
+        if place not in self._open:
+            raise InputError(f"there is no open task {place}", remedy="each task is rewarded once, after it was dealt")
+        if value is None:
+            self._waiting[place] = self._open[place]
+            return
+        if not 0 <= value <= 1:
+            raise InputError(f"a reward lies between 0 and 1, and this one is {value}")
+        self._write(Rewarded(rewarded=place, reward=value))
+        self._take(place, value)
+
+    @property
+    def success(self) -> float | None:
+        """The mean reward that decides whether to climb; None while there is none."""
+        return sum(self._recent) / len(self._recent) if self._recent else None
+
+    def close(self) -> None:
+        """Close the ledger."""
+        if self._ledger is not None:
+            self._ledger.close()
+
+    def _draw(self) -> Task:
+        place = self._dealt
+        if self.spec.pace is not None:
+            self.level = min(len(self._rungs) - 1, int(self.spec.pace.share(place) * len(self._rungs)))
+        stream = Stream(derive(self._root, "task", place))
+        level = self._mixed(stream)
+        episode = self._next(self._chosen(level, stream))
+        self._dealt += 1
+        task = self._open[place] = Task(place, level, episode)
+        return task
+
+    def _mixed(self, stream: Stream) -> int:
+        mark, mix = stream.random(), self.spec.mix
+        if mark < mix.easier and self.level:
+            return stream.integer(0, self.level - 1)
+        if mark >= 1 - mix.harder and self.level + 1 < len(self._rungs):
+            return self.level + 1
+        return self.level
+
+    def _chosen(self, level: int, stream: Stream) -> Rung:
+        """One of the families of a level that have episodes. Raises InputError where none has."""
+        rung = next((rung for rung in stream.shuffled(self._rungs[level]) if rung.clean), None)
+        if rung is None:
+            raise no_questions(self._rungs[level])
+        return rung
+
+    def _next(self, rung: Rung) -> Episode:
+        """The next episode of a family: all of them in an order of their own, then all again as the next attempt."""
+        name, episodes = rung.scenario.name, rung.clean
+        attempt, place = divmod(self._used[name], len(episodes))
+        self._used[name] += 1
+        order = Stream(derive(self._root, "order", name, attempt)).shuffled(range(len(episodes)))
+        return replace(episodes[order[place]], attempt=attempt)
+
+    def _take(self, place: int, value: float) -> None:
+        task = self._open.pop(place)
+        self._waiting.pop(place, None)
+        band = self.spec.adaptive
+        if band is None or task.level != self.level:
+            return
+        self._recent.append(value)
+        if len(self._recent) < band.window:
+            return
+        mean = sum(self._recent) / len(self._recent)
+        moved = self.level + (mean > band.high) - (mean < band.low)
+        if moved != self.level and 0 <= moved < len(self._rungs):
+            self.level = moved
+            self._recent.clear()
+
+    def _resume(self, path: Path, head: _Head) -> None:
+        # A file that is no ledger is not touched: opened for writing, it would lose a torn last line.
+        begun = next(iter(whole_lines(path)), None) if path.exists() else None
+        if begun is not None:
+            self._check_head(path, begun, head)
+        self._ledger = LineWriter(path, alone=True)
+        try:
+            for number, text in islice(whole_lines(path), 1, None):
+                self._repeat(path, number, text)
+            self._waiting = dict(self._open)
+            if begun is None:
+                self._write(head)
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_head(self, path: Path, line: tuple[int, bytes], head: _Head) -> None:
+        found = _parse(_Head, line[1], path, line[0])
+        if found != head:
+            other = next(name for name in _Head.model_fields if getattr(found, name) != getattr(head, name))
+            raise InputError(
+                "the ledger was begun with other worlds or perturbations"
+                if other == "scenarios"
+                else f"the ledger was begun with another {other}",
+                remedy="name a new ledger",
+                file=path,
+                line=1,
+            )
+
+    def _repeat(self, path: Path, number: int, text: bytes) -> None:
+        """Let happen again what a line of the ledger tells."""
+        if text.startswith(b'{"rewarded"'):
+            line = _parse(Rewarded, text, path, number)
+            if line.rewarded not in self._open:
+                raise InputError(f"the task {line.rewarded} is not open here", file=path, line=number)
+            self._take(line.rewarded, line.reward)
+            return
+        told = _parse(Dealt, text, path, number)
+        if told != _dealt(self._draw()):
+            raise InputError("the ledger tells of a task that is not dealt here", file=path, line=number)
+
+    def _write(self, line: BaseModel) -> None:
+        if self._ledger is not None:
+            self._ledger.write(orjson.dumps(line.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _digest(rungs: Sequence[Sequence[Rung]]) -> str:
+    digests: JsonValue = [[rung.scenario.digest for rung in level] for level in rungs]
+    return blake2b(canonical(digests), digest_size=16).hexdigest()
+
+
+def _dealt(task: Task) -> Dealt:
+    episode = task.episode
+    return Dealt(
+        dealt=task.place, level=task.level, scenario=episode.scenario.name, episode=episode.id, attempt=episode.attempt
+    )
+
+
+def _parse(model: type[LineT], text: bytes, path: Path, number: int) -> LineT:
+    return parse_line(model, text, file=path, line=number, what="not a line of a ledger")

@@ -1,0 +1,60 @@
+"""De-contamination: splits share no entity, and what a task of one split says stands in no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from simtrain.contracts.question import Question
+from simtrain.contracts.world import World
+from simtrain.curricula.curriculum_file import SPLITS, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a split says: the names of all entities of its worlds, aliases included, and its questions."""
+
+    names: frozenset[str]
+    questions: frozenset[str]
+
+    def stands_in(self, question: Question, cells: Iterable[str]) -> bool:
+        """Whether a question of another split, or its gold, says one of these names, or asks one of these questions."""
+        # One text, since there are thousands of names; no name holds a line break.
+        text = "\n".join((question.query, *cells))
+        return wording(question) in self.questions or any(name in text for name in self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What two splits have in common."""
+
+    splits: tuple[Split, Split]
+    names: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+def names_in_world(world: World) -> frozenset[str]:
+    """The names of all entities of a search world, their aliases with them."""
+    types = world.query("select name from _types where kind = 'entity' order by position")
+    found = [row["name"] for kind in types for row in world.query(f'select name from "{kind["name"]}"')]
+    aliases = [row["alias"] for row in world.query("select alias from _aliases")]
+    return frozenset(str(name) for name in (*found, *aliases))
+
+
+def overlaps(said: Mapping[Split, Said]) -> list[Overlap]:
+    """What each two splits share, in the order of SPLITS."""
+    present: list[Split] = [split for split in SPLITS if split in said]
+    return [
+        Overlap(
+            (one, other),
+            tuple(sorted(said[one].names & said[other].names)),
+            tuple(sorted(said[one].questions & said[other].questions)),
+        )
+        for place, one in enumerate(present)
+        for other in present[place + 1 :]
+    ]
+
+
+def wording(question: Question) -> str:
+    """A question's words, whatever their case and the space between them."""
+    return " ".join(question.query.casefold().split())

@@ -1,0 +1,164 @@
+"""A ladder written out: scenario families with their questions, and prompts for trainers that bring their own loop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import cast
+
+import orjson
+import yaml
+
+from simtrain.contracts.question import Question
+from simtrain.contracts.scenario import Episode
+from simtrain.curricula.curriculum_file import SPLITS, Split
+from simtrain.curricula.levels import Ladder, Rung, is_said, no_questions, question_of
+from simtrain.curricula.splits import Overlap, Said, overlaps, wording
+from simtrain.files.jsonl import LineWriter, write_whole
+from simtrain.llm.tool_names import definition, wire_names
+from simtrain.runs.rollout import brief
+from simtrain.scenarios.load import load_scenario_file, paradigm_of
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+
+FILE = "curriculum.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family written: its split, level, world, scenario file (relative to the folder; none without a task), tasks, and tasks left out."""
+
+    split: Split
+    level: int
+    world: str
+    scenario: str | None
+    tasks: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """What was written, and what the splits shared before tasks were left out."""
+
+    families: tuple[Family, ...]
+    overlaps: tuple[Overlap, ...]
+
+
+async def emit(
+    ladder: Ladder, folder: Path, *, seed: int = 0, on_rung: Callable[[Rung], None] = lambda rung: None
+) -> Emitted:
+    """Write a ladder into a new folder; `curriculum.json`, which says what there is, comes last.
+
+    A task of an earlier split that says a name of a later one, or asks the same, is left out. Raises InputError for a folder that
+    is not empty, for a level that no world has a question for, and for one of which no task is left.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError("the folder is not empty", remedy="name a new one with --out", file=folder)
+    rungs: dict[Split, list[list[Rung]]] = {
+        split: ladder.rungs(split, seed=seed) for split in SPLITS if split in ladder.spec.worlds
+    }
+    said: dict[Split, Said] = {split: _said(found, on_rung) for split, found in rungs.items()}
+    kept: dict[Split, list[tuple[Rung, list[Question]]]] = {
+        split: _without(levels, _later(said, split)) for split, levels in rungs.items()
+    }
+    families = [
+        await _write(folder, split, rung, questions) for split, left in kept.items() for rung, questions in left
+    ]
+    emitted = Emitted(tuple(families), tuple(overlaps(said)))
+    write_whole(folder / FILE, {"curriculum": ladder.spec.name, "seed": seed, **asdict(emitted)})
+    return emitted
+
+
+def _said(levels: Sequence[Sequence[Rung]], on_rung: Callable[[Rung], None]) -> Said:
+    names: set[str] = set()
+    questions: set[str] = set()
+    for level in levels:
+        for rung in level:
+            questions |= {wording(question_of(episode)) for episode in rung.episodes}
+            names |= rung.names
+            on_rung(rung)
+        if not any(rung.episodes for rung in level):
+            raise no_questions(level)
+    return Said(frozenset(names), frozenset(questions))
+
+
+def _later(said: Mapping[Split, Said], split: Split) -> list[Said]:
+    return [said[other] for other in SPLITS[SPLITS.index(split) + 1 :] if other in said]
+
+
+def _without(levels: Sequence[Sequence[Rung]], later: Sequence[Said]) -> list[tuple[Rung, list[Question]]]:
+    """The families with the questions that no later split says anything of. Raises InputError where a level is left with none."""
+    kept: list[tuple[Rung, list[Question]]] = []
+    for level in levels:
+        families = [(rung, [question_of(item) for item in rung.episodes if not is_said(item, later)]) for rung in level]
+        if not any(questions for _, questions in families):
+            raise no_questions(level)
+        kept += [(rung, questions) for rung, questions in families if rung.episodes]
+    return kept
+
+
+async def _write(folder: Path, split: Split, rung: Rung, kept: Sequence[Question]) -> Family:
+    """One family: its scenario file, its questions beside it, and a prompt for each of them."""
+    name = rung.scenario.name
+    file = Path("scenarios") / split / f"{name}.yaml"
+    dropped = len(rung.episodes) - len(kept)
+    if kept:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "prompts").mkdir(exist_ok=True)
+        questions = b"".join(_line(question.model_dump(mode="json")) for question in kept)
+        write_whole(folder / file.with_suffix(".jsonl"), questions.decode())
+        written = _standing_in(rung, folder / file)
+        write_whole(folder / file, yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=150))
+        with closing(LineWriter(folder / "prompts" / f"{split}.jsonl")) as prompts:
+            # As the file gives them: the questions that were left out are no episodes there.
+            scenario = load_scenario_file(folder / file, name)
+            for episode in paradigm_of(scenario).episodes(scenario, seed=rung.drawn, attempts=1):
+                prompts.write(_line(await _prompt(episode, rung, str(file))))
+    return Family(split, rung.level, rung.world, str(file) if kept else None, len(kept), dropped)
+
+
+def _standing_in(rung: Rung, file: Path) -> JsonObject:
+    """The scenario of a family as its own file writes it: questions beside it, and the files that it names seen from there."""
+    cases = cast(JsonObject, rung.written["cases"])
+    written: JsonObject = {**rung.written, "cases": {**cases, "questions": file.with_suffix(".jsonl").name}}
+
+    def seen(named: JsonValue) -> JsonValue:
+        if isinstance(named, dict):
+            parts = cast(JsonObject, named)
+            return {key: seen(value) if key in ("use", "pack") else value for key, value in parts.items()}
+        if isinstance(named, str) and named.endswith((".yaml", ".yml")):
+            return os.path.relpath(rung.document.path.parent / named, file.parent)
+        return named
+
+    faults = cast("list[JsonValue]", rung.written.get("perturbations", []))
+    return {
+        **written,
+        "world": seen(rung.written["world"]),
+        **({"perturbations": [seen(fault) for fault in faults]} if faults else {}),
+    }
+
+
+async def _prompt(episode: Episode, rung: Rung, file: str) -> JsonObject:
+    """What an agent reads of an episode, and where to play it."""
+    async with paradigm_of(episode.scenario).open(episode) as environment:
+        told = brief(episode, environment)
+    names = wire_names(tool.name for tool in told.tools)
+    question = question_of(episode)
+    return {
+        "id": f"{rung.scenario.name}/{question.id}",
+        "level": rung.level,
+        "world": rung.world,
+        "language": question.language,
+        "messages": [{"role": "system", "content": told.system}, {"role": "user", "content": told.prompt}],
+        "tools": [definition(tool, names[tool.name]) for tool in told.tools],
+        "difficulty": question.difficulty.model_dump(mode="json"),
+        "scenario": file,
+        "episode": episode.id,
+    }
+
+
+def _line(value: JsonObject) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)

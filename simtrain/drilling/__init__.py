@@ -1,1 +1,0 @@
-"""Drills: the same episodes with and without what goes wrong, and what an agent made of it."""

@@ -1,0 +1,1 @@
+"""The same episodes with and without what goes wrong: arms measured, compared, reported. Imports runs and below."""

@@ -1,0 +1,106 @@
+"""A drill from its plan to its report: played with each agent, proved where asked, measured and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simtrain.contracts.agent import Agent
+from simtrain.drills.budget import refuse_unpriced
+from simtrain.drills.files import write_report
+from simtrain.drills.plan import Plan
+from simtrain.drills.report import Report, report_on
+from simtrain.drills.solvability import prove
+from simtrain.runs.run import RunResult, run
+from simtrain.runs.runner import Played, RunOptions
+from simtrain.runs.schedule import deal
+from simtrain.values.errors import InputError
+
+
+@dataclass(frozen=True)
+class DrillResult:
+    """What came of a drill: its folder, a run for each agent that was played, the report and its page.
+
+    Where a run did not come to its end the drill ends there; `report` then covers what was played, and is None where that is nothing.
+    """
+
+    path: Path
+    runs: tuple[RunResult, ...]
+    report: Report | None
+    page: Path | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was planned is played."""
+        return not any(run.failed or run.interrupted for run in self.runs)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is told how far a drill is: how many episodes an agent will play, each as it ends, and each proof."""
+
+    on_planned: Callable[[int], None] = lambda _: None
+    on_played: Callable[[Played], None] = lambda _: None
+    on_proving: Callable[[int], None] = lambda _: None
+    on_proved: Callable[[], None] = lambda: None
+
+
+def drill(
+    plan: Plan,
+    options: Sequence[RunOptions],
+    out: Path,
+    *,
+    agent: Agent | None = None,
+    proving: bool = False,
+    resume: bool = False,
+    watch: Watch | None = None,
+) -> DrillResult:
+    """Play a plan with one agent into `out`, or with two into a folder each in it, and report.
+
+    `agent` is the one agent where it was made in Python. `proving` labels every pair by a search for a way through. Raises InputError
+    for bad input, before anything is played.
+    """
+    told = watch or Watch()
+    for option in options:
+        refuse_unpriced(option, agent)
+    folders = folders_of(options, out)
+    runs: list[RunResult] = []
+    for option, folder in zip(options, folders, strict=True):
+        runs.append(
+            run(
+                plan.scenarios,
+                option,
+                folder,
+                agent=agent,
+                resume=resume,
+                on_planned=told.on_planned,
+                on_played=told.on_played,
+            )
+        )
+        if runs[-1].failed or runs[-1].interrupted:
+            return _broken_off(out, folder, runs)
+        if proving:
+            dealt = deal(plan.scenarios, seed=option.seed, total=None, attempts=1)
+            told.on_proving(len(dealt))
+            prove(dealt, folder, on_done=told.on_proved)
+    report = report_on(*folders)
+    return DrillResult(out, tuple(runs), report, write_report(report, out))
+
+
+def folders_of(options: Sequence[RunOptions], out: Path) -> list[Path]:
+    """Where each agent plays. Raises InputError for agents that cannot be compared."""
+    if not options or len(options) > 2 or len({option.agent for option in options}) < len(options):
+        raise InputError("two different agents can be compared", remedy="drill others into folders of their own")
+    return [out] if len(options) == 1 else [out / _plain(option.agent) for option in options]
+
+
+def _plain(agent: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in agent)[:80]
+
+
+def _broken_off(out: Path, folder: Path, runs: Sequence[RunResult]) -> DrillResult:
+    if not runs[-1].summary["total"]["episodes"]:
+        return DrillResult(out, tuple(runs), None, None)
+    report = report_on(folder)
+    return DrillResult(out, tuple(runs), report, write_report(report, folder))

@@ -1,0 +1,95 @@
+"""Conditions on which a drill fails, for use in CI: `success<0.9`, `duplicate-write`, `flaky_network*:recovery<0.8`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from simtrain.drills.measures import Measures
+from simtrain.drills.report import RunReport
+from simtrain.values.errors import InputError, nearest
+
+_GATE = re.compile(r"(?:(?P<arms>[^:<>=]+):)?(?P<measure>[a-z@^0-9-]+)(?:(?P<relation>[<>]=?)(?P<bound>-?[0-9.]+))?")
+_RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_MEASURES: dict[str, Callable[[Measures], float | None]] = {
+    "success": lambda found: found.success.value,
+    "difference": lambda found: found.versus.difference.mean if found.versus else None,
+    "recovery": lambda found: found.recovery.value,
+    "runaway": lambda found: found.runaway.value,
+    "false-success": lambda found: found.false_success.value,
+    "false-failure": lambda found: found.false_failure.value,
+    "duplicate-write": lambda found: found.duplicate_writes.value,
+    "abstention": lambda found: found.abstention.value,
+    "needless-abstention": lambda found: found.needless_abstention.value,
+    "attack-success": lambda found: found.attack_success.value,
+    "extra-calls": lambda found: found.extra_calls.mean if found.extra_calls else None,
+    "extra-tokens": lambda found: found.extra_tokens.mean if found.extra_tokens else None,
+    "cost": lambda found: found.cost,
+}
+_HAPPENINGS = (
+    "runaway", "false-success", "false-failure", "duplicate-write", "needless-abstention", "attack-success",
+)  # fmt: skip
+"""Measures that may stand without a bound: that they happen at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One condition as it was written. Without `arms` it is held against all perturbed episodes together, else against each arm
+    whose name the glob fits.
+    """
+
+    text: str
+    arms: str | None
+    measure: str
+    relation: str
+    bound: float
+
+    def failures(self, run: RunReport) -> Iterator[str]:
+        """One line for each arm in which the condition holds. Raises InputError where the glob fits none."""
+        if self.arms is None:
+            found = [("all perturbed episodes", run.perturbed)] if run.perturbed else []
+        else:
+            found = [(arm.name, arm.measures) for arm in run.arms if fnmatchcase(arm.name, self.arms)]
+            if not found:
+                names = [arm.name for arm in run.arms]
+                raise InputError(f"--fail-on {self.text!r}: no arm is called so", remedy=nearest(self.arms, names))
+        for name, measures in found:
+            value = _value(measures, self.measure)
+            if value is None and self.measure in _HAPPENINGS:
+                continue
+            if value is None:
+                # A condition that nothing was held against has not been met.
+                why = " (identical attempts count once)" if measures.identical and "pass" in self.measure else ""
+                yield f"{run.agent}, {name}: {self.measure} cannot be told from what was played{why} ({self.text})"
+            elif _RELATIONS[self.relation](value, self.bound):
+                yield f"{run.agent}, {name}: {self.measure} is {value:.4g} ({self.text})"
+
+
+def read_gate(text: str) -> Gate:
+    """The condition that a text stands for. Raises InputError."""
+    parts = _GATE.fullmatch(text.replace(" ", ""))
+    if parts is None:
+        raise InputError(f"--fail-on {text!r} is no condition", remedy="write it like success<0.9 or clean:success<1")
+    measure, relation, bound = parts["measure"], parts["relation"], parts["bound"]
+    if measure not in _MEASURES and not re.fullmatch(r"pass[@^][1-9]\d*", measure):
+        raise InputError(f"--fail-on {text!r}: unknown measure {measure!r}", remedy=nearest(measure, _MEASURES))
+    if relation is None:
+        if measure not in _HAPPENINGS:
+            raise InputError(f"--fail-on {text!r} has no bound", remedy=f"write it like {measure}<0.9")
+        return Gate(text, parts["arms"], measure, ">", 0.0)
+    try:
+        return Gate(text, parts["arms"], measure, relation, float(bound))
+    except ValueError:
+        raise InputError(f"--fail-on {text!r}: {bound!r} is no number") from None
+
+
+def _value(measures: Measures, name: str) -> float | None:
+    if name in _MEASURES:
+        return _MEASURES[name](measures)
+    table = measures.at_least_once if name.startswith("pass@") else measures.every_time
+    return table.get(int(name[5:]))

@@ -1,0 +1,47 @@
+"""What was planned in an arm and never happened: a pack that is broken, told apart from scenarios that give it nothing to strike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
+
+from simtrain.drills.outcome import Outcome
+
+Lines: TypeAlias = tuple[str, ...]
+Meets: TypeAlias = Mapping[str, Sequence[str]]
+"""By perturbation the tools whose calls it may meet."""
+
+
+def silence(
+    outcomes: Sequence[Outcome], *, meets: Mapping[str, Meets], elsewhere: Collection[str]
+) -> tuple[Lines, Lines]:
+    """What fired in no arm at all, and the scenarios that an arm spared though its perturbations fired elsewhere.
+
+    The first has proved nothing, whatever the reason. The second is no fault of a pack: no call of the scenario matched (a family
+    without writes, faults of writes), or the few that did were passed over by chance or are of a kind that it cannot bend. `meets`
+    says by scenario what may match; where a run does not say it, no reason is given.
+    Among several perturbations one may hide another that fires alone. At severity 0 one may be nothing at all, and is not missed.
+    """
+    if not outcomes[0].armed or outcomes[0].arm.endswith("@0"):
+        return (), ()
+    armed = dict.fromkeys(label for outcome in outcomes for label in outcome.armed)
+    unfired = tuple(f"{label} never fired" for label in armed if label not in elsewhere)
+    if len(unfired) == len(armed):
+        return unfired, ()
+    heard = {outcome.pairing[0] for outcome in outcomes if outcome.fired}
+    scenarios = dict.fromkeys(outcome.pairing[0] for outcome in outcomes)
+    calls = {name: _matching(name, outcomes, meets.get(name)) for name in scenarios if name not in heard}
+    found = {
+        "no call matches in": [name for name, count in calls.items() if count == 0],
+        "calls match, none was struck in": [f"{name} ({count})" for name, count in calls.items() if count],
+        "nothing fired in": [name for name, count in calls.items() if count is None],
+    }
+    return unfired, tuple(f"{words} {', '.join(names)}" for words, names in found.items() if names)
+
+
+def _matching(scenario: str, outcomes: Sequence[Outcome], meets: Meets | None) -> int | None:
+    """How many calls of a scenario a perturbation might have struck; None where that is not known."""
+    if meets is None:
+        return None
+    tools = {tool for known in meets.values() for tool in known}
+    return sum(tool in tools for outcome in outcomes if outcome.pairing[0] == scenario for tool in outcome.called)

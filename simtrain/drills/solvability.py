@@ -1,0 +1,77 @@
+"""What is known of whether a case can be solved in an arm: labels in the run folder, from proofs by search."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeAlias, cast
+
+import orjson
+
+from simtrain.contracts.scenario import Episode
+from simtrain.files.jsonl import LineWriter, whole_lines
+from simtrain.runs.solvability.knowing import provable, solution_of
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+LABELS_FILE = "solvability.jsonl"
+
+Pair: TypeAlias = tuple[str, str, str]
+"""Scenario, arm, episode."""
+
+
+class Solvability(StrEnum):
+    """What a checker found of one pair.
+
+    `unsolvable`: no path to success is left, so that abstention is what scores. `unproved`: a path was searched for and not
+    found. `unnoticeable`: there is a path, but nothing tells an agent that it has to leave the plain one.
+    """
+
+    proved = "proved"
+    unproved = "unproved"
+    unsolvable = "unsolvable"
+    unnoticeable = "unnoticeable"
+
+
+def read_labels(run: Path) -> Mapping[Pair, Solvability]:
+    """The labels in a run folder, a line each: scenario, arm, episode, label. Empty where none were written. Raises InputError."""
+    file = run / LABELS_FILE
+    if not file.is_file():
+        return {}
+    labels: dict[Pair, Solvability] = {}
+    for number, line in whole_lines(file):
+        try:
+            row = cast(JsonObject, orjson.loads(line))
+            labels[str(row["scenario"]), str(row["arm"]), str(row["episode"])] = Solvability(row["label"])
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            raise InputError("no label of a pair", remedy="remove the line", file=file, line=number) from None
+    return labels
+
+
+def prove(episodes: Iterable[Episode], run: Path, *, on_done: Callable[[], None] = lambda: None) -> None:
+    """Label every pair that has no label yet, by searching for a way through its first attempt. Raises InputError.
+
+    A scenario without a reference plan, or in which a language model answers, gets no labels: nothing can be proved of it.
+    """
+    known = set(read_labels(run))
+    with closing(LineWriter(run / LABELS_FILE)) as writer:
+        for episode in episodes:
+            arm = episode.scenario.arm
+            pair = (episode.scenario.name, arm.name if arm else "", episode.id)
+            if arm is None or arm.control or pair in known or not provable(episode):
+                continue
+            known.add(pair)
+            solution = asyncio.run(solution_of(episode))
+            row = {
+                "scenario": pair[0],
+                "arm": pair[1],
+                "episode": pair[2],
+                "label": solution.label,
+                "reason": solution.reason,
+                "trace": solution.trace.facts(episode) if solution.trace else None,
+            }
+            writer.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            on_done()

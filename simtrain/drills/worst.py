@@ -1,0 +1,76 @@
+"""The trajectories of a drill that are worth reading first: those that went wrong although their clean twins went right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simtrain.contracts.trajectory import Trajectory
+from simtrain.drills.outcome import Outcome, paired
+from simtrain.drills.report import RunReport
+from simtrain.runs.run_folder import read_run
+from simtrain.values.arm import CLEAN
+
+SHOWN = 12
+PER_ARM = 2
+"""Of one arm at most so many, each another case, so that its failures do not hide those of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A trajectory, and in a few words what was wrong with it."""
+
+    trajectory: Trajectory
+    faults: tuple[str, ...]
+
+
+def worst(run: RunReport, *, count: int = SHOWN) -> list[Shown]:
+    """The worst trajectories, worst first: false success and doubled writes before runaways, before what simply failed."""
+    twins = paired(run.outcomes[CLEAN])
+    found = [
+        outcome
+        for name, outcomes in run.outcomes.items()
+        if name != CLEAN
+        for outcome in outcomes
+        if outcome.fired and _went_wrong(outcome, twins.get(outcome.pairing))
+    ]
+    found.sort(key=lambda outcome: (-_badness(outcome), outcome.arm, outcome.pairing))
+    chosen: list[Outcome] = []
+    for outcome in found:
+        same = [other for other in chosen if other.arm == outcome.arm]
+        if len(same) < PER_ARM and outcome.case not in [other.case for other in same]:
+            chosen.append(outcome)
+        if len(chosen) == count:
+            break
+    wanted = {(outcome.arm, outcome.pairing): outcome for outcome in chosen}
+    read = {
+        (trajectory.arm, pairing): trajectory
+        for trajectory in (read_run(run.path) if wanted else ())
+        if (trajectory.arm, pairing := _pairing(trajectory)) in wanted
+    }
+    return [Shown(read[place], _faults(outcome)) for place, outcome in wanted.items()]
+
+
+def _went_wrong(outcome: Outcome, twin: Outcome | None) -> bool:
+    if outcome.duplicates > (twin.duplicates if twin else 0):
+        return True
+    return outcome.right is False and (twin is None or twin.right is not False)
+
+
+def _badness(outcome: Outcome) -> int:
+    return 4 * (outcome.duplicates > 0) + 2 * outcome.false_success + outcome.runaway
+
+
+def _faults(outcome: Outcome) -> tuple[str, ...]:
+    said: Sequence[tuple[bool, str]] = (
+        (outcome.duplicates > 0, "wrote twice"),
+        (outcome.false_success, "false success"),
+        (outcome.runaway, "runaway"),
+        (outcome.right is False and outcome.stop == "abstained", "gave up"),
+        (outcome.stop == "failed", "broke down"),
+    )
+    return tuple(words for holds, words in said if holds)
+
+
+def _pairing(trajectory: Trajectory) -> tuple[str, str, int, int]:
+    return (trajectory.scenario, trajectory.episode, trajectory.seed, trajectory.attempt)

@@ -1,0 +1,189 @@
+"""A perturbation meets a call: what entered it is compared with what left it, and that alone says whether it fired."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
+from copy import deepcopy
+from typing import TypeAlias
+
+from simtrain.contracts.perturbation import Call
+from simtrain.contracts.request import Answer, Request
+from simtrain.contracts.trajectory import Changed
+from simtrain.contracts.world import Held, WorldState
+from simtrain.episodes.active_perturbation import Active
+from simtrain.values.types import JsonObject, Observation
+
+Found: TypeAlias = tuple[Observation, float, Held | None]
+"""What there is without a perturbation: a reply, the instant when it came, and the rows then (None where there is no world)."""
+
+Preview: TypeAlias = Callable[[Request, float], Found | None]
+"""What the world itself would answer at an instant, leaving no trace; None where it does not answer."""
+
+NOTHING: tuple[Changed, ...] = ()
+
+_ONLY: dict[tuple[bool, bool], tuple[Changed, ...]] = {
+    (False, False): NOTHING, (True, False): ("clock",), (False, True): ("rows",), (True, True): ("clock", "rows"),
+}  # fmt: skip
+"""What was changed beside the reply: the clock, and rows."""
+
+
+class Course(ABC):
+    """The way of one call through the perturbations that meet it, the first outermost, to who answers it."""
+
+    __slots__ = ("answer", "held", "met", "preview")
+
+    def __init__(
+        self, met: Sequence[tuple[Active, int]], answer: Answer, preview: Preview, held: Held | None = None
+    ) -> None:
+        """`met` has what `Active.meets` says of each; `held` are the rows as they are, where the call only reads."""
+        self.met = met
+        self.answer = answer
+        self.preview = preview
+        self.held = held
+
+    @abstractmethod
+    def enter(self, place: int, request: Request) -> Passage:
+        """The way of a request through the perturbation at a place."""
+
+    async def answered(self, request: Request) -> Observation:
+        """The answer through all of them."""
+        if not self.met:
+            return await self.answer(request)
+        passage = self.enter(0, request)
+        observation = await passage.taken()
+        passage.leave(observation)
+        return observation
+
+
+class Passage(ABC):
+    """One perturbation around one call: `proceed` is its way on, `close` says what it changed.
+
+    The first reply to the very request that came in is what there is without it, as long as no row was changed before it was asked
+    for; else what the world would have said, else the reply to another request. The world is asked for what never came in;
+    beforehand, where rows may be changed that it would be asked with.
+    """
+
+    __slots__ = (
+        "_begun", "_clean", "_copies", "_course", "_foreseen", "_forestalled", "_forgets", "_memory", "_moment", "_next", "_other",
+        "active", "call", "matching", "without",
+    )  # fmt: skip
+
+    def __init__(self, course: Course, place: int, call: Call) -> None:
+        """`place` is that of the perturbation on the course."""
+        self.without: Observation | None = None
+        """The reply without the perturbation, once it is closed; None where there is none to be had."""
+        active, matching = course.met[place]
+        kind = active.kind
+        self.active = active
+        self.matching = matching
+        self.call = call
+        self._course = course
+        self._next = place + 1
+        self._moment = call.clock.moment
+        self._begun = _held(call.world, course.held)
+        self._copies = call.snapshots.kept
+        self._clean: Found | None = None
+        self._other: Found | None = None
+        self._foreseen: Found | None = None
+        self._forestalled = False
+        self._memory: JsonObject | None = None
+        self._forgets = matching > 0 and kind.forgets
+        if self._forgets and call.memory:
+            self._memory = deepcopy(call.memory)
+        if matching and kind.effect == "before" and (kind.side == "state" or call.request.tool.writes):
+            self._foreseen = course.preview(call.request, self._moment)
+
+    def taken(self) -> Awaitable[Observation]:
+        """What the perturbation answers."""
+        kind = self.active.kind
+        return (kind.apply if self.matching else kind.follow)(self.call, self.proceed)
+
+    async def proceed(self, onward: Request) -> Observation:
+        """Pass a request on."""
+        call, course = self.call, self._course
+        first = self._clean is None
+        wrote = very = False
+        if first:
+            wrote = self._differs(self._begun)
+            very = not wrote and (onward is call.request or is_same(onward, call.request))
+            if very:
+                # Let go: what the call itself writes need not be compared with what was there before.
+                self._begun = None
+        if self._next < len(course.met):
+            inner = course.enter(self._next, onward)
+            reply = await inner.taken()
+            inner.leave(reply)
+        else:
+            reply = await course.answer(onward)
+        if first:
+            found = (reply, call.clock.moment, _held(call.world, course.held))
+            if very:
+                self._clean = found
+            elif self._other is None:
+                self._other, self._forestalled = found, wrote
+        return reply
+
+    @abstractmethod
+    def leave(self, observation: Observation) -> None:
+        """Close it, say of the firing whether it was one, and keep what was changed."""
+
+    def close(self, observation: Observation) -> tuple[Changed, ...]:
+        """What the call leaves otherwise than it would have without the perturbation, sorted.
+
+        Where that is nothing, a perturbation that does not last forgets what it noted: it has not fired.
+        """
+        call, found = self.call, self._clean or self._foreseen or self._other
+        if found is None and not self._differs(self._begun):
+            found = self._course.preview(call.request, self._moment)
+        self.without, moment, held = found or (None, self._moment, self._begun)
+        rows = (self._forestalled and found is self._other) or self._differs(held)
+        late = call.clock.moment != moment
+        changed = _ONLY[late, rows] if self.without is observation else _changed(self.without, observation, late, rows)
+        if call.snapshots.kept is not self._copies:
+            call.snapshots.settle(self._copies, keep=bool(changed) or not self._forgets)
+        if self._forgets and not changed and (call.memory or self._memory):
+            call.memory.clear()
+            call.memory.update(self._memory or {})
+        return changed
+
+    def _differs(self, held: Held | None) -> bool:
+        state = self.call.world
+        if held is None or state is None or held.version == state.version:
+            return False
+        return state.differs(held)
+
+
+def _held(state: WorldState | None, known: Held | None) -> Held | None:
+    """The rows of a state as they are now, which may be `known` already; None where there is no world."""
+    if known is not None and state is not None and known.version == state.version:
+        return known
+    return None if state is None else state.held()
+
+
+def _changed(without: Observation | None, observation: Observation, late: bool, rows: bool) -> tuple[Changed, ...]:
+    """What was changed, sorted, where it is not the very reply that came."""
+    changed: list[Changed] = []
+    if late:
+        changed.append("clock")
+    if without is None or not same_reply(without, observation):
+        changed.append("reply")
+    if rows:
+        changed.append("rows")
+    if without is not None and without.wire != observation.wire:
+        changed.append("wire")
+    return tuple(changed)
+
+
+def same_reply(one: Observation, other: Observation) -> bool:
+    """Whether two replies say the same, whoever gave them."""
+    if one.text != other.text or one.is_error is not other.is_error:
+        return False
+    if one.json is other.json:
+        return one.structured == other.structured
+    return one.content == other.content
+
+
+def is_same(one: Request, other: Request) -> bool:
+    """Whether two requests ask for the same."""
+    return one is other or (one.tool == other.tool and one.arguments == other.arguments)

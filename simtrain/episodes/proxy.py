@@ -1,0 +1,395 @@
+"""The world-model proxy: the one door through which every tool call of an episode passes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from copy import copy
+from dataclasses import replace
+from functools import lru_cache, partial
+from types import TracebackType
+from typing import NamedTuple, Self, cast
+
+from simtrain.contracts.argument_mistakes import argument_mistakes
+from simtrain.contracts.domain import Domain
+from simtrain.contracts.perturbation import Call
+from simtrain.contracts.request import Answer, NotAnswered, Request, no_tool
+from simtrain.contracts.scenario import Answering, Episode
+from simtrain.contracts.trajectory import Event, Step
+from simtrain.contracts.user import ASKING
+from simtrain.contracts.world import FinishedWorld, Held, World, WorldState
+from simtrain.episodes.active_perturbation import Active, Kind, kinds_of
+from simtrain.episodes.firing import Course, Found, Passage
+from simtrain.episodes.toolbox import Toolbox
+from simtrain.values.errors import InputError, SimtrainError, SimulatorFault
+from simtrain.values.seeding import Root, Stream, counted, derive
+from simtrain.values.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode
+
+PROXY = Provenance("proxy")
+MAX_MALFORMED = 2000
+
+TIMEOUT = "The request timed out after {seconds:g} seconds."
+"""What a client says of a reply that it no longer waits for; whatever the call did stays done."""
+
+
+class _Setting(NamedTuple):
+    """What calls of a tool have in common: what `Call` says of `in_world` and `manners`."""
+
+    in_world: bool
+    manners: int
+
+
+class Proxy:
+    """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
+
+    __slots__ = (
+        "_acting", "_active", "_answering", "_answers", "_domain", "_domain_name", "_episode", "_owners", "_patience",
+        "_routes", "_settings", "_stack", "_succeeded", "_toolbox", "_turn", "_user", "bent", "state", "steps", "world",
+    )  # fmt: skip
+
+    def __init__(
+        self, episode: Episode, world: World, *, toolbox: Toolbox, routes: Mapping[str, Sequence[int]], domain: Domain
+    ) -> None:
+        """`routes` maps tool names to the indices of the world models that are asked, in order."""
+        self.world = world
+        self.state: WorldState = world.open()
+        self.steps: list[Step] = []
+        self._episode = episode
+        self._answering: tuple[Answering, ...] = episode.scenario.answering
+        self._toolbox = toolbox
+        self._routes = routes
+        self._domain = domain
+        self._turn = -1
+        self._answers: list[Answer] = []
+        self._stack: AsyncExitStack | None = None
+        self._succeeded: set[str] = set()
+        self._active: list[Active] = []
+        self._acting: list[Active] = []
+        self._domain_name = episode.scenario.spec.domain
+        self._settings: dict[str, _Setting] = {}
+        self._patience = episode.scenario.spec.limits.call
+        self._user = episode.scenario.user_of(episode.case)
+        self._owners: dict[str, Active] = {}
+        self.bent: tuple[str, ...] = ()
+        kinds = kinds_of(episode.scenario)
+        if kinds:
+            self._arm(kinds, toolbox)
+
+    def _arm(self, kinds: Sequence[Kind], toolbox: Toolbox) -> None:
+        """Let every perturbation bend the tools; those that are new belong to the one that added them."""
+        root = Root(self._episode.seed, self._episode.scenario.name, self._episode.id)
+        users = (ASKING,) if self._user else ()
+        whole = offered = tuple(tool for tool in toolbox.tools if tool not in users) if users else toolbox.tools
+        for kind in kinds:
+            active = Active(kind, root.under_spelt(kind.spelt), offered)
+            self._active.append(active)
+            if kind.acts:
+                self._acting.append(active)
+            if not kind.offers:
+                continue
+            known = {tool.name for tool in offered}
+            shown = kind.perturbation.offer(offered, active.root.stream("offer"))
+            self._owners.update({tool.name: active for tool in shown if tool.name not in known})
+            if shown != offered:
+                self.bent = (*self.bent, active.label)
+            offered = shown
+        if offered != whole:
+            self._toolbox = Toolbox((*offered, *users), style=toolbox.style)
+
+    def asks(self, prompt: str) -> str:
+        """The task as the agent reads it."""
+        for active in self._active:
+            if not active.kind.asks:
+                continue
+            reworded = active.kind.perturbation.ask(prompt, active.root.stream("ask"))
+            if reworded != prompt and active.label not in self.bent:
+                self.bent = (*self.bent, active.label)
+            prompt = reworded
+        return prompt
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools as the agent is shown them."""
+        return self._toolbox.tools
+
+    async def __aenter__(self) -> Self:
+        stack = self._stack = AsyncExitStack()
+        try:
+            for answering in self._answering:
+                session = answering.world_model.session(
+                    domain=self._domain, world=self.state, tools=self._toolbox.tools
+                )
+                self._answers.append(await stack.enter_async_context(session))
+        except BaseException:
+            await stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stack is not None:
+            await self._stack.aclose()
+        for active in self._active:
+            active.close()
+        self.state.close()
+
+    async def fork(self) -> Proxy:
+        """An entered, independent copy as it stands. Raises InputError where a world model keeps more than the world's state."""
+        for answering in self._answering:
+            if not answering.world_model.stateless:
+                raise InputError(
+                    f"an episode that {answering.label!r} answers cannot be forked",
+                    remedy="fork episodes whose world models keep nothing beside the world, such as `embedded`",
+                )
+        other = copy(self)
+        other.state = self.state.fork()
+        other.steps = list(self.steps)
+        other._answers = []
+        other._succeeded = set(self._succeeded)
+        other._active = [active.fork() for active in self._active]
+        other._acting = [active for active in other._active if active.kind.acts]
+        copies = dict(zip(self._active, other._active, strict=True))
+        other._owners = {name: copies[active] for name, active in self._owners.items()}
+        return await other.__aenter__()
+
+    def begin_turn(self) -> None:
+        """A new assistant message begins."""
+        self._turn += 1
+
+    def finished(self) -> FinishedWorld:
+        """The world as it was found and as it is now."""
+        return FinishedWorld(self.world, self.state, self.state.changes())
+
+    async def step(self, action: Action) -> Observation:
+        """Carry out one action and record it. Raises SimulatorFault when nobody could answer."""
+        return await self._step(action, None)
+
+    async def read(self, action: Action, answer: Answer) -> Observation:
+        """Carry out what is no tool call and changes nothing, and record it; `answer` gives the reply. Raises SimulatorFault."""
+        return await self._step(action, answer)
+
+    async def _step(self, action: Action, answer: Answer | None) -> Observation:
+        try:
+            action = recordable(action)
+            clock = self.state.clock
+            clock.tick()
+            begun, moment = clock.now, clock.moment
+            events: list[Event] = []
+            request = self._checked(action) if answer is None else self._reading(action)
+            if isinstance(request, str):
+                observation = self._refused(action, request)
+            else:
+                answer = answer or self._answer
+                observation = await (self._carried_out(request, events, answer) if self._active else answer(request))
+                late = clock.moment - moment
+                if self._patience is not None and late > self._patience:
+                    late = self._patience
+                    observation = Observation(TIMEOUT.format(seconds=late), is_error=True, provenance=PROXY)
+                if self._episode.real_time and late > 0:
+                    await asyncio.sleep(late)
+                if not observation.is_error:
+                    self._succeeded.add(action.tool)
+            self.steps.append(Step(len(self.steps), action, observation, begun, tuple(events)))
+            return observation
+        except SimtrainError:
+            raise
+        except Exception as error:
+            # A plug-in that breaks down here is never the agent's fault.
+            raise SimulatorFault(f"{action.tool}: {type(error).__name__}: {error}") from error
+
+    def _reading(self, action: Action) -> Request:
+        """What is no tool call, as a request."""
+        return Request(no_tool(action.tool), action.arguments, len(self.steps), max(self._turn, 0))
+
+    def _checked(self, action: Action) -> Request | str:
+        """The call with its arguments as the tool sees them, or what is wrong with one that no tool can carry out."""
+        tool = self._toolbox.by_name.get(action.tool)
+        if tool is None or action.malformed is not None:
+            return f"the arguments are {action.mistake}"
+        checked = self._toolbox.checks[action.tool](action.arguments)
+        if checked.problem is not None:
+            return checked.problem
+        return Request(tool, checked.arguments, len(self.steps), max(self._turn, 0))
+
+    def _refused(self, action: Action, detail: str) -> Observation:
+        """The error reply to a call that no tool can carry out."""
+        errors, name = self.world.errors_of(action.tool), self.world.spoken_name(action.tool)
+        if action.mistake is not None and not action.tool:
+            return _refusal(f"Invalid tool call: {action.mistake} with the name of a tool", "error")
+        if action.tool not in self._toolbox.by_name:
+            return _refusal(errors.unknown(name, action.arguments), errors.unknown_tool_as)
+        made = argument_mistakes(self._toolbox.by_name[action.tool].input_schema, action.arguments)
+        return _refusal(*errors.refusal(name, detail, made))
+
+    async def _carried_out(self, request: Request, events: list[Event], answer: Answer) -> Observation:
+        """The answer to a call, bent where something fires on it; a tool that a perturbation added is that one's to answer."""
+        owner = self._owners.get(request.tool.name)
+        if self._user and request.tool == ASKING:
+            observation = await self._answer(request)
+        elif owner is None:
+            observation = await self._met(request, events, answer)
+        else:
+            onward = partial(self._carried_out, events=events, answer=answer)
+            observation = await owner.kind.perturbation.serve(self.call(owner, request, 0), onward)
+        if not observation.is_error:
+            self._succeeded.add(request.tool.name)
+        return observation
+
+    async def _answer(self, request: Request) -> Observation:
+        if self._user and request.tool == ASKING:
+            return self._user.answer(request.arguments)
+        passed: list[str] = []
+        for index in self._routes.get(request.tool.name, ()):
+            label = self._answering[index].label
+            try:
+                observation = await self._answers[index](request)
+                said = observation.provenance
+                if said is None or said.source == label:
+                    return observation
+                return replace(observation, provenance=replace(said, source=label))
+            except NotAnswered as pass_on:
+                passed.append(f"{label}: {pass_on}")
+        reasons = f" ({'; '.join(passed)})" if passed else ""
+        raise SimulatorFault(f"no world model answers {request.tool.name}{reasons}")
+
+    async def _met(self, request: Request, events: list[Event], answer: Answer) -> Observation:
+        """The answer through all perturbations that meet the call, each around the next, the first in the list outermost."""
+        state, succeeded = self.state, self._succeeded
+        try:
+            found = [(active, active.meets(request, succeeded, state)) for active in self._acting]
+        except InputError as error:
+            raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
+        met = [(active, matching) for active, matching in found if matching is not None]
+        if not met:
+            return await answer(request)
+        # Held here, the rows need not be held anew for each; where the call writes they would have to be read for that.
+        held = None if request.tool.writes else state.held()
+        observation = await _Course(self, met, answer, held, events).answered(request)
+        # Those within one that refused never saw the call.
+        for active, matching in met:
+            if active.trigger.undecided:
+                active.trigger.give_back(matching)
+        return observation
+
+    def call(self, active: Active, request: Request, matching: int) -> Call:
+        """A call as a perturbation meets it."""
+        name, state = request.tool.name, self.state
+        in_world, manners = self._settings.get(name) or self._setting(request.tool)
+        return Call(
+            request,
+            Stream((active.root, counted(name, matching))),
+            state.clock,
+            active.memory,
+            state,
+            active.snapshots,
+            self._domain_name,
+            in_world,
+            self._toolbox.tools,
+            active.given,
+            manners,
+            active.root,
+        )
+
+    def _setting(self, tool: ToolSpec) -> _Setting:
+        """What calls of a tool have in common."""
+        routed = self._routes.get(tool.name, ())
+        in_world = bool(routed) and self._answering[routed[0]].world_model.stateless
+        manners = _manners(self._episode.seed, self.world.name, tool.server)
+        found = self._settings[tool.name] = _Setting(in_world, manners)
+        return found
+
+    def preview(self, request: Request, moment: float) -> Found | None:
+        """What the world itself would have answered at an instant, leaving no trace; None for a tool that it does not answer."""
+        if not (self._settings.get(request.tool.name) or self._setting(request.tool)).in_world:
+            return None
+        clock = self.state.clock
+        present, clock.moment = clock.moment, moment
+        with self.state.savepoint():
+            found = (self.state.answer(request), clock.moment, self.state.held())
+        clock.moment = present
+        return found
+
+
+class _Course(Course):
+    """The way of a call through perturbations of the proxy; `events` is what they changed, the innermost first."""
+
+    __slots__ = ("_proxy", "events")
+
+    def __init__(
+        self, proxy: Proxy, met: Sequence[tuple[Active, int]], answer: Answer, held: Held | None, events: list[Event]
+    ) -> None:
+        super().__init__(met, answer, proxy.preview, held)
+        self._proxy = proxy
+        self.events = events
+
+    def enter(self, place: int, request: Request) -> Passage:
+        active, matching = self.met[place]
+        passage = _Passage(self, place, self._proxy.call(active, request, matching))
+        passage.events = self.events
+        return passage
+
+
+class _Passage(Passage):
+    __slots__ = ("events",)
+
+    events: list[Event]
+
+    def leave(self, observation: Observation) -> None:
+        changed = self.close(observation)
+        active, matching = self.active, self.matching
+        active.settle(matching, bool(changed))
+        if changed:
+            kind = active.kind
+            self.events.append(
+                Event(kind.label, kind.armed.use, kind.layer, matching, self.without, observation, changed)
+            )
+
+
+@lru_cache(maxsize=4096)
+def _manners(seed: int, world: str, server: str) -> int:
+    """The seed of how a server words its errors."""
+    return derive(seed, "manners", world, server)
+
+
+def _refusal(text: str, way: str | int) -> Observation:
+    """What a call that no tool carries out is told: an error reply, a plain one, or a JSON-RPC error of this code."""
+    if isinstance(way, int):
+        wire: JsonObject = {"error": {"code": way, "message": text}}
+        return Observation(text, is_error=True, provenance=PROXY, wire=wire)
+    return Observation(text, is_error=way == "error", provenance=PROXY)
+
+
+def recordable(action: Action) -> Action:
+    """The action, with arguments that are no JSON object (foreign objects, endless nesting) turned into malformed ones.
+
+    Integers beyond 64 bits become the nearest number of double precision, as most readers of JSON take them.
+    """
+    if isinstance(cast(object, action.arguments), dict):
+        try:
+            encode([action.tool, action.arguments])
+            return action
+        except TypeError:
+            with suppress(OverflowError, RecursionError, TypeError):
+                nearest = cast(JsonObject, _in_reach(action.arguments))
+                encode([action.tool, nearest])
+                return replace(action, arguments=nearest)
+    return Action(action.id, readable(action.tool), {}, readable(action.arguments)[:MAX_MALFORMED])
+
+
+def _in_reach(value: object) -> object:
+    """The value with integers beyond 64 bits as floats. Raises OverflowError for one that is beyond those too."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return float(value)
+    if isinstance(value, list):
+        return [_in_reach(item) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {key: _in_reach(item) for key, item in cast("dict[object, object]", value).items()}
+    return value
+
+
+def readable(value: object) -> str:
+    """Any object as text that can be written: itself where it is text, else as Python shows it."""
+    text = value if isinstance(value, str) else repr(value)
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,32 @@
+"""The tools that an episode offers, with compiled checks of their arguments; shared by all episodes that offer the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simtrain.contracts.argument_style import Check, Checked
+from simtrain.contracts.registry import resolve
+from simtrain.values.types import JsonObject, ToolSpec
+
+
+def _plain(tool: str) -> str:
+    return "plain"
+
+
+class Toolbox:
+    """Tools by name, and whether arguments fit them."""
+
+    __slots__ = ("by_name", "checks", "style", "tools")
+
+    def __init__(self, tools: tuple[ToolSpec, ...], *, style: Callable[[str], str] = _plain) -> None:
+        """`style` names the argument style of a tool. Raises InputError when there is none, ValueError for a schema that is none."""
+        self.tools = tools
+        self.style = style
+        self.by_name = {tool.name: tool for tool in tools}
+        self.checks: dict[str, Check] = {
+            tool.name: resolve("argument_styles", style(tool.name))(tool.name, tool.input_schema) for tool in tools
+        }
+
+    def check(self, tool: str, arguments: JsonObject) -> Checked:
+        """The arguments as the tool sees them, or what is wrong with them."""
+        return self.checks[tool](arguments)

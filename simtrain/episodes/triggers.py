@@ -1,0 +1,167 @@
+"""Triggers at work: whether a perturbation fires on a call, from the call's stable identity alone."""
+
+from __future__ import annotations
+
+from copy import copy
+from fnmatch import fnmatchcase
+
+from simtrain.contracts.perturbation import Ramp, When
+from simtrain.contracts.request import Request
+from simtrain.contracts.tool_globs import matches
+from simtrain.contracts.world import WorldState, one_value
+from simtrain.values.seeding import SCALE, Root, counted
+
+
+class Terms:
+    """What a trigger asks for, looked up once for all episodes. `chance` is None where chance plays no part."""
+
+    __slots__ = ("any_call", "chance", "chance_alone", "globs", "marks", "when")
+
+    def __init__(self, when: When, *, progress: float = 1.0) -> None:
+        """`progress` is that of the training, from 0 to 1, which the chance may follow."""
+        self.when = when
+        self.chance = when.probability.at(progress) if isinstance(when.probability, Ramp) else when.probability
+        self.globs = when.tools if isinstance(when.tools, str) else tuple(when.tools)
+        self.any_call = self.globs == "*" and when.writes is None and not when.args
+        self.marks = when.nth is not None or when.every is not None
+        self.chance_alone = not self.marks and (
+            when.burst is when.turns is when.after is when.until is when.state is when.max_times is None
+        )
+
+
+class Trigger:
+    """The trigger of one perturbation in one episode; counts the calls that match it, and the firings that changed something.
+
+    `root` is what draws depend on beside the tool and its matching-call index: seed, scenario, episode, label. Prompt, agent
+    and wall clock do not enter, so that two agents and two arms of a drill meet the same schedule.
+
+    A firing counts as soon as it is decided, so that calls under way at once do not share it, until `settle` says that it changed
+    nothing. What `nth` and `every` make due stays due until then, and the next matching call is tried.
+    """
+
+    __slots__ = (
+        "_burst_left", "_due", "_fired", "_hidden", "_matching", "_per_tool", "_root", "terms", "tried", "undecided",
+    )  # fmt: skip
+
+    def __init__(self, terms: Terms, root: Root) -> None:
+        self.terms = terms
+        self.tried = False
+        """Whether it was ever tried, with effect or without."""
+        self._root = root
+        self._matching = 0
+        self._fired = 0
+        self._due = 0
+        self._burst_left = 0
+        self.undecided: dict[int, bool] = {}
+        """The firings that `settle` has not heard of, by matching call; whether a burst, or a single firing, begins with it."""
+        self._hidden = False
+        self._per_tool: dict[str, int] = {}
+
+    @property
+    def fired(self) -> int:
+        """How often it has fired and changed something."""
+        return self._fired
+
+    def fork(self) -> Trigger:
+        """An independent copy with the counts so far."""
+        other = copy(self)
+        other._per_tool, other.undecided = dict(self._per_tool), dict(self.undecided)
+        return other
+
+    def fires(self, request: Request, succeeded: set[str], world: WorldState | None) -> int | None:
+        """The index (from 1) of this matching call when the perturbation is to fire on it, else None. Call once for each request."""
+        terms = self.terms
+        if not terms.any_call and not self._matches(request):
+            return None
+        matching = self._matching = self._matching + 1
+        name = request.tool.name
+        index = self._per_tool[name] = self._per_tool.get(name, 0) + 1
+        if terms.chance_alone:
+            chance = terms.chance
+            if chance is not None and self._root.derive_spelt(counted(name, index)) * SCALE >= chance:
+                return None
+            self.undecided[matching] = True
+        elif not self._chosen(request, index, succeeded, world):
+            return None
+        self._fired += 1
+        return matching
+
+    def settle(self, matching: int, changed: bool) -> None:
+        """Say whether the firing on a matching call changed anything: if not, it does not count."""
+        self.tried = True
+        if changed:
+            self.undecided.pop(matching, None)
+        elif self.give_back(matching):
+            self._hidden = True
+
+    def give_back(self, matching: int) -> bool:
+        """Let a firing not count that was decided and not settled, as where the call never came so far; whether a burst begins with it."""
+        begun = self.undecided.pop(matching, None)
+        if begun is None:
+            return False
+        self._fired -= 1
+        if begun:
+            self._burst_left = 0
+            self._due = 1 if self.terms.when.nth is None else self._due + 1
+        return begun
+
+    def came_to_light(self) -> bool:
+        """Say that what lasts has changed a later call; whether nothing was seen before of the firing that began it, which counts now."""
+        hidden, self._hidden = self._hidden, False
+        if hidden:
+            self._fired += 1
+            self._due = max(self._due - 1, 0)
+        return hidden
+
+    def over(self, succeeded: set[str]) -> bool:
+        """Whether the right response has been seen, so that this fires no more."""
+        until = self.terms.when.until
+        return until is not None and any(fnmatchcase(done, until) for done in succeeded)
+
+    def _matches(self, request: Request) -> bool:
+        when = self.terms.when
+        if not matches(request.tool.name, self.terms.globs):
+            return False
+        if when.writes is not None and request.tool.writes is not when.writes:
+            return False
+        return not when.args or all(request.arguments.get(name) == value for name, value in when.args.items())
+
+    def _chosen(self, request: Request, index: int, succeeded: set[str], world: WorldState | None) -> bool:
+        when, marks = self.terms.when, self.terms.marks
+        bursting = self._burst_left > 0
+        if marks and not bursting and self._is_marked() and self._drawn(request.tool.name, index):
+            self._due = 1 if when.nth is None else self._due + 1
+        if when.max_times is not None and self._fired >= when.max_times:
+            return False
+        if bursting:
+            self._burst_left -= 1
+            self.undecided[self._matching] = False
+            return True
+        if marks and not self._due:
+            return False
+        if when.turns is not None and not when.turns[0] <= request.turn + 1 <= when.turns[1]:
+            return False
+        if when.after is not None and not any(fnmatchcase(done, when.after) for done in succeeded):
+            return False
+        if when.until is not None and self.over(succeeded):
+            return False
+        if not marks and not self._drawn(request.tool.name, index):
+            return False
+        if when.state is not None and not (world and one_value(world.query(when.state))):
+            return False
+        self._burst_left = (when.burst or 1) - 1
+        self.undecided[self._matching] = True
+        self._due -= 1
+        return True
+
+    def _is_marked(self) -> bool:
+        """Whether `nth` and `every` name this matching call."""
+        nth, every = self.terms.when.nth, self.terms.when.every
+        if nth is not None and self._matching not in (nth if isinstance(nth, list) else (nth,)):
+            return False
+        return every is None or not self._matching % every
+
+    def _drawn(self, name: str, index: int) -> bool:
+        """Whether chance, where it plays a part, takes this matching call."""
+        chance = self.terms.chance
+        return chance is None or self._root.draw(counted(name, index)) < chance

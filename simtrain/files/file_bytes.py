@@ -1,0 +1,87 @@
+"""Reading files that anybody may have named: never more of one than a limit, whatever kind of file it is."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from simtrain.values.errors import InputError
+
+MOST_BYTES = 256_000_000
+"""Bytes of a file that is read whole, and of one line of a file of lines."""
+
+
+WRITER_WAIT = 1.0
+"""Seconds that the writer of a pipe has to come."""
+
+
+def file_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
+    """The content of a file. Raises InputError where it is larger, or is what `opened` refuses, OSError where it cannot be read."""
+    # Asked of the file itself as it is read: a device tells a size of 0.
+    with opened(path, most=most) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise _too_large("the file", path, most)
+    return content
+
+
+def opened(path: Path, *, most: int = MOST_BYTES) -> BinaryIO:
+    """A file, open for reading; of a pipe what comes through it, up to a byte more than the limit.
+
+    Raises InputError for a pipe that nobody writes to, OSError for what cannot be opened.
+    """
+    if "\0" in str(path):
+        raise InputError("the name of a file holds no null character", file=path)
+    file = open(path, "rb", opener=_at_once)  # noqa: SIM115
+    if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        os.set_blocking(file.fileno(), True)
+        return file
+    with file:
+        first = _first_byte(file.fileno(), path)
+        os.set_blocking(file.fileno(), True)
+        return BytesIO(first + file.read(most))
+
+
+def _at_once(path: str, flags: int) -> int:
+    # A pipe would be opened only when a writer has come.
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _first_byte(pipe: int, path: Path) -> bytes:
+    """The first byte of a pipe, or nothing yet where its writer takes time. Raises InputError where there is no writer."""
+    arriving = select.poll()
+    arriving.register(pipe, select.POLLIN)
+    arriving.poll(WRITER_WAIT * 1000)
+    try:
+        first = os.read(pipe, 1)
+    except BlockingIOError:
+        return b""
+    if not first:
+        raise InputError("this is a pipe, empty, and nobody writes to it", remedy="name a file", file=path)
+    return first
+
+
+def file_lines(file: BinaryIO, path: Path, *, most: int = MOST_BYTES) -> Iterator[tuple[int, bytes]]:
+    """The lines of an open file, with their numbers from 1. Raises InputError for one that is too long."""
+    number = 0
+    while line := file.readline(most + 1):
+        number += 1
+        if len(line) > most:
+            raise _too_large(f"line {number}", path, most)
+        yield number, line
+
+
+def _too_large(what: str, path: Path, most: int) -> InputError:
+    return InputError(f"{what} is larger than {most // 1_000_000} MB", remedy="split it", file=path)
+
+
+def unreadable_json(error: ValueError | RecursionError) -> str:
+    """Why Python cannot read a JSON text, where it is no mistake of syntax."""
+    if isinstance(error, RecursionError):
+        return "the JSON is nested too deeply"
+    return "this is no JSON: it is no UTF-8" if isinstance(error, UnicodeError) else "a number in the JSON is too long"

@@ -1,0 +1,103 @@
+"""Compiled JSON Schemas: one way to compile them, which never opens an address or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn, cast
+
+import jsonschema_rs
+
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+
+
+def validator(schema: JsonObject) -> Any:
+    """The compiled validator of a schema. Raises ValueError for what is no JSON Schema or refers to another file."""
+    return jsonschema_rs.validator_for(schema, retriever=_refuse)
+
+
+def _refuse(address: str) -> NoReturn:
+    # A schema comes from a file that anybody may have written: it must not make us open an address or a file.
+    raise ValueError("a schema may refer to nothing outside itself")
+
+
+def check_schema(schema: JsonObject, *, place: str) -> None:
+    """Refuse, with an InputError at the place of the mistake, what is no JSON Schema or refers to another file."""
+    try:
+        validator(schema)
+    except jsonschema_rs.ValidationError as error:
+        # Before 0.60 a pattern that cannot be compiled is only placed by the second.
+        found = cast(list[object], error.instance_path or error.schema_path)
+        parts = [part for part in found if part != "properties"]
+        raise InputError(
+            f"not a JSON Schema: {error.message}", place=".".join(str(part) for part in (place, *parts))
+        ) from None
+
+
+def is_schema(value: JsonValue) -> bool:
+    """Whether a JSON value is a JSON Schema that a validator takes; servers declare others too."""
+    if not isinstance(value, dict):
+        return False
+    try:
+        validator(cast(JsonObject, value))
+    except ValueError:
+        return False
+    return True
+
+
+def property_names(schema: JsonValue) -> Iterator[str]:
+    """The names of all properties in a schema, nested ones included."""
+    if isinstance(schema, dict):
+        for name, part in cast(JsonObject, schema).items():
+            if name == "properties" and isinstance(part, dict):
+                yield from cast(JsonObject, part)
+            yield from property_names(part)
+    elif isinstance(schema, list):
+        for part in cast(list[JsonValue], schema):
+            yield from property_names(part)
+
+
+def declared_names(schema: JsonValue, *types: str) -> frozenset[str] | None:
+    """The names of all properties that a schema declares, at any depth; None where it says that there may be others, or names none.
+
+    With `types` only those that may hold a value of one of them.
+    """
+    found: set[str] = set()
+    return frozenset(found) if _declares(schema, found, frozenset(types)) else None
+
+
+def _declares(schema: JsonValue, found: set[str], wanted: frozenset[str]) -> bool:
+    """Gather names; true if the schema speaks of no others. What has no type at all is a plain value of any."""
+    if not isinstance(schema, dict):
+        return False
+    shape = cast(JsonObject, schema)
+    if any(name in shape for name in ("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "prefixItems")):
+        return False
+    named: JsonValue = shape.get("type")
+    types = cast("list[JsonValue]", named) if isinstance(named, list) else [named]
+    if "array" in types and not _declares(shape.get("items"), found, wanted):
+        return False
+    if "object" not in types:
+        return True
+    properties = cast(JsonObject, shape.get("properties") or {})
+    found.update(name for name, inner in properties.items() if not wanted or _has_type(inner, wanted))
+    closed = bool(properties) and not shape.get("additionalProperties")
+    return all([closed, *(_declares(inner, found, wanted) for inner in properties.values())])
+
+
+def _has_type(schema: JsonValue, wanted: frozenset[str]) -> bool:
+    named: JsonValue = cast(JsonObject, schema).get("type") if isinstance(schema, dict) else None
+    return named is None or not wanted.isdisjoint(cast("list[str]", named) if isinstance(named, list) else [named])
+
+
+def may_hold(schema: JsonValue, *types: str) -> bool:
+    """Whether a value of one of these types may stand somewhere in what fits a schema; true where it does not say."""
+    if not isinstance(schema, dict) or not schema:
+        return True
+    shape = cast(JsonObject, schema)
+    named: JsonValue = shape.get("type")
+    own = cast("list[str]", named) if isinstance(named, list) else [named]
+    if declared_names(schema) is None or named is None or not set(types).isdisjoint(own):
+        return True
+    inner = [*cast(JsonObject, shape.get("properties") or {}).values()]
+    return any(may_hold(item, *types) for item in ([*inner, shape["items"]] if "items" in shape else inner))

@@ -1,0 +1,214 @@
+"""Files of whole lines: appended so that a killed process tears the last one at most, and mended before the next is written."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import orjson
+
+from simtrain.files.file_bytes import file_lines, opened
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+BLOCK = 65536
+
+
+class LineWriter:
+    """Appends whole lines to one file: each line in one write with O_APPEND, so that a killed process tears the last one at most.
+
+    What a full disk leaves of a line is cut off again. `sync_every` lines are synced to disk in a group; 0 leaves syncing to the
+    system. A `shared` file may have several writers at once, in several processes; all of them must open it as shared. A file that
+    is written `alone` is written no more once somebody else has.
+    """
+
+    def __init__(self, path: Path, *, sync_every: int = 0, shared: bool = False, alone: bool = False) -> None:
+        """Open the file, cutting off a torn last line. Raises InputError when it cannot be written."""
+        self.path = path
+        self._sync_every = sync_every
+        self._shared = shared
+        self._alone = alone
+        self._unsynced = 0
+        self._torn = False
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            self._size = os.fstat(self._descriptor).st_size
+            if not shared:
+                self._size = _cut(self._descriptor)
+            if sync_every:
+                _sync_folder(path.parent)
+        except OSError as error:
+            raise unwritable(path, error) from None
+
+    def write(self, line: bytes) -> None:
+        """Append one line, newline included. Raises InputError when the disk is full, the folder gone, or somebody else has written."""
+        try:
+            if self._shared:
+                self._append_shared(line)
+            else:
+                self._append(line)
+        except OSError as error:
+            raise unwritable(self.path, error) from None
+        self._unsynced += 1
+        if self._sync_every and self._unsynced >= self._sync_every:
+            self.sync()
+
+    def sync(self) -> None:
+        """Wait until all that was written is on the disk. Raises InputError."""
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise unwritable(self.path, error) from None
+        self._unsynced = 0
+
+    def close(self) -> None:
+        """Sync what a group is still waiting for, and close. Raises InputError."""
+        try:
+            if self._sync_every and self._unsynced:
+                self.sync()
+        finally:
+            os.close(self._descriptor)
+
+    def _append(self, line: bytes) -> None:
+        if self._torn:
+            self._mend()
+        if self._alone and os.fstat(self._descriptor).st_size != self._size:
+            raise InputError("somebody else has written to this file", remedy="name another", file=self.path)
+        self._torn = True
+        try:
+            written = os.write(self._descriptor, line)
+            while written < len(line):
+                written += os.write(self._descriptor, line[written:])
+        except BaseException:
+            self._mend()
+            raise
+        self._torn = False
+        self._size += len(line)
+
+    def _append_shared(self, line: bytes) -> None:
+        """Under a lock: another writer may have been killed in the middle of a line, which must not run into this one."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        try:
+            self._size = _cut(self._descriptor)
+            self._append(line)
+        finally:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def _mend(self) -> None:
+        os.ftruncate(self._descriptor, self._size)
+        self._torn = False
+
+
+class Replacement:
+    """A new version of a file of lines: it takes the old one's place, synced to disk, when the block ends without an error.
+
+    Raises InputError when it cannot be written; the old file then stays as it was.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._new = temporary_name(path)
+
+    def __enter__(self) -> LineWriter:
+        self._new.unlink(missing_ok=True)
+        self._writer = LineWriter(self._new)
+        return self._writer
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._writer.sync()
+                self._new.replace(self._path)
+                _sync_folder(self._path.parent)
+        except OSError as failed:
+            raise unwritable(self._path, failed) from None
+        finally:
+            self._writer.close()
+            self._new.unlink(missing_ok=True)
+
+
+def cut_torn_line(path: Path) -> None:
+    """Cut a file back to its last newline, where a killed process left half a line. Raises InputError."""
+    if not path.exists():
+        return
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+        try:
+            _cut(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def _cut(descriptor: int) -> int:
+    """Cut a file back to its last newline; returns the size that is left."""
+    size = end = os.fstat(descriptor).st_size
+    while end > 0:
+        start = max(0, end - BLOCK)
+        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
+            break
+        end = start
+    if end < size:
+        os.ftruncate(descriptor, end)
+    return end
+
+
+def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Whole lines with their numbers from 1; what a killed process tore at the end of a file is no line. Raises InputError."""
+    try:
+        file = opened(path)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+    with file:
+        for number, line in file_lines(file, path):
+            if line.endswith(b"\n"):
+                yield number, line
+
+
+def write_whole(path: Path, content: JsonObject | str) -> None:
+    """Write a file (an object as JSON) so that it is there whole or not at all. Raises InputError when it cannot be written."""
+    temporary = temporary_name(path)
+    text = (
+        content.encode()
+        if isinstance(content, str)
+        else orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    )
+    try:
+        with temporary.open("wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise unwritable(path, error) from None
+
+
+def temporary_name(path: Path) -> Path:
+    """Where the new version of a file is written before it takes the old one's place."""
+    return path.with_name(f".{path.name}.tmp")
+
+
+def unwritable(path: Path, error: OSError) -> InputError:
+    """The one line for a file or folder that cannot be written."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = "free some space or choose another folder with --out" if full else "choose another folder with --out"
+    return InputError(f"cannot be written: {error.strerror}", remedy=remedy, file=path)
+
+
+def _sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,352 @@
+"""Templates of untrusted files: Jinja in the immutable sandbox, with limits on source, loops and output."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, wraps
+from threading import local
+from typing import Any, cast
+
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.filters import make_attrgetter
+from jinja2.meta import find_undeclared_variables
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
+
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonValue, encode
+
+MAX_SOURCE = 20_000
+MAX_OUTPUT = 200_000
+MAX_ITEMS = 20_000
+MAX_DEPTH = 100
+MAX_WORK = 2_000_000
+"""Characters and list items that the filters and sums of one render may produce in all."""
+
+_FILTERS = (
+    "abs", "default", "first", "float", "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min",
+    "reject", "rejectattr", "replace", "reverse", "round", "select", "selectattr", "sort", "string", "sum", "title",
+    "tojson", "trim", "unique", "upper",
+)  # fmt: skip
+_METHODS = frozenset(
+    {
+        "count",
+        "endswith",
+        "get",
+        "index",
+        "items",
+        "keys",
+        "lower",
+        "split",
+        "startswith",
+        "strip",
+        "title",
+        "upper",
+        "values",
+    }
+)
+_REFUSED_NODES = (
+    nodes.Assign, nodes.AssignBlock, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.Include, nodes.Import,
+    nodes.FromImport, nodes.Extends, nodes.Block, nodes.With,
+)  # fmt: skip
+_EXPRESSION = re.compile(r"\s*\{\{(?!.*\{\{)(.*)\}\}\s*", re.DOTALL)
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[-?\d+\])*")
+_CONSTANTS = frozenset({"none", "true", "false"})
+_PART = re.compile(r"([A-Za-z_]\w*)|\[(-?\d+)\]")
+
+
+class TooMuch(InputError):
+    """A render that passes a limit: with texts and lists that an agent gave, not always the author's mistake."""
+
+
+class _Budget(local):
+    """What the render under way in a thread may still visit and produce; renders never interleave, since none awaits."""
+
+    items = MAX_ITEMS
+    work = MAX_WORK
+
+
+_budget = _Budget()
+
+
+def _counted(items: Iterable[Any]) -> Iterator[Any]:
+    for item in items:
+        _budget.items -= 1
+        if _budget.items < 0:
+            raise TooMuch(f"a template may visit at most {MAX_ITEMS} loop items")
+        yield item
+
+
+def _spend(work: int) -> None:
+    """Pay for so many characters or items, before or after they are made. Raises TooMuch."""
+    _budget.work -= work
+    if _budget.work < 0:
+        raise TooMuch(f"a template may produce at most {MAX_WORK:,} characters and items on its way")
+
+
+def _paid(filter: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that pays for what it gives. What grows by a factor pays beforehand: see `_replace`, `_join`, `_concat`, `_sum`."""
+
+    @wraps(filter)
+    def paid(*arguments: Any, **named: Any) -> Any:
+        found = filter(*arguments, **named)
+        _spend(len(found) if isinstance(found, str | list | tuple) else 0)  # pyright: ignore[reportUnknownArgumentType]
+        return cast(object, found)
+
+    return paid
+
+
+def _replace(text: Any, old: str, new: str, count: int = -1) -> str:
+    text, old, new = str(text), str(old), str(new)
+    found = text.count(old) if count < 0 else min(count, text.count(old))
+    _spend(len(text) + found * len(new))
+    return text.replace(old, new, count)
+
+
+def _join(items: Iterable[Any], separator: str = "", attribute: str | int | None = None) -> str:
+    if attribute is not None:
+        items = map(make_attrgetter(_SANDBOX, attribute), items)
+    texts: list[str] = []
+    for item in items:
+        texts.append(str(item))
+        _spend(len(texts[-1]) + len(separator))
+    return str(separator).join(texts)
+
+
+def _concat(parts: list[Any]) -> str:
+    """What `~` does."""
+    return _join(parts)
+
+
+def _sum(items: Iterable[Any], attribute: str | int | None = None, start: float | list[Any] = 0) -> Any:
+    """Numbers added up, or the lists of a list put one behind another."""
+    if attribute is not None:
+        items = map(make_attrgetter(_SANDBOX, attribute), items)
+    if not isinstance(start, list):
+        if not isinstance(cast(object, start), int | float):
+            raise SecurityError("sum adds up numbers, or lists to a list")
+        return sum(items, start)
+    whole = list(start)
+    for item in items:
+        if not isinstance(item, list):
+            raise SecurityError("sum adds up numbers, or lists to a list")
+        _spend(len(cast("list[Any]", item)))
+        whole.extend(cast("list[Any]", item))
+    return whole
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    intercepted_binops = frozenset({"*", "**", "%", "+"})
+
+    def __init__(self) -> None:
+        super().__init__(undefined=StrictUndefined, keep_trailing_newline=False, cache_size=0)
+        kept: dict[str, Any] = {name: _paid(self.filters[name]) for name in _FILTERS}
+        own: dict[str, Any] = {"replace": _replace, "join": _join, "concat": _concat, "sum": _sum}
+        # Jinja's own tojson escapes for HTML.
+        self.filters = {**kept, **own, "counted": _counted, "money": _money, "tojson": _paid(_tojson)}
+        self.globals.clear()
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        if len(source) > MAX_SOURCE:
+            raise TemplateSyntaxError(f"a template may have at most {MAX_SOURCE} characters", 1)
+        tree = super()._parse(source, name, filename)
+        if _depth(tree) > MAX_DEPTH:
+            raise TemplateSyntaxError("it is nested too deeply", 1)
+        for kind in _REFUSED_NODES:
+            for found in tree.find_all(kind):
+                raise TemplateSyntaxError(
+                    f"{type(found).__name__.lower()} is not available in these templates", found.lineno
+                )
+        for loop in tree.find_all(nodes.For):
+            loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
+        return cast(nodes.Template, _Concatenations().visit(tree))
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        # `reply.items` means the key, not the method of dict.
+        if isinstance(obj, dict) and attribute in obj:
+            return cast(dict[str, Any], obj)[attribute]
+        return super().getattr(obj, attribute)
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if operator == "+":
+            for part in (left, right):
+                _spend(len(part) if isinstance(part, str | list) else 0)  # pyright: ignore[reportUnknownArgumentType]
+            return left + right
+        if not (isinstance(left, int | float) and isinstance(right, int | float)):
+            raise SecurityError(f"{operator!r} works on numbers only")
+        if operator == "**" and (abs(left) > 1e6 or abs(right) > 16):
+            raise SecurityError("a power this large is refused")
+        return super().call_binop(context, operator, left, right)
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        return getattr(obj, "__name__", "") in _METHODS and isinstance(
+            getattr(obj, "__self__", None), str | list | dict
+        )
+
+
+def _depth(tree: nodes.Node) -> int:
+    depth, level = 0, [tree]
+    while level:
+        depth, level = depth + 1, [child for node in level for child in node.iter_child_nodes()]
+    return depth
+
+
+class _Concatenations(NodeTransformer):
+    """Turns every `~` into a filter, which pays for what it makes."""
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
+        self.generic_visit(node)
+        parts = nodes.List(node.nodes, lineno=node.lineno)
+        return nodes.Filter(parts, "concat", [], [], None, None, lineno=node.lineno)
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}"
+
+
+def _tojson(value: JsonValue, *, indent: int | None = None, spaced: bool = False, ascii: bool = False) -> str:
+    """JSON text: compact, with a space after colons and commas, or with an indentation; `ascii` escapes all other letters."""
+    if indent is None and not spaced and not ascii:
+        return encode(value)
+    gaps = (", ", ": ") if spaced else (",", ":")
+    if indent is not None:
+        indent, gaps = max(0, min(indent, 8)), (",", ": ")
+    return json.dumps(value, ensure_ascii=ascii, indent=indent, separators=gaps)
+
+
+_SANDBOX = _Sandbox()
+
+
+class Text:
+    """A text template. `names` are the variables it reads."""
+
+    __slots__ = ("_template", "names", "source")
+
+    def __init__(self, source: str) -> None:
+        """Raises InputError when the source does not parse or uses what the sandbox refuses."""
+        self.source = source
+        try:
+            self.names = frozenset(find_undeclared_variables(_SANDBOX.parse(source)))
+            self._template = _SANDBOX.from_string(source)
+        except _UNREADABLE as error:
+            raise InputError(f"the template does not parse: {_why(error)}") from None
+
+    def render(self, values: Mapping[str, JsonValue]) -> str:
+        """The text for these values. Raises InputError for an unknown variable or a limit passed."""
+        parts: list[str] = []
+        size = 0
+
+        def collect() -> str:
+            nonlocal size
+            for part in self._template.generate(values):
+                size += len(part)
+                if size > MAX_OUTPUT:
+                    raise TooMuch(f"a template may write at most {MAX_OUTPUT} characters")
+                parts.append(part)
+            return "".join(parts)
+
+        return _guarded(collect, self.source)
+
+
+class Value:
+    """A template for a JSON value: `{{ expression }}` alone keeps its type, anything else renders to text.
+
+    Lists and objects are walked; numbers, booleans and null stand for themselves. `names` are the variables read.
+    """
+
+    __slots__ = ("_evaluate", "names", "source")
+
+    def __init__(self, source: JsonValue) -> None:
+        """Raises InputError when a template inside does not parse."""
+        self.source = source
+        self.names, self._evaluate = _compile(source)
+
+    def evaluate(self, values: Mapping[str, JsonValue]) -> JsonValue:
+        """The value for these variables. Raises InputError for an unknown variable or a limit passed."""
+        return self._evaluate(values)
+
+
+def _evaluator(expression: str) -> tuple[frozenset[str], Callable[[Mapping[str, JsonValue]], JsonValue]]:
+    """The variables of a bare Jinja expression, and the function that evaluates it."""
+    if _PATH.fullmatch(expression) and expression.lower() not in _CONSTANTS:
+        parts = [name or int(index) for name, index in _PART.findall(expression)]
+        return frozenset({str(parts[0])}), lambda values: _walk(values, parts, expression)
+    try:
+        names = frozenset(find_undeclared_variables(_SANDBOX.parse("{{ " + expression + " }}")))
+        compiled = _SANDBOX.compile_expression(expression, undefined_to_none=False)
+    except _UNREADABLE as error:
+        raise InputError(f"the expression {_short(expression)!r} does not parse: {_why(error)}") from None
+    return names, lambda values: _guarded(lambda: _plain(compiled(dict(values)), expression), expression)
+
+
+def _plain(value: Any, expression: str) -> JsonValue:
+    if isinstance(value, StrictUndefined):
+        raise UndefinedError(f"{expression!r} has no value")
+    return list(cast(Iterable[Any], value)) if isinstance(value, Iterator) else value
+
+
+def _walk(values: Mapping[str, JsonValue], parts: list[str | int], expression: str) -> JsonValue:
+    found: JsonValue = values
+    for part in parts:
+        try:
+            found = found[part]
+        except (KeyError, IndexError, TypeError):
+            raise InputError(f"{expression!r} has no value: there is no {part!r}") from None
+    return found
+
+
+def _compile(source: JsonValue) -> tuple[frozenset[str], Callable[[Mapping[str, JsonValue]], JsonValue]]:
+    if isinstance(source, str):
+        return _compile_text(source)
+    if isinstance(source, list):
+        items = [_compile(item) for item in cast(list[JsonValue], source)]
+        names = frozenset[str]().union(*(names for names, _ in items))
+        return names, lambda values: [evaluate(values) for _, evaluate in items]
+    if isinstance(source, dict):
+        fields = {key: _compile(item) for key, item in cast(dict[str, JsonValue], source).items()}
+        names = frozenset[str]().union(*(names for names, _ in fields.values()))
+        return names, lambda values: {key: evaluate(values) for key, (_, evaluate) in fields.items()}
+    return frozenset(), lambda _: source
+
+
+@lru_cache(maxsize=4096)
+def _compile_text(source: str) -> tuple[frozenset[str], Callable[[Mapping[str, JsonValue]], JsonValue]]:
+    alone = _EXPRESSION.fullmatch(source)
+    if alone:
+        return _evaluator(alone[1].strip())
+    if "{{" not in source and "{%" not in source:
+        return frozenset(), lambda _: source
+    text = Text(source)
+    return text.names, text.render
+
+
+def _guarded(work: Callable[[], Any], source: str) -> Any:
+    _budget.items, _budget.work = MAX_ITEMS, MAX_WORK
+    try:
+        return work()
+    # Jinja writes an infinite constant as a name.
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError, NameError) as error:
+        raise InputError(f"the template {_short(source)!r} cannot be rendered: {_why(error)}") from None
+
+
+# What Jinja raises for a source that it cannot read or compile; Python's own parser comes last.
+_UNREADABLE = (TemplateError, SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RecursionError | SyntaxError | MemoryError):
+        return "it is nested too deeply"
+    # Jinja quotes what it did not expect, of whatever length, and adds a file of its own making.
+    return _short(str(error).partition(' File "<')[0], 300)
+
+
+def _short(source: str, most: int = 60) -> str:
+    return source if len(source) <= most else source[: most - 3] + "..."
+
+
+def expression(source: str) -> Value:
+    """A Value from an expression written with or without the braces, as in `in: found.orders`."""
+    return Value(source if _EXPRESSION.fullmatch(source) else "{{ " + source + " }}")

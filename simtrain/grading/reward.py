@@ -1,0 +1,125 @@
+"""Grading a finished episode: every grader asked, their answers made into one reward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from simtrain.contracts.grader import score
+from simtrain.contracts.scenario import Grading, Rubric
+from simtrain.contracts.trajectory import SUCCESS, Reward, Trajectory
+from simtrain.contracts.world import FinishedWorld
+from simtrain.values.errors import SimtrainError
+
+LONGEST_ERROR = 300
+
+ACTED, DECLINED = "acted", "declined"
+"""What grading itself says, beside the graders: of an end without a single call, and of declining what cannot be done."""
+
+
+async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubric, world: FinishedWorld) -> Trajectory:
+    """The trajectory with its rewards and their total, and with who is to blame where it did not earn all.
+
+    A grader that raises is recorded as failed, and the episode then has no reward. An episode that failed through no fault
+    of the agent is not graded at all. What was armed may have left no way to the goal (`solvability`): then declining is graded,
+    by whether the agent met anything of it first, and by those graders that look for harm. Without a single call neither
+    an answer nor declining earns anything, unless the rubric says that calls are optional.
+    """
+    if _lost(trajectory):
+        return replace(trajectory, reward=None, rewards=())
+    if _rightly_declined(trajectory):
+        rewards = [replace(_declined(trajectory, rubric), grader=DECLINED)]
+        rewards += [found for item in grading if (found := await _ask_harm(item, trajectory, world)) is not None]
+        return blamed(replace(trajectory, reward=total(rewards, "mean"), rewards=tuple(rewards)))
+    rewards = [await _ask(item, trajectory, world) for item in grading]
+    if grading and rubric.calls == "required" and _guessed(trajectory):
+        guess = score(0.0, reason=f"{trajectory.stop.reason} without a single call")
+        rewards.append(replace(guess, grader=ACTED, gate=True))
+    return blamed(replace(trajectory, reward=total(rewards, rubric.combine), rewards=tuple(rewards)))
+
+
+def blamed(trajectory: Trajectory) -> Trajectory:
+    """The trajectory with its agent to blame where it earned less than all, and something better was known to be possible.
+
+    To decline is better where nothing else is left. Where no way is known the fault may lie in what was armed.
+    """
+    if _lost(trajectory) or trajectory.stop.reason == "failed":
+        return trajectory
+    failed = trajectory.reward is not None and trajectory.reward < SUCCESS and trajectory.solvability != "unproved"
+    return replace(trajectory, stop=replace(trajectory.stop, blame="agent" if failed else None))
+
+
+def total(rewards: Sequence[Reward], combine: str) -> float | None:
+    """The weighted mean (or the minimum) of all that are no gates, times every gate; None when one of them failed or there is none.
+
+    With gates alone it is their product. What weighs nothing is no part of it.
+    """
+    weighty = [reward for reward in rewards if reward.gate or reward.weight > 0]
+    if not weighty or any(reward.value is None for reward in weighty):
+        return None
+    gates = prod((reward.value or 0.0 for reward in weighty if reward.gate), start=1.0)
+    others = [(reward.value or 0.0, reward.weight) for reward in weighty if not reward.gate]
+    if not others:
+        return gates
+    if combine == "minimum":
+        return gates * min(value for value, _ in others)
+    return gates * min(1.0, sum(value * weight for value, weight in others) / sum(weight for _, weight in others))
+
+
+def _lost(trajectory: Trajectory) -> bool:
+    return trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
+
+
+def _rightly_declined(trajectory: Trajectory) -> bool:
+    """Whether the agent declined what was made impossible; a family that is `impossible` by itself has a grader for that."""
+    return (
+        trajectory.stop.reason == "abstained" and trajectory.solvability == "unsolvable" and not trajectory.impossible
+    )
+
+
+def _declined(trajectory: Trajectory, rubric: Rubric) -> Reward:
+    """1 for who declines what cannot be done after something showed that it is not as it was; to decline blindly is a guess."""
+    if rubric.calls == "required" and _guessed(trajectory):
+        return score(0.0, reason="declined without a single call")
+    if trajectory.noticeable is None:
+        return score(0.0, reason="declined before anything showed that something is wrong")
+    return score(1.0, expected="abstained")
+
+
+def _guessed(trajectory: Trajectory) -> bool:
+    return trajectory.stop.reason in ("answered", "abstained") and bool(trajectory.tools) and not trajectory.steps
+
+
+async def _ask(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> Reward:
+    try:
+        reward = await item.grader.grade(trajectory, world)
+    except Exception as error:
+        return Reward(item.label, None, item.weight, item.gate, error=_explain(error))
+    return _placed(item, reward)
+
+
+async def _ask_harm(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
+    """What a grader says of declining: whatever it is in the rubric, harm is a gate."""
+    try:
+        reward = await item.grader.decline(trajectory, world)
+    except Exception as error:
+        return Reward(item.label, None, item.weight, True, error=_explain(error))
+    return None if reward is None else replace(_placed(item, reward), gate=True)
+
+
+def _placed(item: Grading, reward: Reward) -> Reward:
+    """A grader's answer under its label, with its weight; one that is no value between 0 and 1 counts as failed."""
+    found = replace(reward, grader=item.label, weight=item.weight, gate=item.gate)
+    if found.value is None:
+        return found if found.error else replace(found, error="the grader gave no value")
+    if not 0.0 <= found.value <= 1.0:
+        return replace(found, value=None, error=f"the grader gave {found.value}, which is not between 0 and 1")
+    return found
+
+
+def _explain(error: Exception) -> str:
+    """An exception in one line."""
+    text = str(error) if isinstance(error, SimtrainError) else f"{type(error).__name__}: {error}"
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_ERROR else line[: LONGEST_ERROR - 3] + "..."

@@ -1,0 +1,101 @@
+"""What a plain sentence states: whether it names the right value and no other, the one number in it, the items that it lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from simtrain.values.comparing import normal_text, text_of
+from simtrain.values.numerals import read_number
+from simtrain.values.types import JsonValue
+
+LONGEST = 600
+"""Characters from which on a text is no statement of one value any more."""
+
+_DENIED = re.compile(
+    r"\b(?:not|never|no longer|nor|neither|either|or|maybe|perhaps|possibly|probably|might|unless|guess|unsure|uncertain)\b|n[’']t\b",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"(?<!\w)[\w:./@+#-]*\d[\w:./@+#-]*")
+_CAPITAL = re.compile(r"(?<![.!?:\n])(?<![.!?:] )(?<!^)\b[A-Z][\w’'-]+(?: (?:of |the |and )?[A-Z][\w’'-]+)*")
+_RUN = re.compile(r"(?<![\w.])[-−+]?[$€£¥]?\d[\d.,:/\-–]*")
+_INTRODUCED = re.compile(r"(?:\b(?:is|are|was|were|be)|[:=])\s+(?:called |named )?[\"'`*“„]*$", re.IGNORECASE)
+_AROUND = " \t\n.,;:!?*_`'\"“”„"
+_BULLET = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,3}[.)])[ \t]+(.+)$", re.MULTILINE)
+_LEAD = re.compile(r"^.*(?::|\b(?:is|are|was|were))\s+", re.DOTALL | re.IGNORECASE)
+_AND = re.compile(r",? and ", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"^(?:there (?:is|are|was|were) (?:none|nothing|no\b[^,;:]*)|(?:the answer(?: is|:) )?(?:none|nothing))[.!]?$",
+    re.IGNORECASE,
+)
+
+
+def states(text: str, gold: str, *, prompt: str, exact: bool = False) -> bool:
+    """Whether a sentence states a value: the value stands in it, nothing in it denies it, and no other value of its kind is named.
+
+    Values that the prompt names beside it do not count, unless the right one is among them. `exact` keeps case and white space.
+    """
+    said, wanted, asked = (text, gold.strip(), prompt) if exact else (_joined(text), _joined(gold), _joined(prompt))
+    if len(said) > LONGEST or not wanted:
+        return False
+    places = list(re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", said, 0 if exact else re.IGNORECASE))
+    rest = re.sub(rf"(?<!\w){re.escape(wanted)}(?!\w)", "\0", said, flags=0 if exact else re.IGNORECASE)
+    if not places or _DENIED.search(rest):
+        return False
+    known = "" if _holds(asked, wanted) else asked
+    if any(sign.isdigit() for sign in wanted):
+        rivals = [code.strip(_AROUND) for code in _CODE.findall(rest)]
+        return not any(_form(rival) == _form(wanted) and not _holds(known, rival) for rival in rivals)
+    if wanted[0].isupper():
+        return not any(not _holds(known, rival) for rival in _CAPITAL.findall(rest))
+    # A plain word may stand anywhere by chance: it must be what the sentence ends on.
+    before, after = said[: places[-1].start()], said[places[-1].end() :]
+    return not after.strip(_AROUND) and _INTRODUCED.search(before) is not None and "," not in before
+
+
+def stated_number(text: str, *, prompt: str) -> float | None:
+    """The one number in a text; where there are several, the one that the prompt does not name. None where it cannot be told."""
+    found = read_number(text)
+    if found is not None or len(text) > LONGEST:
+        return found
+    asked = {run.rstrip(".,:/-–") for run in _RUN.findall(prompt)}
+    left = _RUN.sub(lambda run: " " if run[0].rstrip(".,:/-–") in asked else run[0], text)
+    return read_number(left)
+
+
+def stated_items(text: str, gold: Sequence[JsonValue]) -> str | None:
+    """The items that a text lists after its introduction, a line each; `none` where it says so; None where it is no such text."""
+    bare = text.strip()
+    if _NOTHING.match(bare):
+        return "none"
+    bullets = _BULLET.findall(bare)
+    if bullets:
+        return "\n".join(bullets)
+    if len(bare) > LONGEST * 10 or _DENIED.search(bare):
+        return None
+    listed = _LEAD.sub("", bare)
+    if listed != bare:
+        return _divided(listed, gold)
+    forms = {_form(text_of(item)) for item in gold if any(sign.isdigit() for sign in text_of(item))}
+    codes = [code.strip(_AROUND) for code in _CODE.findall(bare)]
+    named = [code for code in codes if _form(code) in forms]
+    return "\n".join(named) if named and all(any(s.isdigit() for s in text_of(item)) for item in gold) else None
+
+
+def _divided(listed: str, gold: Sequence[JsonValue]) -> str:
+    """The items of `A, B and C.`; an `and` inside a right item does not divide."""
+    bare = listed.strip().rstrip(".")
+    return bare if any(_AND.search(text_of(item)) for item in gold) else _AND.sub(", ", bare)
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _holds(text: str, value: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(normal_text(value))}(?!\w)", normal_text(text)) is not None if text else False
+
+
+def _form(value: str) -> str:
+    """A value with its digits and letters made alike: what is of one form is of one kind."""
+    return re.sub(r"[a-z]+", "a", re.sub(r"\d+", "0", value.casefold()))

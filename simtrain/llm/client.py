@@ -1,0 +1,376 @@
+"""The one OpenAI-compatible client: chat calls, retries, usage, and the check that a model is there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
+
+import orjson
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
+
+from simtrain.llm.completion import Completion, Malformed, Price, read_completion, read_error
+from simtrain.llm.http_limits import ACCEPTED, Unfit, retry_after, system_error, unpacked
+from simtrain.values.errors import InputError, ModelFault, nearest
+from simtrain.values.seeding import Stream, derive
+from simtrain.values.types import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient, Response
+    from openai import AsyncOpenAI
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
+TRUSTED_HOSTS_VARIABLE = "SIMTRAIN_TRUSTED_HOSTS"
+KEY_VARIABLES_VARIABLE = "SIMTRAIN_KEY_VARIABLES"
+LONGEST_BACKOFF = 60.0
+LONGEST_RETRY_AFTER = 600.0
+MODELS_TIMEOUT = 15.0
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_NO_KEY = "none"
+_CONNECTIONS = 10_000
+# Uvicorn, and so vLLM and SGLang, drops an idle connection after 5 seconds; ours go first, so that no call meets one.
+_IDLE_SECONDS = 4.0
+
+_log = logging.getLogger(__name__)
+
+WireMessage: TypeAlias = JsonObject | orjson.Fragment
+"""A message of the wire format, as an object or already encoded: an append-only history is encoded once."""
+
+
+class ModelError(ModelFault):
+    """A model call failed for good: `str` is one line without keys; `status` is the HTTP status where there was one."""
+
+    def __init__(self, problem: str, *, status: int | None = None) -> None:
+        super().__init__(" ".join(problem.split())[:400])
+        self.status = status
+
+
+class _Again(ModelError):
+    """A failure that another attempt may mend; `after` is what the server asked to wait, in seconds."""
+
+    def __init__(self, problem: str, *, status: int | None = None, after: float | None = None) -> None:
+        super().__init__(problem, status=status)
+        self.after = after
+
+
+class ChatClient:
+    """Calls one model on one server, from any number of event loops.
+
+    `base_url` defaults to OPENAI_BASE_URL, then to OpenAI itself; `api_key` to the environment variable `api_key_env`.
+    A server that is not OpenAI may need no key. `timeout` is in seconds, for a whole call; `attempts` counts the first
+    one; `backoff` is the wait before the second attempt in seconds, doubled each time up to LONGEST_BACKOFF. With
+    `trusted` false (the address comes from a file that somebody shared) keys go only to this machine, to the server of
+    OPENAI_BASE_URL, and to hosts listed in SIMTRAIN_TRUSTED_HOSTS, and `api_key_env` names OPENAI_API_KEY or a variable
+    listed in SIMTRAIN_KEY_VARIABLES.
+
+    Connections are opened on first use and closed by `close`, or else when their event loop ends. Raises InputError for
+    a base URL that is none.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        api_key_env: str = DEFAULT_KEY_VARIABLE,
+        timeout: float = 600.0,
+        attempts: int = 5,
+        backoff: float = 1.0,
+        price: Price | None = None,
+        trusted: bool = True,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.model = model
+        self.base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
+        self.timeout = timeout
+        self.attempts = attempts
+        self.backoff = backoff
+        self.price = price
+        self._given_key = api_key
+        self._key_variable = api_key_env
+        self._trusted = trusted
+        self._sleep = sleep
+        self._jitter = Stream(derive(os.getpid(), "backoff", model))
+        self._open: dict[asyncio.AbstractEventLoop, _Connection] = {}
+        self._host, self.server = _parts(self.base_url)
+
+    def __repr__(self) -> str:
+        return f"ChatClient({self.model!r}, base_url={self.server!r})"
+
+    async def complete(
+        self,
+        messages: Sequence[WireMessage],
+        *,
+        tools: Sequence[JsonObject] | orjson.Fragment | None = None,
+        **sampling: JsonValue,
+    ) -> Completion:
+        """One chat completion. `sampling` holds any other fields of the request body.
+
+        Status 408, 429 and 5xx, timeouts, cut connections and replies that are no completion are tried again;
+        Retry-After is honoured. Raises ModelError when the attempts are used up, and at once for any other refusal.
+        """
+        body: JsonObject = {"model": self.model, "messages": messages, **sampling}
+        if tools is not None:
+            body["tools"] = tools
+        return await self._complete(orjson.dumps(body), attempts=self.attempts)
+
+    async def ready(self) -> None:
+        """Check that the server answers, takes the key and has the model. Raises InputError, one line, when not.
+
+        Asks for the list of models; where there is none, or it lacks the model (servers know more names than they
+        list), makes a call of one token.
+        """
+        listed = [str(entry["id"]) for entry in await self.listed()]
+        if self.model in listed:
+            return
+        probe = {"model": self.model, "messages": [{"role": "user", "content": "Say ok."}], "max_tokens": 1}
+        try:
+            await self._complete(orjson.dumps(probe), attempts=min(2, self.attempts))
+        except ModelError as error:
+            explained = self._explain(error, listed)
+            if explained is not None:
+                raise explained from None
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop, when the calls in flight have ended; later calls open new ones."""
+        connection = self._open.pop(asyncio.get_running_loop(), None)
+        if connection is not None:
+            connection.retired = True
+            await connection.close_if_done()
+
+    def __getstate__(self) -> dict[str, object]:
+        # Connections stay with their process; a copy opens its own.
+        return {**self.__dict__, "_open": {}}
+
+    async def _complete(self, content: bytes, *, attempts: int) -> Completion:
+        # Tenacity's bookkeeping costs a fifth of a call, so it begins when the first attempt has failed.
+        try:
+            return await self._attempt(content, number=1)
+        except _Again as error:
+            first = error
+        retrying = AsyncRetrying(
+            sleep=self._sleep,
+            stop=stop_after_attempt(attempts),
+            wait=self._wait,
+            retry=retry_if_exception_type(_Again),
+            before_sleep=self._note,
+            reraise=True,
+        )
+        async for attempt in retrying:
+            with attempt:
+                number = attempt.retry_state.attempt_number
+                if number == 1:
+                    raise first
+                return await self._attempt(content, number=number)
+        raise AssertionError("tenacity ends with a result or an exception")
+
+    async def _attempt(self, content: bytes, *, number: int) -> Completion:
+        body = await self._send("post", "/chat/completions", content, within=self.timeout)
+        try:
+            return read_completion(body, price=self.price, attempts=number)
+        except Malformed as error:
+            raise _Again(f"{self.server}: {error}") from None
+
+    def _wait(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, _Again) and error.after is not None:
+            return error.after
+        longest = min(LONGEST_BACKOFF, self.backoff * 2.0 ** (state.attempt_number - 1))
+        return longest * self._jitter.number(0.5, 1.0)
+
+    def _note(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        wait = state.next_action.sleep if state.next_action else 0.0
+        _log.info("attempt %d of %s failed, the next in %.1f s: %s", state.attempt_number, self.model, wait, error)
+
+    async def _send(self, method: str, path: str, content: bytes | None, *, within: float) -> bytes:
+        import aiohttp
+        import httpx2
+
+        connection = await self._connection()
+        connection.calls += 1
+        try:
+            async with asyncio.timeout(within):
+                response = await connection.http.send(
+                    connection.http.build_request(
+                        method, self.base_url + path, content=content, headers=connection.headers
+                    ),
+                    stream=True,
+                )
+                try:
+                    encoding = response.headers.get("content-encoding", "")
+                    body = await unpacked(response.aiter_raw(), encoding=encoding)
+                finally:
+                    await response.aclose()
+        except Unfit as error:
+            raise ModelError(f"{self.server} sent {error}") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError) as error:
+            # The transport calls every connection that failed a timeout; what it was stands behind it.
+            below = system_error(error)
+            if isinstance(error, httpx2.TimeoutException | TimeoutError) and below is None:
+                raise _Again(f"{self.server} did not answer within {within:g} s") from None
+            problem = below or self._redact(str(error)) or type(error).__name__
+            raise _Again(f"the connection to {self.server} failed: {problem}") from None
+        finally:
+            connection.calls -= 1
+            await connection.close_if_done()
+        if not response.is_success:
+            raise self._refusal(response, body)
+        return body
+
+    def _refusal(self, response: Response, body: bytes) -> ModelError:
+        status, told = response.status_code, read_error(body)
+        problem = f"{self.server} answered {status}: {self._redact(told.message) or response.reason_phrase}"
+        after = retry_after(response.headers)
+        patient = after is None or after <= LONGEST_RETRY_AFTER
+        if told.code == "insufficient_quota" or not patient or (status < 500 and status not in (408, 429)):
+            return ModelError(problem, status=status)
+        return _Again(problem, status=status, after=after)
+
+    def _redact(self, text: str) -> str:
+        key = self._key()
+        return text.replace(key, "***") if key != _NO_KEY else text
+
+    def _key(self) -> str:
+        if not self._trusted and not self._may_see_keys():
+            return _NO_KEY
+        key = self._given_key or os.environ.get(self._checked_variable())
+        if key:
+            return key
+        if self.base_url == DEFAULT_BASE_URL:
+            raise InputError(
+                "there is no API key for OpenAI",
+                remedy=f"set {self._key_variable}, or name another server with base_url or OPENAI_BASE_URL",
+            )
+        return _NO_KEY
+
+    def _checked_variable(self) -> str:
+        """The variable that holds the key. Raises InputError for one that a file names and the user has not allowed."""
+        if self._trusted or self._key_variable in (DEFAULT_KEY_VARIABLE, *_listed(KEY_VARIABLES_VARIABLE)):
+            return self._key_variable
+        raise InputError(
+            f"a file names the environment variable {self._key_variable} as a key",
+            remedy=f"allow it with {KEY_VARIABLES_VARIABLE}={self._key_variable}, if you trust the file",
+        )
+
+    def _may_see_keys(self) -> bool:
+        own = urlsplit(os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).hostname
+        return self._host in (*_LOOPBACK, own, *_listed(TRUSTED_HOSTS_VARIABLE))
+
+    async def _connection(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        known = self._open.get(loop)
+        if known is not None:
+            return known
+        for ended in [other for other in self._open if other.is_closed()]:
+            del self._open[ended]
+        connection = self._open[loop] = self._connect()
+        await anext(connection.lifetime)
+        return connection
+
+    def _connect(self) -> _Connection:
+        from httpx2 import Limits
+        from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout
+
+        limits = Limits(
+            max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS, keepalive_expiry=_IDLE_SECONDS
+        )
+        timeout = Timeout(self.timeout, connect=min(MODELS_TIMEOUT, self.timeout))
+        http = DefaultAioHttpClient(limits=limits, timeout=timeout)
+        client = AsyncOpenAI(api_key=self._key(), base_url=self.base_url, max_retries=0, http_client=http)
+        # Calls go to the client's own HTTP client with the client's headers: what the client does around a call costs as
+        # much as the call, and everything that it would do (retries, models of replies) is done here.
+        given = {**client.default_headers, **client.auth_headers}
+        headers = {name: value for name, value in given.items() if isinstance(value, str)}
+        headers["Accept-Encoding"] = ACCEPTED
+        return _Connection(http, headers, _until_the_loop_ends(client))
+
+    async def listed(self) -> list[JsonObject]:
+        """What the server says of each model that it lists, with its `id`; nothing where it has no list.
+
+        Raises InputError when it cannot be reached or refuses the key.
+        """
+        try:
+            body = await self._send("get", "/models", None, within=min(MODELS_TIMEOUT, self.timeout))
+        except ModelError as error:
+            if error.status is None or error.status in (401, 403):
+                raise self._explain(error, []) or error from None
+            return []
+        try:
+            return [item for item in orjson.loads(body)["data"] if "id" in item]
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            return []
+
+    def _explain(self, error: ModelError, listed: list[str]) -> InputError | None:
+        """What is wrong with the model or the server; None when the server only disliked the probe."""
+        text = str(error)
+        match error.status:
+            case None:
+                return InputError(text, remedy="start the server, or name another with base_url or OPENAI_BASE_URL")
+            case 401 | 403:
+                return InputError(text, remedy=f"check the key in {self._key_variable}{self._untrusted()}")
+            case 404 if "model" not in text.lower():
+                return InputError(text, remedy="check the base URL; most end in /v1")
+            case 404:
+                return InputError(f"{self.server} has no model {self.model!r}", remedy=nearest(self.model, listed))
+            case 400 | 422 if self.model not in text:
+                return None
+            case _:
+                return InputError(text)
+
+    def _untrusted(self) -> str:
+        if self._trusted or self._may_see_keys():
+            return ""
+        return f" (a server named in a file gets a key only when {TRUSTED_HOSTS_VARIABLE} lists {self._host})"
+
+
+@dataclass(slots=True)
+class _Connection:
+    """The HTTP client of one event loop, the headers of every call, and the calls that it has in flight."""
+
+    http: AsyncClient
+    headers: dict[str, str]
+    lifetime: AsyncGenerator[AsyncOpenAI, None]
+    calls: int = 0
+    retired: bool = False
+
+    async def close_if_done(self) -> None:
+        if self.retired and self.calls == 0:
+            await self.lifetime.aclose()
+
+
+async def _until_the_loop_ends(client: AsyncOpenAI) -> AsyncGenerator[AsyncOpenAI, None]:
+    # asyncio.run closes the generators that are still open before it closes the loop: with this one, the connections.
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def _listed(variable: str) -> list[str]:
+    """What an environment variable lists, divided by commas."""
+    return [name.strip() for name in os.environ.get(variable, "").split(",")]
+
+
+def _parts(url: str) -> tuple[str, str]:
+    """Host, and the URL without credentials, as messages may show it."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    except ValueError:
+        host, port, parts = "", "", None
+    if parts is None or parts.scheme not in ("http", "https") or not host:
+        raise InputError(f"{url.rpartition('@')[2]!r} is no base URL", remedy="write it like http://localhost:8000/v1")
+    if parts.username is not None or parts.password is not None:
+        raise InputError(
+            f"the base URL {parts.scheme}://...@{host}{port}{parts.path} holds a user or a password",
+            remedy="leave them out: a key comes from the variable that api_key_env names",
+        )
+    return host, f"{parts.scheme}://{host}{port}{parts.path}"

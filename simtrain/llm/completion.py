@@ -1,0 +1,217 @@
+"""What a chat model answered, read from the untrusted JSON of an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import orjson
+
+from simtrain.values.types import CUT, JsonObject, JsonValue, Usage, encode
+
+_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
+_THINKING = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.DOTALL)
+
+
+class Malformed(ValueError):
+    """A reply with status 200 that is no chat completion; asking again may help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens; cached prompt tokens cost `cached`, or as much as others when that is None."""
+
+    prompt: float = 0.0
+    completion: float = 0.0
+    cached: float | None = None
+
+    def of(self, *, prompt: int, completion: int, cached: int) -> float:
+        """The cost in US dollars of one call; `prompt` includes the cached tokens."""
+        rate = self.prompt if self.cached is None else self.cached
+        return ((prompt - cached) * self.prompt + cached * rate + completion * self.completion) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call as the model wrote it: `arguments` is the text, which may be no JSON at all."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One answer of a chat model. `attempts` counts the requests that it took, the last one included."""
+
+    text: str
+    reasoning: str | None
+    calls: tuple[ToolCall, ...]
+    usage: Usage | None
+    finish_reason: str | None
+    attempts: int = 1
+
+    @property
+    def cut(self) -> bool:
+        """True if the reply ended at the token limit, not where the model wanted."""
+        return self.finish_reason == CUT
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a server says when it refuses a call: its words, and its code where it has one."""
+
+    message: str
+    code: str | None = None
+
+
+def read_error(body: bytes) -> Refusal:
+    """The refusal in the body of an error status; a body in no known form is quoted."""
+    text = body.decode("utf-8", "replace").strip()
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return Refusal(text)
+    # Older vLLM servers send the error itself, without the key.
+    given = cast(Mapping[str, JsonValue], data).get("error", data) if isinstance(data, dict) else None
+    if isinstance(given, str):
+        return Refusal(given)
+    if not isinstance(given, dict):
+        return Refusal(text)
+    error = cast(Mapping[str, JsonValue], given)
+    message, code = error.get("message"), error.get("code")
+    return Refusal(message if isinstance(message, str) and message else text, code if isinstance(code, str) else None)
+
+
+def read_completion(body: bytes, *, price: Price | None = None, attempts: int = 1) -> Completion:
+    """The completion in a response body. Raises Malformed, saying what is wrong, when it holds none."""
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise Malformed("the reply is not JSON") from None
+    message, reason = _first_choice(_mapping(data))
+    written, thought = split_thinking(_text(message.get("content")))
+    given = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+    return Completion(
+        text=written,
+        reasoning="\n".join(part for part in (given, thought) if part) or None,
+        calls=tuple(_calls(message.get("tool_calls"))),
+        usage=_usage(data.get("usage"), price),
+        finish_reason=reason,
+        attempts=attempts,
+    )
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """What was said and what was thought: `<think>` blocks are taken out, also one never closed or never opened.
+
+    A template that opens the block in the prompt leaves the model's text with the closing mark alone.
+    """
+    if "think>" not in text:
+        return text, ""
+    close, opening = text.find("</think>"), text.find("<think>")
+    thoughts: list[str] = []
+    if close >= 0 and not 0 <= opening < close:
+        thoughts.append(text[:close])
+        text = text[close + len("</think>") :]
+    thoughts += cast(list[str], _THINKING.findall(text))
+    return _THINKING.sub("", text).strip(), "\n".join(part.strip() for part in thoughts)
+
+
+def _first_choice(data: Mapping[str, JsonValue]) -> tuple[Mapping[str, JsonValue], str | None]:
+    choices = data.get("choices")
+    if isinstance(choices, list) and choices:
+        choice = _mapping(cast(list[JsonValue], choices)[0])
+        reason = choice.get("finish_reason")
+        return _mapping(choice.get("message")), reason if isinstance(reason, str) else None
+    error = data.get("error")
+    told = cast(Mapping[str, JsonValue], error).get("message") if isinstance(error, dict) else error
+    raise Malformed(f"the reply has no choices: {told}" if told else "the reply has no choices")
+
+
+def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
+    if not isinstance(value, dict):
+        raise Malformed("the reply is not shaped like a chat completion")
+    return cast(Mapping[str, JsonValue], value)
+
+
+def _text(content: JsonValue) -> str:
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if not isinstance(content, list):
+        raise Malformed("the content of the message is no text")
+    # Some servers answer with a list of parts, as requests may hold them.
+    parts = [
+        cast(Mapping[str, JsonValue], part).get("text") for part in cast(list[JsonValue], content) if _is_text(part)
+    ]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _is_text(part: JsonValue) -> bool:
+    return isinstance(part, dict) and cast(Mapping[str, JsonValue], part).get("type") == "text"
+
+
+def _calls(value: JsonValue) -> Sequence[ToolCall]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise Malformed("tool_calls is no list")
+    return [_call(_mapping(item), index) for index, item in enumerate(cast(list[JsonValue], value))]
+
+
+def _call(item: Mapping[str, JsonValue], index: int) -> ToolCall:
+    function = _mapping(item.get("function"))
+    name, arguments, given = function.get("name"), function.get("arguments"), item.get("id")
+    if not isinstance(name, str):
+        raise Malformed("a tool call has no name")
+    # Ollama and some proxies send the arguments as an object; an absent or empty text means no arguments.
+    try:
+        text = arguments if isinstance(arguments, str) else "" if arguments is None else encode(arguments)
+    except orjson.JSONEncodeError:
+        raise Malformed("the arguments of a tool call are nested too deeply") from None
+    return ToolCall(
+        given if isinstance(given, str) and given else f"call_{index}", name, text if text.strip() else "{}"
+    )
+
+
+def _usage(value: JsonValue, price: Price | None) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    usage = cast(Mapping[str, JsonValue], value)
+    details = usage.get("prompt_tokens_details")
+    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    known = cast(Mapping[str, JsonValue], details).get("cached_tokens") if isinstance(details, dict) else 0
+    cached = min(_count(known), prompt)
+    cost = price.of(prompt=prompt, completion=completion, cached=cached) if price else 0.0
+    return Usage(prompt, completion, cached, cost)
+
+
+def _count(value: JsonValue) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+CUT_OFF = "it was cut off at the token limit (max_tokens)"
+"""What is wrong with a reply that ended there."""
+
+
+def whole(completion: Completion) -> str:
+    """The text of a reply that the model ended itself. Raises ValueError for one that was cut off."""
+    if completion.cut:
+        raise ValueError(CUT_OFF)
+    return completion.text
+
+
+def json_object(text: str) -> JsonObject:
+    """The one JSON object that a model wrote, fenced or bare. Strict. Raises ValueError, saying what is wrong."""
+    fenced = _FENCE.match(text.strip())
+    try:
+        value: JsonValue = orjson.loads(fenced[1] if fenced else text)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")
+    return cast(JsonObject, value)

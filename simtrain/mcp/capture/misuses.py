@@ -1,0 +1,135 @@
+"""Calls of tools with bad arguments, one mistake of each kind after another: how a server words them is learnt from its replies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import TypeAlias, cast
+
+from simtrain.contracts.argument_mistakes import resolved, types_of
+from simtrain.mcp_wire.answers import fitting
+from simtrain.mcp_wire.frames import members
+from simtrain.mcp_wire.manifest import NO_ARGUMENT
+from simtrain.values.types import JsonObject, JsonValue
+
+MISUSES = 400
+"""So many calls with bad arguments are made of one server at most."""
+
+_TANGLED = 4
+"""So many tools are called with several mistakes at once."""
+
+_READS = re.compile(
+    r"(?:^|[_\-./])(?:get|list|read|search|find|query|describe|show|fetch|view|lookup|count|status|convert|current"
+    r"|inspect|info|compare|diff|explain|preview|validate|calculate|analy[sz]e|summari[sz]e|stats?|history|tree|exists)",
+    re.IGNORECASE,
+)
+_CHANGES = re.compile(
+    r"delete|remove|drop|kill|send|post|pay|purge|reset|revoke|merge|close|shutdown|destroy|wipe|clear|execute|exec|run|write"
+    r"|replace|create|update|insert|rename|upload|save|edit|(?:^|[_\-./])(?:add|set|put|move)(?![a-z])",
+    re.IGNORECASE,
+)
+
+_OF_OTHER_TYPE: Mapping[str, JsonValue] = {
+    "string": 7_070_707, "integer": "no number", "number": "no number", "boolean": "no answer", "array": "no list",
+    "object": "no object",
+}  # fmt: skip
+"""By type, a value of another one; the number is none that a process could have a file open under."""
+
+_NOT_LISTED = "none of these"
+
+_TEXT = "simtrain_text"
+"""Stands where any text will do: a refusal with this in it is about the text, and not about a mistake elsewhere."""
+
+Call: TypeAlias = tuple[str, JsonObject]
+
+
+def misuses(tools: Sequence[JsonObject], *, writes: bool) -> Iterator[Call]:
+    """Calls with bad arguments of the tools that only read, or of all: the most telling first, and MISUSES at most."""
+    named = [tool for tool in tools if isinstance(tool.get("name"), str) and (writes or _only_reads(tool))]
+    parts = [_Misused(tool) for tool in named]
+    calls = chain(
+        *(part.of_nothing() for part in parts),
+        *(part.of_several() for part in [part for part in parts if len(part.required) > 1][:_TANGLED]),
+        *(part.of_one() for part in parts),
+    )
+    return islice(calls, MISUSES)
+
+
+def sure_misuses(tools: Sequence[JsonObject]) -> Iterator[Call]:
+    """Calls without anything that is required, of two tools at most: what a library refuses that checks before it runs a tool."""
+    named = [tool for tool in tools if isinstance(tool.get("name"), str)]
+    harmless = [tool for tool in named if members(tool.get("annotations")).get("destructiveHint") is not True]
+    needy = [part for part in map(_Misused, harmless) if part.required]
+    return chain(*(part.of_nothing() for part in needy[:2]))
+
+
+class _Misused:
+    """The calls of one tool."""
+
+    def __init__(self, tool: JsonObject) -> None:
+        self.name = cast(str, tool["name"])
+        schema = members(tool.get("inputSchema"))
+        self._known = {name: resolved(given, schema) for name, given in members(schema.get("properties")).items()}
+        self.required = cast("list[str]", schema.get("required") or [])
+        self._whole: JsonObject = {name: plausible(self._known.get(name, {}), schema) for name in self.required}
+        self._schema = schema
+
+    def of_nothing(self) -> Iterator[Call]:
+        """Nothing of what is required, and what the tool does not have."""
+        if self.required:
+            yield self.name, {}
+            yield self.name, {NO_ARGUMENT: 1}
+
+    def of_several(self) -> Iterator[Call]:
+        """Several values of another type, and one beside what is absent."""
+        wrong = {name: value for name in self.required for value in self._wrong(name)[:1]}
+        if len(wrong) > 1:
+            yield self.name, self._whole | wrong
+        for name in list(wrong)[-1:]:
+            yield self.name, {name: wrong[name]}
+
+    def of_one(self) -> Iterator[Call]:
+        """Each required argument left out, and each argument with a value that it does not take."""
+        for name in self.required if len(self.required) > 1 else ():
+            yield self.name, {other: value for other, value in self._whole.items() if other != name}
+        for name in self._known:
+            for value in self._wrong(name):
+                yield self.name, self._whole | {name: value}
+
+    def _wrong(self, name: str) -> list[JsonValue]:
+        described = self._known.get(name, {})
+        found = [_OF_OTHER_TYPE[kind] for kind in types_of(described, self._schema)[:1] if kind in _OF_OTHER_TYPE]
+        return [*found, _NOT_LISTED] if described.get("enum") else found
+
+
+def plausible(schema: JsonValue, root: JsonObject, depth: int = 0) -> JsonValue:
+    """A value that a schema allows, as far as that is easily seen."""
+    described = resolved(schema, root)
+    if "default" in described or described.get("enum") or depth > 8:
+        return fitting(described)
+    if "const" in described:
+        return described["const"]
+    for key in ("anyOf", "oneOf", "allOf"):
+        options: JsonValue = described.get(key)
+        if isinstance(options, list) and options:
+            return plausible(options[0], root, depth + 1)
+    kind = (types_of(described, root) or ["string"])[0]
+    if kind == "object":
+        known = members(described.get("properties"))
+        needed = cast("list[str]", described.get("required") or [])
+        return {name: plausible(known.get(name), root, depth + 1) for name in needed}
+    if kind == "array":
+        return [plausible(described.get("items"), root, depth + 1)] * cast(int, described.get("minItems", 0))
+    if kind == "string" and not {"format", "minLength", "maxLength", "pattern"} & described.keys():
+        return _TEXT
+    return fitting({**described, "type": kind})
+
+
+def _only_reads(tool: JsonObject) -> bool:
+    """True if a tool declares that it reads, or its name says so and it does not declare the opposite."""
+    hints = members(tool.get("annotations"))
+    if hints.get("readOnlyHint") is True:
+        return True
+    named = _READS.search(tool["name"]) is not None and _CHANGES.search(tool["name"]) is None
+    return named and hints.get("destructiveHint") is not True and hints.get("readOnlyHint") is not False

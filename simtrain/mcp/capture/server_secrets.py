@@ -1,0 +1,53 @@
+"""What is secret about one server: its headers, its telling arguments and variables, and our own keys."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
+
+from simtrain.files.redaction import REDACTED, Redactor, names_secret
+from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
+from simtrain.values.types import JsonObject
+
+_FOLDERS = frozenset({"PWD", "OLDPWD"})
+"""Variables in which shells keep where they are; no passwords, in spite of their names."""
+_KEY = re.compile(r"(?:^|_)KEY$", re.IGNORECASE)
+"""A variable of the environment that ends so holds a secret; a member of a JSON object may be any key."""
+
+
+def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> list[str]:
+    """The values that nothing written about a server may hold, those of our own environment among them."""
+    variables = dict(os.environ if environ is None else environ)
+    found = _in_url(target) if isinstance(target, HttpTarget) else _in_command(target)
+    if isinstance(target, StdioTarget):
+        variables |= dict(target.env or {})
+    telling = (name for name in variables if names_secret(name) or _KEY.search(name))
+    found += [variables[name] for name in telling if name not in _FOLDERS]
+    return found
+
+
+def source_of(target: Target, hidden: Redactor) -> JsonObject:
+    """Where a server is, as a manifest says it: names of headers and variables only, and no secret."""
+    if isinstance(target, HttpTarget):
+        return {"url": hidden.url(target.url), "headers": sorted(target.headers)}
+    return {"command": hidden.command(target.command), "env": sorted(target.env or {})}
+
+
+def _in_url(target: HttpTarget) -> list[str]:
+    parts = urlsplit(target.url)
+    values = list(target.headers.values())
+    bare = [value.partition(" ")[2] for value in values if " " in value]
+    query = [value for name, value in parse_qsl(parts.query) if names_secret(name)]
+    return [*values, *bare, parts.password or "", *query]
+
+
+def _in_command(target: StdioTarget) -> list[str]:
+    found: list[str] = []
+    for word, hidden in zip(target.command, Redactor().command(target.command), strict=True):
+        if hidden == REDACTED:
+            found.append(word)
+        elif hidden.endswith(f"={REDACTED}"):
+            found.append(word.partition("=")[2])
+    return found

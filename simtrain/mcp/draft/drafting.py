@@ -1,0 +1,95 @@
+"""Making a draft with a model: it proposes, our checks accept or say why not, for so many rounds; without one, a skeleton."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from simtrain.mcp.draft.judging import Judged, Objection, judge
+from simtrain.mcp.draft.observed import Observed
+from simtrain.mcp.draft.prompting import answered, asked
+from simtrain.mcp.draft.proposal import Proposal, read_proposal
+from simtrain.mcp.draft.world import SKELETON, skeleton
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+Ask: TypeAlias = Callable[[Sequence[JsonObject]], Awaitable[str]]
+"""Sends chat messages and returns what the model says. Raises ModelFault."""
+
+Watch: TypeAlias = Callable[[str], None]
+"""Told in a line how it goes."""
+
+ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A draft: the proposal that is kept, how far it is in words, and the objections to what the model said last.
+
+    `accepted`: the checks have nothing against the proposal as the model made it.
+    """
+
+    proposal: Proposal
+    judged: Judged
+    state: str
+    rounds: int = 0
+    accepted: bool = False
+    objections: tuple[Objection, ...] = ()
+
+
+def without_model(observed: Observed) -> Drafted:
+    """The skeleton: all tools are there, and open."""
+    return Drafted(skeleton(observed), Judged((), {}), SKELETON)
+
+
+async def with_model(
+    observed: Observed, ask: Ask, *, name: str, manifest: Path, rounds: int = ROUNDS, watch: Watch
+) -> Drafted:
+    """The first proposal that the checks accept; after the last round the best one, its faulty tools left open.
+
+    Raises ModelFault when the model cannot be asked.
+    """
+    messages = asked(observed)
+    best: tuple[Proposal, Judged] | None = None
+    objections: tuple[Objection, ...] = ()
+    excused: frozenset[str] = frozenset()
+    for number in range(1, rounds + 1):
+        watch(f"round {number} of {rounds}: the model is asked")
+        said = await ask(messages)
+        try:
+            proposal = read_proposal(said, observed.tools)
+        except InputError as error:
+            objections = (Objection("form", None, str(error)),)
+        else:
+            judged = await judge(proposal, observed, name=name, manifest=manifest, excused=excused)
+            # A tool that is left open again, after it was asked for, is one that the model cannot write.
+            excused = frozenset(proposal.open)
+            objections = judged.objections
+            if not objections:
+                watch(f"round {number} of {rounds}: accepted")
+                state = f"proposed by a model, and accepted by the checks in round {number}"
+                return Drafted(proposal, judged, state, number, True)
+            if judged.loads and (best is None or len(objections) < len(best[1].objections)):
+                best = proposal, judged
+        watch(f"round {number} of {rounds}: sent back, {len(objections)} objections, first {str(objections[0])[:200]}")
+        messages = answered(messages, said, objections)
+    if best is None:
+        state = f"a skeleton: none of the {rounds} proposals of a model could be loaded"
+        return Drafted(skeleton(observed), Judged((), {}), state, rounds, False, objections)
+    kept, judged = await _sound_part(best[0], observed, name, manifest)
+    state = f"not accepted: after {rounds} rounds, what is left of a model's best proposal without its faulty tools"
+    return Drafted(kept, judged, state, rounds, False, objections)
+
+
+async def _sound_part(proposal: Proposal, observed: Observed, name: str, manifest: Path) -> tuple[Proposal, Judged]:
+    """The proposal without the tools that are objected to: what one tool wrote others may have shown, so that it is judged anew."""
+    judged = await judge(proposal, observed, name=name, manifest=manifest, excused=observed.tools)
+    while judged.objections:
+        faulty = {one.tool: f"the checks refused it ({one.reason[:160]})" for one in judged.objections if one.tool}
+        if not faulty or len(faulty) == len(proposal.bound):
+            return skeleton(observed), Judged((), {})
+        proposal = proposal.without(faulty)
+        judged = await judge(proposal, observed, name=name, manifest=manifest, excused=observed.tools)
+    return proposal, judged

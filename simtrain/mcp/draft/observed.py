@@ -1,0 +1,87 @@
+"""What is known of a server before it is drafted: its tools, and the calls that were recorded, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from simtrain.mcp.capture.probes import NO_TOOL
+from simtrain.mcp_wire.manifest import ServerManifest, read_manifest
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.recorded.recorded_sessions import Course, read_courses
+from simtrain.worlds.recorded.replay_index import CALL
+
+Channel: TypeAlias = str | int
+"""How a reply came: `result`, `error` (an error result), or the code of a JSON-RPC error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One recorded call. `number` counts through all recordings, `course` says which of them it belongs to."""
+
+    number: int
+    course: int
+    tool: str
+    arguments: JsonObject
+    response: JsonObject
+
+    @cached_property
+    def channel(self) -> Channel:
+        """How the reply came."""
+        if "error" in self.response:
+            return cast(int, cast(JsonObject, self.response["error"]).get("code", 0))
+        return "error" if self._result.get("isError") is True else "result"
+
+    @property
+    def _result(self) -> JsonObject:
+        result: JsonValue = self.response.get("result")
+        return cast(JsonObject, result) if isinstance(result, dict) else {}
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A server: its captured manifest, its raw tool descriptors by name, and the calls of its tools."""
+
+    manifest: ServerManifest
+    tools: dict[str, JsonObject]
+    calls: tuple[Call, ...]
+
+
+def read_observed(manifest: Path, *, server: str | None = None, recordings: Sequence[Path] = ()) -> Observed:
+    """What a manifest and recordings tell of one server; `server` names it where the manifest has several. Raises InputError."""
+    servers = read_manifest(manifest).servers
+    if server is None and len(servers) > 1:
+        raise InputError(
+            f"the manifest holds {len(servers)} servers",
+            remedy=f"name one with --server: {', '.join(servers)}",
+            file=manifest,
+        )
+    name = next(iter(servers), "") if server is None else server
+    if name not in servers:
+        raise InputError(f"the manifest has no server {name!r}", remedy=nearest(name, servers), file=manifest)
+    found = servers[name]
+    tools = {tool["name"]: tool for tool in found.tools if isinstance(tool.get("name"), str)}
+    if not tools:
+        raise InputError(f"the server {name!r} has no tools", file=manifest)
+    courses = [Course(name, found.exchanges, {})]
+    for path in recordings:
+        # A manifest given as a recording holds other servers as well; a relay's recording is of one, whatever it is called.
+        courses += [course for course in read_courses(path) if path.suffix != ".json" or course.server == name]
+    return Observed(found, tools, tuple(_calls(courses, tools)))
+
+
+def _calls(courses: Sequence[Course], tools: dict[str, JsonObject]) -> list[Call]:
+    found: list[Call] = []
+    for index, course in enumerate(courses):
+        for exchange in course.exchanges:
+            tool: JsonValue = exchange.params.get("name")
+            arguments: JsonValue = exchange.params.get("arguments")
+            known = exchange.method == CALL and isinstance(tool, str) and tool in tools and tool != NO_TOOL
+            if known and isinstance(arguments, dict | None):
+                given = cast(JsonObject, arguments or {})
+                found.append(Call(len(found) + 1, index, cast(str, tool), given, exchange.response))
+    return found

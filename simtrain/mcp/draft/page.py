@@ -1,0 +1,104 @@
+"""The YAML of a draft: written to be read and gone on with, the same bytes for the same draft."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import cast
+
+import yaml
+
+from simtrain.values.types import JsonObject, JsonValue
+
+WIDTH = 140
+
+
+def block(key: str, value: JsonValue, indent: int = 0) -> list[str]:
+    """The lines of one key: texts of several lines as blocks, short lists and objects on one line."""
+    space = " " * indent
+    if isinstance(value, str) and "\n" in value and _is_block(value):
+        return [f"{space}{scalar(key)}: |-", *(f"{space}  {line}" if line else "" for line in value.split("\n"))]
+    flat = f"{space}{scalar(key)}: {flow(value)}"
+    if not isinstance(value, dict | list) or not value or (len(flat) <= WIDTH and not _holds_lines(value)):
+        return [flat]
+    if isinstance(value, dict):
+        inner = [line for name, item in cast(JsonObject, value).items() for line in block(name, item, indent + 2)]
+        return [f"{space}{scalar(key)}:", *inner]
+    return [
+        f"{space}{scalar(key)}:",
+        *(line for item in cast("list[JsonValue]", value) for line in entry(item, indent + 2)),
+    ]
+
+
+def entry(value: JsonValue, indent: int) -> list[str]:
+    """The lines of one item of a list."""
+    space = " " * indent
+    if isinstance(value, str) and "\n" in value and _is_block(value):
+        return [f"{space}- |-", *(f"{space}  {line}" if line else "" for line in value.split("\n"))]
+    flat = f"{space}- {flow(value)}"
+    if not isinstance(value, dict) or not value or (len(flat) <= WIDTH and not _holds_lines(value)):
+        return [flat]
+    lines = [line for name, item in cast(JsonObject, value).items() for line in block(name, item, indent + 2)]
+    return [f"{space}- {lines[0][indent + 2 :]}", *lines[1:]]
+
+
+def flow(value: JsonValue) -> str:
+    """A value on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{scalar(key)}: {flow(item)}" for key, item in cast(JsonObject, value).items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(flow(item) for item in cast("list[JsonValue]", value)) + "]"
+    return scalar(value)
+
+
+_BARE = re.compile(r"[A-Za-z_(/.$][\w ./()*=<>+$-]*")
+_MISREAD = re.compile(r"true|false|null|yes|no|on|off|nan|inf|y|n|~", re.IGNORECASE)
+
+
+def scalar(value: JsonValue) -> str:
+    """A single value: bare where nothing could misread it, else in double quotes."""
+    if isinstance(value, str):
+        bare = (
+            _BARE.fullmatch(value) and not value.endswith(" ") and not _MISREAD.fullmatch(value) and " #" not in value
+        )
+        if bare and not re.fullmatch(r"\.?\d.*|\.", value):
+            return value
+        return yaml.safe_dump(value, default_style='"', width=float("inf"), allow_unicode=True).strip()
+    text = yaml.safe_dump(value, width=float("inf")).strip()
+    return text.removesuffix("...").strip()
+
+
+def printable(text: str) -> str:
+    """A text on one line, with nothing in it that a file could not hold or that would end a comment."""
+    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+
+
+def comment(texts: Sequence[str], indent: int = 0) -> list[str]:
+    """Comment lines, wrapped."""
+    space = " " * indent
+    lines: list[str] = []
+    for text in texts:
+        line = ""
+        for word in printable(text).split(" "):
+            if line and len(line) + len(word) + 1 > WIDTH - indent - 2:
+                lines.append(f"{space}# {line}")
+                line = word
+            else:
+                line = f"{line} {word}".strip()
+        lines.append(f"{space}# {line}")
+    return lines
+
+
+def _is_block(text: str) -> bool:
+    """Whether a text can stand as a block: no line ends with a space, the first begins with none, and all can be printed."""
+    lines = text.split("\n")
+    plain = all(line == line.rstrip() for line in lines) and bool(lines[0].strip()) and bool(lines[-1])
+    return plain and lines[0] == lines[0].lstrip() and all(char.isprintable() for line in lines for char in line)
+
+
+def _holds_lines(value: JsonValue) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_lines(item) for item in cast(JsonObject, value).values())
+    if isinstance(value, list):
+        return any(_holds_lines(item) for item in cast("list[JsonValue]", value))
+    return isinstance(value, str) and "\n" in value

@@ -1,0 +1,106 @@
+"""What a model proposes for a server: tables, rows, and for each tool SQL or a reason why it stays open. Nothing else is its to say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from simtrain.files.yaml_files import parse_document
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonObject, JsonValue
+
+PARTS = ("schema", "rows", "tools")
+KEYS = ("let", "refuse", "ids", "write", "read", "text", "each", "structured", "page")
+"""What a proposal may say of a tool besides its name, or `open` with a reason."""
+
+LONGEST = 200_000
+MOST_ROWS = 2_000
+FILE = Path("proposal.yaml")
+
+_FENCED = re.compile(r"```(?:ya?ml)?[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A proposal whose form is right. `bound` holds the keys of the tools that SQL answers, `open` why the others stay open."""
+
+    schema: str
+    rows: JsonObject
+    bound: Mapping[str, JsonObject]
+    open: Mapping[str, str]
+
+    def without(self, tools: Mapping[str, str]) -> Proposal:
+        """The proposal with some tools left open, each for a reason."""
+        bound = {name: keys for name, keys in self.bound.items() if name not in tools}
+        return replace(self, bound=bound, open={**self.open, **tools})
+
+
+def read_proposal(said: str, tools: Mapping[str, JsonObject]) -> Proposal:
+    """The proposal in a model's reply, for the tools of a server. Raises InputError for one of the wrong form."""
+    if len(said) > LONGEST:
+        raise InputError(f"the reply has {len(said)} characters", remedy=f"{LONGEST} at most", file=FILE)
+    fenced = _FENCED.search(said)
+    data = parse_document(fenced[1] if fenced else said, FILE).data
+    _check_keys(data, PARTS, None)
+    schema: JsonValue = data.get("schema", "")
+    rows: JsonValue = data.get("rows") or {}
+    if not isinstance(schema, str):
+        raise InputError("the schema is SQL, one text", file=FILE, place="schema")
+    bound, left = _tools(data.get("tools"), tools)
+    return Proposal(schema, _rows(rows), bound, left)
+
+
+def _rows(value: JsonValue) -> JsonObject:
+    rows = cast(JsonObject, value) if isinstance(value, dict) else {}
+    flat = [cast("list[JsonValue]", items) for items in rows.values() if isinstance(items, list)]
+    # Generated rows would be a cheap way to be huge, and a recording shows rows one by one.
+    if not isinstance(value, dict) or len(flat) != len(rows):
+        raise InputError("rows are lists of rows, by table", file=FILE, place="rows")
+    if sum(map(len, flat)) > MOST_ROWS:
+        raise InputError(f"there are more than {MOST_ROWS} rows", file=FILE, place="rows")
+    return rows
+
+
+def _tools(value: JsonValue, known: Mapping[str, JsonObject]) -> tuple[dict[str, JsonObject], dict[str, str]]:
+    if not isinstance(value, list):
+        raise InputError("tools are a list", file=FILE, place="tools")
+    bound: dict[str, JsonObject] = {}
+    left: dict[str, str] = {}
+    for index, item in enumerate(cast("list[JsonValue]", value)):
+        place = f"tools[{index}]"
+        entry = cast(JsonObject, item) if isinstance(item, dict) else {}
+        name: JsonValue = entry.get("name")
+        if not isinstance(name, str) or name not in known:
+            raise InputError(
+                f"the server has no tool {name!r}", remedy=nearest(str(name), known), file=FILE, place=place
+            )
+        if name in bound or name in left:
+            raise InputError(f"the tool {name!r} stands twice", file=FILE, place=place)
+        _check_keys(entry, ("name", "open", *KEYS), place)
+        keys = {key: entry[key] for key in KEYS if entry.get(key) not in (None, {}, [])}
+        reason: JsonValue = entry.get("open")
+        if isinstance(reason, str) and reason.strip():
+            left[name] = " ".join(reason.split())[:300]
+        elif keys.get("read") or keys.get("write"):
+            bound[name] = keys
+        else:
+            raise InputError(
+                f"the tool {name!r} has neither read nor write",
+                remedy="else say why under `open`",
+                file=FILE,
+                place=place,
+            )
+    missing = [name for name in known if name not in bound and name not in left]
+    if missing:
+        problem = f"nothing is said of the tool {missing[0]!r}"
+        raise InputError(problem, remedy="bind it, or say why not under `open`", file=FILE, place="tools")
+    return bound, left
+
+
+def _check_keys(entry: JsonObject, allowed: tuple[str, ...], place: str | None) -> None:
+    for key in entry:
+        if key not in allowed:
+            raise InputError(f"the key {key!r} is not allowed", remedy=nearest(key, allowed), file=FILE, place=place)

@@ -1,0 +1,88 @@
+"""Recorded calls played against a draft, through the door that MCP clients use: which of the replies does it give?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+from simtrain.mcp.draft.observed import Call
+from simtrain.mcp.verify.comparison import difference
+from simtrain.mcp.verify.pairing import Pairing
+from simtrain.mcp.verify.stand_in import OpenStandIn, stand_in
+from simtrain.values.clock import DEFAULT_START, instant
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.recorded.volatile_values import mapped
+
+STEP = 20.0
+"""Seconds between two calls."""
+
+_EPOCH = range(1_000_000_000_000, 10_000_000_000_000)
+_MOMENT = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?|(?<![\d.])1[5-9]\d{11}(?![\d.])"
+)
+_TOKENS = {
+    "uuid": re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"),
+    "hex": re.compile(r"(?<![0-9A-Za-z])(?=[0-9a-f]*\d)[0-9a-f]{8,}(?![0-9A-Za-z])"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One recorded call, and what is wrong with the draft's reply; None where it is the recorded one.
+
+    `let_through`: the server refused the call, and the draft carried it out.
+    """
+
+    call: Call
+    problem: str | None
+    let_through: bool = False
+
+
+async def rehearse(text: str, calls: Sequence[Call]) -> list[Played]:
+    """Play calls against a draft, each recording from the initial state; ids are mapped one to one, moments count as the same.
+
+    `text` names its manifest by an absolute path. Raises InputError for a draft that does not load.
+    """
+    found: list[Played] = []
+    with TemporaryDirectory(prefix="simtrain-draft-") as folder:
+        path = Path(folder) / "draft.yaml"
+        path.write_text(text, "utf-8")
+        played = stand_in(str(path))
+        for course in sorted({call.course for call in calls}):
+            async with played.episode(seed=0) as opened:
+                found += await _play([call for call in calls if call.course == course], opened)
+    return found
+
+
+async def _play(calls: Sequence[Call], opened: OpenStandIn) -> list[Played]:
+    pairing, moment = Pairing({}, _TOKENS), instant(DEFAULT_START)
+    found: list[Played] = []
+    for call in calls:
+        moment += STEP
+        own = await opened.call(call.tool, cast(JsonObject, pairing.from_real(call.arguments)), moment=moment)
+        if opened.breakdown is not None:
+            # The episode is over: what comes after it would be blamed on tools that are sound.
+            return [*found, Played(call, f"the draft breaks down: {opened.breakdown}")]
+        problem = difference(_without_moments(call.response), _without_moments(own), pairing, other="draft")
+        found.append(Played(call, problem, let_through=_is_refusal(call.response) and not _is_refusal(own)))
+    return found
+
+
+def _is_refusal(response: JsonObject) -> bool:
+    result: JsonValue = response.get("result")
+    return "error" in response or (isinstance(result, dict) and cast(JsonObject, result).get("isError") is True)
+
+
+def _without_moments(value: JsonValue) -> JsonValue:
+    """A value in which all moments are the same."""
+    if isinstance(value, dict):
+        return {key: _without_moments(item) for key, item in cast(JsonObject, value).items()}
+    if isinstance(value, list):
+        return [_without_moments(item) for item in cast("list[JsonValue]", value)]
+    if isinstance(value, int) and value in _EPOCH:
+        return "<moment>"
+    return mapped(value, lambda text: _MOMENT.sub("<moment>", text)) if isinstance(value, str) else value

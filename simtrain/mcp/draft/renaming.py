@@ -1,0 +1,78 @@
+"""Recordings told again with other words: what was written must be read back as it was given, whatever it was.
+
+A draft that knows the recorded replies by heart gives those; one that keeps what it is told gives the new words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import cast
+
+from simtrain.mcp.draft.observed import Call, Observed
+from simtrain.mcp.verify.pairing import rewritten
+from simtrain.values.types import JsonObject, JsonValue
+
+SHORTEST = 5
+SUFFIX = " anew"
+"""After the old words, so that searches and orders stay what they were."""
+
+_WORDS = re.compile(r"[^\W\d_][\w '&,-]*", re.ASCII)
+
+
+def renamed(observed: Observed) -> list[Call]:
+    """The recorded calls with the free texts that writing calls were given, and that came back, under other words."""
+    return [call for course in sorted({call.course for call in observed.calls}) for call in _course(observed, course)]
+
+
+def _course(observed: Observed, course: int) -> Iterator[Call]:
+    calls = [call for call in observed.calls if call.course == course]
+    texts = _free_texts(observed, calls)
+    if not texts:
+        yield from calls
+        return
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(text)}(?!\w)" for text in sorted(texts, key=len, reverse=True)))
+
+    def change(text: str) -> str:
+        return pattern.sub(lambda found: found[0] + SUFFIX, text)
+
+    for call in calls:
+        arguments = cast(JsonObject, rewritten(call.arguments, lambda text: text + SUFFIX if text in texts else text))
+        yield replace(call, arguments=arguments, response=_values(call.response, change))
+
+
+def _values(response: JsonObject, change: object) -> JsonObject:
+    return cast(JsonObject, rewritten(response, change))  # pyright: ignore[reportArgumentType]
+
+
+def _free_texts(observed: Observed, calls: Sequence[Call]) -> set[str]:
+    """Texts that a call gave first and that a later reply holds: free ones, not the words of an enumeration, an id or a search."""
+    fixed = {text for tool in observed.tools.values() for text in _texts(tool)}
+    found: set[str] = set()
+    seen = ""
+    for index, call in enumerate(calls):
+        later = "\n".join(_said(other.response) for other in calls[index + 1 :])
+        for text in _texts(call.arguments):
+            free = len(text) >= SHORTEST and _WORDS.fullmatch(text) is not None and text not in fixed
+            if free and text not in seen and text in later:
+                found.add(text)
+        seen += "\n" + _said(call.response)
+    # A word that is given alone elsewhere and stands within a text is searched for: both would have to change together.
+    given = {text for call in calls for text in _texts(call.arguments)}
+    return {text for text in found if not any(text != other and text in other for other in given)}
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from _texts(item)
+
+
+def _said(response: JsonObject) -> str:
+    return "\n".join(_texts(response))

@@ -1,0 +1,68 @@
+"""One tool call on its way through the relay with perturbations around it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from simtrain.values.types import JsonObject, JsonValue
+
+Repeat: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject]]
+"""Sends a call to the server once more, under an id of its own, and returns the response frame."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the client gets: `frame`, or the server's own reply where it is None. `notes` go into the recording."""
+
+    frame: JsonObject | None
+    notes: JsonObject = field(default_factory=dict[str, JsonValue])
+
+
+class Crossing:
+    """A call that perturbations bend.
+
+    The transport waits for `departure`, hands in the server's response with `arrive`, and passes on what `outcome` says.
+    """
+
+    def __init__(self, request: JsonObject, *, by: list[JsonObject], repeat: Repeat) -> None:
+        loop = asyncio.get_running_loop()
+        self.request = request
+        self.reply_id: JsonValue = request["id"]
+        self.by = by
+        self.repeat = repeat
+        self._sent: asyncio.Future[JsonObject] = loop.create_future()
+        self._replied: asyncio.Future[JsonObject] = loop.create_future()
+        self.outcome: asyncio.Task[Outcome]
+
+    async def departure(self) -> JsonObject | None:
+        """The frame for the server: the very request where nothing changed it. None for a call that is not to reach the server."""
+        await asyncio.wait((self._sent, self.outcome), return_when=asyncio.FIRST_COMPLETED)
+        return self._sent.result() if self._sent.done() else None
+
+    @property
+    def sent(self) -> bool:
+        """Whether the call was handed over for the server."""
+        return self._sent.done()
+
+    async def send(self, frame: JsonObject) -> JsonObject:
+        """Have the call sent; the response frame."""
+        self._sent.set_result(frame)
+        return await self._replied
+
+    def let_go(self) -> None:
+        """Have the call sent as it came, if it was not sent yet."""
+        if not self._sent.done():
+            self._sent.set_result(self.request)
+
+    def arrive(self, frame: JsonObject) -> None:
+        """The server's response is here."""
+        self.reply_id = frame["id"]
+        if not self._replied.done():
+            self._replied.set_result(frame)
+
+    def cancel(self) -> None:
+        """Nobody waits for it any more."""
+        self.outcome.cancel()

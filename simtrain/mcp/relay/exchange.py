@@ -1,0 +1,252 @@
+"""One HTTP request on its way through the relay, and its reply on the way back."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+
+import h11
+
+from simtrain.mcp.relay.call import Outcome
+from simtrain.mcp.relay.connections import Gone, Headers, Leg, Limits, TooLarge, end_to_end
+from simtrain.mcp.relay.journal import Journal, Wrapping, era_of
+from simtrain.mcp.relay.perturb import Bending
+from simtrain.mcp.relay.stream_parts import Events, Piece, event_data, with_data
+from simtrain.mcp.relay.upstream import Upstream
+from simtrain.mcp_wire.frames import decode_frames, encode_frame
+from simtrain.values.types import JsonObject
+
+_LENGTH = frozenset({b"content-length"})
+# We read the replies, so that they must not be compressed; the rest is set anew.
+_OURS = frozenset({b"host", b"origin", b"accept-encoding", b"content-length", b"expect"})
+
+_IDS = count(1)
+
+
+class Hop:
+    """One request of a client."""
+
+    def __init__(
+        self,
+        client: Leg,
+        request: h11.Request,
+        *,
+        upstream: Upstream,
+        bending: Bending,
+        journal: Journal,
+        limits: Limits,
+    ) -> None:
+        self._client = client
+        self._request = request
+        self._upstream = upstream
+        self._bending = bending
+        self._journal = journal
+        self._limits = limits
+        self._number = journal.next_http()
+        self._session = journal.session(_header(request, b"mcp-session-id"))
+        self._era: str | None = None
+        self._answered = False
+
+    @property
+    def _wrapping(self) -> Wrapping:
+        return Wrapping(session=self._session, http=self._number, era=self._era)
+
+    @property
+    def _scope(self) -> str:
+        return self._session or f"http {self._number}"
+
+    async def run(self, body: bytes) -> None:
+        """Pass the request on, and the reply back. Raises Gone where either side breaks off in the middle."""
+        try:
+            sent = await self._departed(body)
+            if sent is None:
+                return
+            try:
+                async with self._upstream.connection() as server:
+                    response = await self._ask(server, sent)
+                    await self._reply(server, response)
+            except Gone as error:
+                if self._answered:
+                    raise
+                await self.refuse(502, f"the server cannot be reached: {error}")
+        finally:
+            if self._session is None:
+                self._bending.ended(self._scope)
+
+    async def refuse(self, status: int, message: str) -> None:
+        """Answer in the server's stead, with a JSON-RPC error that says so."""
+        error: JsonObject = {"code": -32000, "message": f"simtrain relay: {message}"}
+        self._journal.frame(
+            "server",
+            None,
+            Wrapping(self._session, self._number, status),
+            perturbed={"by": [], "frame": {"error": error}},
+        )
+        await self._send(status, encode_frame({"jsonrpc": "2.0", "id": None, "error": error}))
+
+    async def _departed(self, body: bytes) -> bytes | None:
+        """The body for the server, None for a call that was answered without it."""
+        seconds = self._journal.now()
+        frames = decode_frames(body) if body else None
+        if frames is None:
+            self._journal.stray("client", body, self._wrapping)
+            return body
+        self._era = era_of(frames[0])
+        crossing = None
+        if len(frames) == 1:
+            crossing = self._bending.client_sends(frames[0], self._scope, self._repeat, session=self._session)
+        if crossing is None:
+            for frame in frames:
+                self._journal.frame("client", frame, self._wrapping, seconds=seconds)
+            return body
+        frame = await crossing.departure()
+        perturbed: JsonObject | None = None if frame is crossing.request else {"by": crossing.by, "frame": frame}
+        self._journal.frame("client", crossing.request, self._wrapping, seconds=seconds, perturbed=perturbed)
+        if frame is None:
+            outcome = await crossing.outcome
+            self._journal.frame("server", None, self._wrapping, perturbed={**outcome.notes, "frame": outcome.frame})
+            await self._send(200, encode_frame(outcome.frame or {}))
+            return None
+        return body if frame is crossing.request else encode_frame(frame)
+
+    async def _ask(self, server: Leg, body: bytes) -> h11.Response:
+        """Send the request and wait for the head of the reply."""
+        headers = end_to_end(self._request, without=_OURS)
+        headers += [(b"Host", self._upstream.authority.encode()), (b"Accept-Encoding", b"identity")]
+        if _header(self._request, b"origin") is not None:
+            headers.append((b"Origin", self._upstream.origin.encode()))
+        if body or self._request.method in (b"POST", b"PUT", b"PATCH"):
+            headers.append((b"Content-Length", str(len(body)).encode()))
+        head = h11.Request(method=self._request.method, target=self._request.target, headers=headers)
+        await server.send(head, *((h11.Data(data=body),) if body else ()), h11.EndOfMessage())
+        try:
+            async with asyncio.timeout(self._limits.reply):
+                while not isinstance(event := await server.receive(), h11.Response):
+                    pass
+        except TimeoutError:
+            raise Gone(f"no reply within {self._limits.reply:g} s") from None
+        return event
+
+    async def _reply(self, server: Leg, response: h11.Response) -> None:
+        given = _header(response, b"mcp-session-id")
+        self._session = self._session or self._journal.session(given)
+        length = _header(response, b"content-length")
+        if _kind(response) == "text/event-stream":
+            await self._stream(server, response, Events(limit=self._limits.body))
+        elif _kind(response) == "application/json" or (length or "").isdecimal():
+            await self._document(server, response)
+        else:
+            await self._stream(server, response, None)
+
+    async def _document(self, server: Leg, response: h11.Response) -> None:
+        try:
+            async with asyncio.timeout(self._limits.reply):
+                body = await server.body()
+        except TimeoutError:
+            raise Gone(f"no whole reply within {self._limits.reply:g} s") from None
+        except TooLarge:
+            raise Gone("the reply is too large") from None
+        changed = await self._passed(body, response.status_code)
+        dropped = _LENGTH if changed is not body else frozenset[bytes]()
+        headers = end_to_end(response, without=dropped)
+        if changed is not body:
+            headers.append((b"Content-Length", str(len(changed)).encode()))
+        await self._head(response, headers, h11.Data(data=changed), h11.EndOfMessage())
+
+    async def _stream(self, server: Leg, response: h11.Response, events: Events | None) -> None:
+        """Pass on what comes as it comes; events one by one, since each may have to be bent."""
+        bends = events is not None
+        await self._head(response, end_to_end(response, without=_LENGTH if bends else frozenset()))
+        if response.status_code >= 400:
+            self._journal.stray(
+                "server", response.reason or b"error", Wrapping(self._session, self._number, response.status_code)
+            )
+        while isinstance(event := await server.receive(), h11.Data):
+            if events is None:
+                await self._client.send(event)
+                continue
+            for piece in events.feed(bytes(event.data)):
+                await self._client.send(h11.Data(data=await self._event(piece, response.status_code)))
+        if events is not None:
+            for piece in events.rest():
+                await self._client.send(h11.Data(data=piece.data))
+        await self._client.send(h11.EndOfMessage())
+
+    async def _event(self, piece: Piece, status: int) -> bytes:
+        data = event_data(piece.data) if piece.whole else b""
+        if not data:
+            return piece.data
+        changed = await self._passed(data, status)
+        return piece.data if changed is data else with_data(piece.data, changed)
+
+    async def _passed(self, body: bytes, status: int) -> bytes:
+        """What the client gets of a body or of an event's data: the very same bytes where nothing bends them."""
+        seconds = self._journal.now()
+        frames = decode_frames(body)
+        wrapping = Wrapping(self._session, self._number, status, self._era)
+        if frames is None:
+            self._journal.stray("server", body, wrapping)
+            return body
+        scopes = (self._scope, f"http {self._number}")
+        met = self._bending.server_sends(frames[0], scopes) if len(frames) == 1 else None
+        if met is None:
+            for frame in frames:
+                self._journal.frame("server", frame, wrapping, seconds=seconds)
+            return body
+        outcome = met if isinstance(met, Outcome) else await met.outcome
+        perturbed = (outcome.notes or None) if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
+        self._journal.frame("server", frames[0], wrapping, seconds=seconds, perturbed=perturbed)
+        return body if outcome.frame is None else encode_frame(outcome.frame)
+
+    async def _repeat(self, frame: JsonObject) -> JsonObject:
+        """Send a call once more, on a connection of its own and under an id that no client has."""
+        identity = f"simtrain-relay-{next(_IDS)}"
+        sent = {**frame, "id": identity}
+        wrapping = Wrapping(self._session, self._journal.next_http(), era=self._era)
+        self._journal.frame("client", None, wrapping, perturbed={"by": [], "frame": sent})
+        async with self._upstream.connection() as server:
+            response = await self._ask(server, encode_frame(sent))
+            reply = await self._answer_to(identity, server, response)
+        self._journal.frame("server", reply, wrapping, perturbed={"by": [], "frame": None})
+        return reply
+
+    async def _answer_to(self, identity: str, server: Leg, response: h11.Response) -> JsonObject:
+        """The response frame with this id, out of a document or of events."""
+        streams = _kind(response) == "text/event-stream"
+        events, parts = Events(limit=self._limits.body), list[bytes]()
+        while isinstance(event := await server.receive(), h11.Data):
+            pieces = [event_data(piece.data) for piece in events.feed(bytes(event.data))] if streams else []
+            parts += [] if streams else [bytes(event.data)]
+            for frame in (frame for data in pieces for frame in decode_frames(data) or ()):
+                if frame.get("id") == identity:
+                    return frame
+        for frame in decode_frames(b"".join(parts)) or ():
+            if frame.get("id") == identity:
+                return frame
+        raise Gone("the server did not answer the second call")
+
+    async def _head(self, response: h11.Response, headers: Headers, *rest: h11.Event) -> None:
+        headers = [(name, self._home(value) if name.lower() == b"location" else value) for name, value in headers]
+        self._answered = True
+        head = h11.Response(status_code=response.status_code, reason=response.reason, headers=headers)
+        await self._client.send(head, *rest)
+
+    def _home(self, location: bytes) -> bytes:
+        """A redirection within the server, as one within the relay."""
+        origin = self._upstream.origin.encode()
+        return location.removeprefix(origin) if location.startswith(origin + b"/") else location
+
+    async def _send(self, status: int, body: bytes) -> None:
+        self._answered = True
+        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+        await self._client.send(
+            h11.Response(status_code=status, headers=headers), h11.Data(data=body), h11.EndOfMessage()
+        )
+
+
+def _header(message: h11.Request | h11.Response, name: bytes) -> str | None:
+    return next((value.decode("latin-1") for key, value in message.headers if key == name), None)
+
+
+def _kind(response: h11.Response) -> str:
+    return (_header(response, b"content-type") or "").partition(";")[0].strip().lower()

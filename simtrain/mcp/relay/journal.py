@@ -1,0 +1,83 @@
+"""What a relay writes down: frames as they pass, and how many there were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import cast
+
+from simtrain.mcp.relay.verdicts import Verdicts
+from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, VERSION_KEY
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.recorded.recording import Recorder, Sender
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """What surrounds a frame: its session by a name of ours, the number of its HTTP request, the HTTP status, the era."""
+
+    session: str | None = None
+    http: int | None = None
+    status: int | None = None
+    era: str | None = None
+
+
+class Journal:
+    """Counts the frames of a relay, and hands them to the recorder and to the verdicts, when there are any."""
+
+    def __init__(self, recorder: Recorder | None, verdicts: Verdicts | None = None) -> None:
+        self._verdicts = verdicts
+        self._recorder = recorder
+        self._sessions: dict[str, str] = {}
+        self._https = count(1)
+        self.frames = 0
+
+    def now(self) -> float:
+        """Seconds since the recording began."""
+        return self._recorder.now() if self._recorder is not None else 0.0
+
+    def next_http(self) -> int:
+        """The number of a new HTTP request."""
+        return next(self._https)
+
+    def session(self, identity: str | None) -> str | None:
+        """Our name for a session, whose id would let anybody into it."""
+        if identity is None:
+            return None
+        return self._sessions.setdefault(identity, f"s{len(self._sessions) + 1}")
+
+    def frame(
+        self,
+        sender: Sender,
+        frame: JsonObject | None,
+        wrapping: Wrapping,
+        *,
+        seconds: float | None = None,
+        perturbed: JsonObject | None = None,
+    ) -> None:
+        """A frame has passed."""
+        self.frames += 1
+        if self._verdicts is not None:
+            self._verdicts.see(sender, frame, perturbed, wrapping.session, wrapping.http)
+        if self._recorder is not None:
+            self._recorder.write(
+                sender, frame, seconds=seconds, perturbed=perturbed,
+                session=wrapping.session, http=wrapping.http, status=wrapping.status, era=wrapping.era,
+            )  # fmt: skip
+
+    def stray(self, sender: Sender, data: bytes, wrapping: Wrapping) -> None:
+        """Something has passed that is no frame."""
+        if self._recorder is not None and data.strip():
+            text = data[:8000].decode(errors="replace").rstrip("\r\n")
+            self._recorder.write(
+                sender, None, text=text, session=wrapping.session, http=wrapping.http, status=wrapping.status
+            )
+
+
+def era_of(frame: JsonObject) -> str | None:
+    """The era that a client's request shows; None for what shows none."""
+    params: JsonValue = frame.get("params")
+    meta: JsonValue = cast(JsonObject, params).get("_meta") if isinstance(params, dict) else None
+    if isinstance(meta, dict) and VERSION_KEY in meta:
+        return MODERN
+    return HANDSHAKE if frame.get("method") == "initialize" else None

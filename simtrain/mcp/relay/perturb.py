@@ -1,0 +1,282 @@
+"""Perturbations at work between a client and a real server: which frames they meet, and what comes of those."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias, cast
+
+from simtrain.contracts.perturbation import Call, Perturbation
+from simtrain.contracts.request import Answer, Request, no_tool
+from simtrain.contracts.scenario import Armed
+from simtrain.episodes.active_perturbation import Active, Kind
+from simtrain.episodes.firing import same_reply
+from simtrain.files.yaml_files import read_document
+from simtrain.mcp.relay.call import Crossing, Outcome, Repeat
+from simtrain.mcp.relay.call_path import Road, Server
+from simtrain.mcp.relay.offered_tools import Audience, Shown, client_of
+from simtrain.mcp.relay.perturbable_requests import BENDABLE, arguments_of, name_of, response
+from simtrain.mcp.relay.tool_list import descriptors_of, rewritten, tool_of
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import arm_pack
+from simtrain.values.clock import DEFAULT_START, Clock, instant
+from simtrain.values.errors import InputError
+from simtrain.values.seeding import Root, derive
+from simtrain.values.types import JsonObject, JsonValue, Observation
+from simtrain.worlds.recorded.replay_index import CALL
+
+UNKNOWN_TOOL = -32602
+
+Scope: TypeAlias = str | None
+"""Within which ids are unique: an MCP session, an HTTP request, or None for the one client of a stdio server."""
+
+_Key: TypeAlias = tuple[Scope, str, str]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the user allows. `allow_duplicates`: a call that may write reaches the server twice where a perturbation wants it so.
+
+    `real_time`: delays are waited for; without it they are virtual, and only recorded. `patience`: seconds of real time after which
+    a perturbation is given up, and the call goes on without it.
+    """
+
+    allow_duplicates: bool = False
+    real_time: bool = False
+    patience: float = 600.0
+
+
+def load_perturbations(names: Sequence[str]) -> list[Armed]:
+    """The perturbations of packs (names, or YAML files). Raises InputError, also for one that cannot work in a relay."""
+    found: list[Armed] = []
+    for name in names:
+        document = read_document(find("perturbations", name))
+        for armed in arm_pack(document):
+            reason = _no_place_here(armed)
+            if reason is not None:
+                raise InputError(
+                    f"the perturbation {armed.label!r} {reason}",
+                    remedy="use it in a scenario, where a world is simulated",
+                    file=document.path,
+                )
+            if armed.label in [other.label for other in found]:
+                raise InputError(
+                    f"the label {armed.label!r} stands twice",
+                    remedy="give one of them another name with `as`",
+                    file=document.path,
+                )
+            found.append(armed)
+    return found
+
+
+def _no_place_here(armed: Armed) -> str | None:
+    if armed.perturbation.needs_world:
+        return "needs the state of a world, and behind a relay there is a real server"
+    if armed.when.state is not None:
+        return "is triggered by the state of a world, and behind a relay there is a real server"
+    if type(armed.perturbation).ask is not Perturbation.ask:
+        return "acts on the task, which a relay cannot see"
+    return "is triggered by turns, which a relay cannot see" if armed.when.turns is not None else None
+
+
+@dataclass
+class _Asked:
+    method: str
+    tool: str
+    client: str | None
+    crossing: Crossing | None = None
+
+
+class Bending:
+    """The perturbations of one relay; all its clients together play one episode, each with the tools that it was shown."""
+
+    def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: Rules | None = None) -> None:
+        self._seed = seed
+        self._rules = rules or Rules()
+        self._active = [Active(Kind(item), Root(seed, "relay", item.label)) for item in armed]
+        self._asked: dict[_Key, _Asked] = {}
+        self._paused: dict[tuple[str, str], Crossing] = {}
+        self._audience = Audience(armed, seed=seed)
+        self._repeatable: set[str] = set()
+        self._succeeded: set[str] = set()
+        self._calls = 0
+        self.fired: dict[str, int] = {item.label: 0 for item in armed}
+
+    async def ready(self) -> None:
+        """Check that all that the perturbations need can be reached. Raises InputError."""
+        for active in self._active:
+            await active.kind.perturbation.ready()
+
+    def client_sends(
+        self, frame: JsonObject, scope: Scope, repeat: Repeat, *, session: str | None = None
+    ) -> Crossing | None:
+        """A frame from a client: None for one that goes on as it is. `session` is its MCP session, where it has one."""
+        if not self._active or "id" not in frame or "method" not in frame:
+            if frame.get("method") == "notifications/cancelled":
+                self._forget(scope, _object(frame.get("params")).get("requestId"))
+            return None
+        method, params = str(frame["method"]), _object(frame.get("params"))
+        asked = _Asked(method, name_of(frame), client_of(frame, session))
+        if method in BENDABLE:
+            asked.crossing = self._crossing(frame, params, self._audience.to(asked.client), repeat)
+        if method in BENDABLE or method == "tools/list":
+            self._asked[_key(scope, frame["id"])] = asked
+        # A retry with answers belongs to a call that was sent before.
+        return None if asked.crossing is None or asked.crossing.request is not frame else asked.crossing
+
+    def server_sends(self, frame: JsonObject, scopes: Sequence[Scope]) -> Crossing | Outcome | None:
+        """A frame from the server: None for one that goes on as it is, an Outcome for one that is bent at once."""
+        if not self._asked or "method" in frame or "id" not in frame:
+            return None
+        asked = next(
+            (self._asked.pop(key) for key in (_key(scope, frame["id"]) for scope in scopes) if key in self._asked), None
+        )
+        if asked is None:
+            return None
+        result = _object(frame.get("result"))
+        if asked.method == "tools/list":
+            return self._listed(frame, result, asked.client)
+        if result.get("resultType") == "input_required":
+            self._paused = {key: other for key, other in self._paused.items() if not other.outcome.done()}
+            if asked.crossing is not None:
+                self._paused[asked.tool, str(result.get("requestState"))] = asked.crossing
+            return None
+        if "result" in frame and result.get("isError") is not True:
+            self._succeeded.add(asked.tool)
+        if asked.crossing is not None:
+            asked.crossing.arrive(frame)
+        return asked.crossing
+
+    def ended(self, scope: Scope) -> None:
+        """Nothing more can come in this scope."""
+        for key in [key for key in self._asked if key[0] == scope]:
+            crossing = self._asked.pop(key).crossing
+            if crossing is not None:
+                crossing.cancel()
+
+    def _crossing(self, frame: JsonObject, params: JsonObject, shown: Shown, repeat: Repeat) -> Crossing | None:
+        name = name_of(frame)
+        if "requestState" in params or "inputResponses" in params:
+            return self._paused.pop((name, str(params.get("requestState"))), None)
+        tool = self._audience.tool(shown, name) if frame["method"] == CALL else no_tool(name)
+        if tool is None:
+            crossing = Crossing(frame, by=self._by_offer(shown), repeat=repeat)
+            crossing.outcome = asyncio.create_task(_unknown(frame, name, crossing.by))
+            return crossing
+        request = Request(tool, arguments_of(frame), self._calls, 0)
+        self._calls += 1
+        met = self._met(request)
+        if not met and name not in shown.owners:
+            return None
+        crossing = Crossing(frame, by=[], repeat=repeat)
+        crossing.outcome = asyncio.create_task(self._bend(crossing, request, met, shown))
+        return crossing
+
+    def _met(self, request: Request) -> list[tuple[Active, int]]:
+        """The perturbations that meet a call, each with what `Active.meets` says."""
+        found = [(active, active.meets(request, self._succeeded, None)) for active in self._active if active.kind.acts]
+        return [(active, matching) for active, matching in found if matching is not None]
+
+    async def _bend(
+        self, crossing: Crossing, request: Request, met: Sequence[tuple[Active, int]], shown: Shown
+    ) -> Outcome:
+        clock = Clock(start=instant(DEFAULT_START), per_step=0)
+        begun = clock.moment
+        fired: list[JsonObject] = []
+        notes: JsonObject = {"by": fired}
+        name, reads = request.tool.name, crossing.request["method"] != CALL
+        repeats = reads or self._rules.allow_duplicates or name in self._repeatable
+        server = Server(crossing, notes, repeats=repeats)
+        call = partial(self._call, shown, clock)
+        answer: Answer = server.proceed
+        if name in shown.owners:
+            answer = _served(self._active[shown.owners[name]], call, answer)
+        try:
+            async with asyncio.timeout(self._rules.patience):
+                observation = await Road(met, answer, server, call, fired, self.fired).answered(request)
+        except Exception as error:
+            # A perturbation that breaks down bends nothing; the recording says so.
+            crossing.let_go()
+            return Outcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
+        finally:
+            for active, matching in met:
+                active.trigger.give_back(matching)
+        late = round(clock.moment - begun, 6)
+        if late:
+            notes["seconds" if self._rules.real_time else "virtual_seconds"] = late
+            if self._rules.real_time:
+                await asyncio.sleep(late)
+        crossing.by[:] = fired
+        if server.first is not None and same_reply(observation, server.first):
+            # Those that changed nothing were not there.
+            return Outcome(None, notes if fired or len(notes) > 1 else {})
+        return Outcome(response(crossing.request, crossing.reply_id, observation, server.reply), notes)
+
+    def _call(self, shown: Shown, clock: Clock, active: Active, request: Request, matching: int) -> Call:
+        return Call(
+            request,
+            active.root.stream(request.tool.name, matching),
+            clock,
+            active.memory,
+            None,
+            active.snapshots,
+            tools=tuple(shown.tools.values()),
+            given=shown.given.get(self._active.index(active), ()),
+            manners=derive(self._seed, "manners", "relay"),
+            root=active.root,
+        )
+
+    def _listed(self, frame: JsonObject, result: JsonObject, client: str | None) -> Outcome | None:
+        descriptors = descriptors_of(result)
+        tools = tuple(tool_of(descriptor) for descriptor in descriptors)
+        for descriptor in descriptors:
+            hints = _object(descriptor.get("annotations"))
+            if hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True:
+                self._repeatable.add(str(descriptor.get("name")))
+        offered = self._audience.list(client, tools)
+        if offered == tools:
+            return None
+        by = self._by_offer(self._audience.to(client))
+        for item in by:
+            self.fired[item["label"]] += 1
+        bent = {**frame, "result": {**result, "tools": rewritten(descriptors, tools, offered)}}
+        return Outcome(bent, {"by": by})
+
+    def _by_offer(self, shown: Shown) -> list[JsonObject]:
+        """Those that are there to change the list of tools, and did; others only made room in it for what they do to replies."""
+        changing = [self._active[place].kind.armed for place in sorted(shown.changing)]
+        return [
+            {"label": item.label, "use": item.use, "changed": ["tools"]}
+            for item in changing
+            if item.perturbation.side == "manifest"
+        ]
+
+    def _forget(self, scope: Scope, identity: JsonValue) -> None:
+        asked = self._asked.pop(_key(scope, identity), None)
+        if asked is not None and asked.crossing is not None:
+            asked.crossing.cancel()
+
+
+def _served(owner: Active, call: Callable[[Active, Request, int], Call], inner: Answer) -> Answer:
+    """The answer to a call of a tool that a perturbation offered."""
+
+    async def served(request: Request) -> Observation:
+        return await owner.kind.perturbation.serve(call(owner, request, 0), inner)
+
+    return served
+
+
+async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> Outcome:
+    error: JsonObject = {"code": UNKNOWN_TOOL, "message": f"Unknown tool: {name}"}
+    return Outcome({"jsonrpc": "2.0", "id": frame["id"], "error": error}, {"by": by})
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return cast(JsonObject, value) if isinstance(value, dict) else {}
+
+
+def _key(scope: Scope, identity: JsonValue) -> _Key:
+    # 1 and "1" are different ids.
+    return scope, type(identity).__name__, str(identity)

@@ -1,0 +1,57 @@
+"""What a relay bends, as frames and as perturbations see it: tool calls, and reads of resources and prompts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simtrain.contracts.request import FILL, READ, Request
+from simtrain.mcp.serve.resource_reads import bent, named, observed
+from simtrain.mcp.serve.tool_results import call_response
+from simtrain.mcp_wire.eras import VERSION_KEY
+from simtrain.mcp_wire.frames import members, reply_body
+from simtrain.mcp_wire.raw_replies import observation_of
+from simtrain.values.types import JsonObject, Observation
+from simtrain.worlds.recorded.replay_index import CALL
+
+BENDABLE = frozenset({CALL, READ, FILL})
+
+
+def name_of(frame: JsonObject) -> str:
+    """What a request is called: the tool, or the method of a read."""
+    method = str(frame["method"])
+    return str(members(frame.get("params")).get("name")) if method == CALL else method
+
+
+def arguments_of(frame: JsonObject) -> JsonObject:
+    """Its arguments, as perturbations meet them."""
+    params = members(frame.get("params"))
+    return members(params.get("arguments")) if frame["method"] == CALL else named(params)
+
+
+def with_request(frame: JsonObject, request: Request) -> JsonObject:
+    """The frame with the request as perturbations left it: itself where they left it alone."""
+    if name_of(frame) == request.tool.name and arguments_of(frame) == request.arguments:
+        return frame
+    params = members(frame.get("params"))
+    called = {"name": request.tool.name, "arguments": request.arguments}
+    return {**frame, "params": {**params, **(called if frame["method"] == CALL else request.arguments)}}
+
+
+def reply_observed(frame: JsonObject, response: JsonObject) -> Observation:
+    """What perturbations see of a response frame."""
+    body = reply_body(response)
+    return observation_of(body) if frame["method"] == CALL else replace(observed(body, "server"), provenance=None)
+
+
+def response(frame: JsonObject, identity: object, observation: Observation, clean: JsonObject | None) -> JsonObject:
+    """The response frame that says what perturbations left; `clean` is the server's own, where it gave one."""
+    params = members(frame.get("params"))
+    if frame["method"] == CALL:
+        body = call_response(observation)
+        made = observation.wire is None
+    else:
+        body = bent(str(frame["method"]), params, observation, None if clean is None else reply_body(clean))
+        made = clean is None
+    if made and "result" in body and VERSION_KEY in members(params.get("_meta")):
+        body = {"result": {**body["result"], "resultType": "complete"}}
+    return {"jsonrpc": "2.0", "id": identity, **body}

@@ -1,0 +1,51 @@
+"""Raw tool lists and the tools in them: what perturbations offer, written back without touching what they left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+
+
+def tool_of(descriptor: JsonObject) -> ToolSpec:
+    """The tool of a raw descriptor. One that does not say that it only reads may write."""
+    output: JsonValue = descriptor.get("outputSchema")
+    return ToolSpec(
+        name=str(descriptor.get("name")),
+        description=str(descriptor.get("description") or ""),
+        input_schema=_object(descriptor.get("inputSchema")),
+        output_schema=cast(JsonObject, output) if isinstance(output, dict) else None,
+        writes=_object(descriptor.get("annotations")).get("readOnlyHint") is not True,
+    )
+
+
+def descriptors_of(result: JsonObject) -> list[JsonObject]:
+    """The raw descriptors in a result of tools/list."""
+    tools: JsonValue = result.get("tools")
+    if not isinstance(tools, list):
+        return []
+    return [cast(JsonObject, tool) for tool in cast("list[JsonValue]", tools) if isinstance(tool, dict)]
+
+
+def rewritten(
+    descriptors: Sequence[JsonObject], tools: Sequence[ToolSpec], offered: Sequence[ToolSpec]
+) -> list[JsonObject]:
+    """The raw descriptors of the tools that are offered; `tools` are those of `descriptors`, one by one."""
+    raw = {id(tool): descriptor for tool, descriptor in zip(tools, descriptors, strict=True)}
+    by_name = {tool.name: tool for tool in tools}
+    return [raw[id(tool)] if id(tool) in raw else _changed(raw, by_name.get(tool.name), tool) for tool in offered]
+
+
+def _changed(raw: dict[int, JsonObject], before: ToolSpec | None, tool: ToolSpec) -> JsonObject:
+    said = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
+    if tool.output_schema is not None:
+        said["outputSchema"] = tool.output_schema
+    if before is None:
+        return said
+    old = {"description": before.description, "inputSchema": before.input_schema, "outputSchema": before.output_schema}
+    return raw[id(before)] | {key: value for key, value in said.items() if key in old and value != old[key]}
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return cast(JsonObject, value) if isinstance(value, dict) else {}

@@ -1,0 +1,185 @@
+"""What a client made of the trouble that it met: whether it tried again, recovered, gave up, wrote twice, or gave a secret away."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast, get_args
+
+from simtrain.files.redaction import Redactor
+from simtrain.mcp_wire.frames import members
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.recorded.recording import Sender
+from simtrain.worlds.recorded.replay_index import CALL
+
+Verdict: TypeAlias = Literal["retried", "recovered", "gave-up", "duplicate-write", "leak"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+
+def read_verdicts(text: str | None) -> tuple[Verdict, ...]:
+    """The verdicts of a list with commas. Raises InputError."""
+    words = [word.strip() for word in text.split(",")] if text is not None else []
+    for word in words:
+        if word not in VERDICTS:
+            remedy = nearest(word, VERDICTS) or f"there are {', '.join(VERDICTS)}"
+            raise InputError(f"there is no verdict {word!r}", remedy=remedy, place="--fail-on")
+    return cast("tuple[Verdict, ...]", tuple(words))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One verdict: the tool, and the numbers of the calls that it rests on, counted from 1."""
+
+    verdict: Verdict
+    tool: str
+    calls: tuple[int, ...]
+
+    def facts(self) -> JsonObject:
+        """The case as JSON."""
+        return {"verdict": self.verdict, "tool": self.tool, "calls": list(self.calls)}
+
+
+@dataclass(slots=True)
+class _Call:
+    number: int
+    session: str | None
+    http: int | None
+    tool: str
+    same: bytes
+    """A digest of tool and arguments."""
+    bent: bool = False
+    leaks: bool = False
+    done: bool = False
+    """Whether the server carried it out."""
+    failed: bool = False
+    """Whether the client was told that it failed, or gave it up unanswered."""
+    worked: bool = False
+    """Whether the client was told that it worked."""
+
+
+class Verdicts:
+    """Watches the frames of a relay. `hidden` knows the secrets and canaries that no argument may hold."""
+
+    def __init__(self, hidden: Redactor) -> None:
+        self._hidden = hidden
+        self._calls: list[_Call] = []
+        self._open: dict[tuple[str | None, str], list[_Call]] = {}
+        self._listing: set[tuple[str | None, str]] = set()
+        self._repeatable: set[str] = set()
+
+    def see(
+        self,
+        sender: Sender,
+        frame: JsonObject | None,
+        perturbed: JsonObject | None,
+        session: str | None = None,
+        http: int | None = None,
+    ) -> None:
+        """A frame as its sender sent it, None for one that the relay made, and what became of it on the way."""
+        notes = perturbed or {}
+        bent = bool(notes.get("by"))
+        if sender == "client":
+            if frame is not None:
+                self._from_client(frame, bent, session, http)
+            return
+        shown = cast("JsonObject | None", notes.get("frame", frame))
+        answered = members(shown if shown is not None else frame).get("id")
+        if "method" not in members(frame) and answered is not None:
+            self._from_server(frame, shown, bent, (session, _written(answered)), http)
+
+    def cases(self) -> list[Case]:
+        """All verdicts, in the order of the calls that they begin with."""
+        found = [case for call in self._calls for case in self._of(call)]
+        return sorted(found, key=lambda case: case.calls)
+
+    def _from_client(self, frame: JsonObject, bent: bool, session: str | None, http: int | None) -> None:
+        method, params = frame.get("method"), members(frame.get("params"))
+        if method == "notifications/cancelled":
+            for call in self._open.get((session, _written(params.get("requestId"))), ()):
+                call.failed = True
+        if "id" not in frame:
+            return
+        key = session, _written(frame["id"])
+        if method == "tools/list":
+            self._listing.add(key)
+        if method != CALL:
+            return
+        tool, arguments = str(params.get("name")), members(params.get("arguments"))
+        same = hashlib.sha256(_written([tool, arguments]).encode()).digest()
+        leaks = self._hidden.value(arguments) != arguments
+        call = _Call(len(self._calls) + 1, session, http, tool, same, bent, leaks)
+        self._calls.append(call)
+        self._open.setdefault(key, []).append(call)
+
+    def _from_server(
+        self,
+        frame: JsonObject | None,
+        shown: JsonObject | None,
+        bent: bool,
+        key: tuple[str | None, str],
+        http: int | None,
+    ) -> None:
+        if key in self._listing and frame is not None:
+            self._listing.discard(key)
+            self._learn(members(frame.get("result")))
+            return
+        waiting = self._open.get(key, [])
+        call = next((one for one in waiting if one.http == http), waiting[-1] if waiting else None)
+        if call is None or members(members(frame).get("result")).get("resultType") == "input_required":
+            return
+        waiting.remove(call)
+        if not waiting:
+            del self._open[key]
+        call.bent |= bent
+        call.done = frame is not None and _succeeded(frame)
+        if not call.failed:
+            call.worked = shown is not None and _succeeded(shown)
+            call.failed = not call.worked
+
+    def _learn(self, result: JsonObject) -> None:
+        """Note which tools say that they only read, or that a second call changes nothing."""
+        listed: JsonValue = result.get("tools")
+        for tool in cast("list[JsonValue]", listed) if isinstance(listed, list) else []:
+            hints = members(members(tool).get("annotations"))
+            if hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True:
+                self._repeatable.add(str(members(tool).get("name")))
+
+    def _of(self, call: _Call) -> Iterator[Case]:
+        """The verdicts about one call, from those of the same client that came after it."""
+        if call.leaks:
+            yield Case("leak", call.tool, (call.number,))
+        if not call.bent or not call.failed:
+            return
+        later = [one for one in self._calls[call.number :] if one.session == call.session and one.tool == call.tool]
+        again = [one for one in later if one.same == call.same]
+        if again:
+            yield Case("retried", call.tool, (call.number, again[0].number))
+        worked = next((one for one in later if one.worked), None)
+        if worked is not None:
+            yield Case("recovered", call.tool, (call.number, worked.number))
+        else:
+            yield Case("gave-up", call.tool, (call.number,))
+        if call.done and call.tool not in self._repeatable:
+            yield from (Case("duplicate-write", call.tool, (call.number, one.number)) for one in again if one.done)
+
+
+def counts(cases: Sequence[Case]) -> dict[Verdict, int]:
+    """How often each verdict was given."""
+    return {verdict: sum(case.verdict == verdict for case in cases) for verdict in VERDICTS}
+
+
+def fails(cases: Sequence[Case], on: Collection[Verdict]) -> bool:
+    """True if one of these verdicts was given."""
+    return any(case.verdict in on for case in cases)
+
+
+def _succeeded(frame: JsonObject) -> bool:
+    return "result" in frame and members(frame["result"]).get("isError") is not True
+
+
+def _written(value: JsonValue) -> str:
+    """A value as text that is the same for the same value, whatever the order of its members; any JSON that a client can send has one."""
+    return json.dumps(value, sort_keys=True)

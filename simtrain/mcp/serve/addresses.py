@@ -1,0 +1,167 @@
+"""From an address to a front: which episode and which server a URL path and a bearer token mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from simtrain.contracts.world import World
+from simtrain.mcp.serve.captured_server import CapturedServer, captured_servers
+from simtrain.mcp.serve.episode_handler import EpisodeFront
+from simtrain.mcp.serve.episodes import Episodes, HeldEpisode
+from simtrain.mcp.serve.guard import bearer, refusal, same
+from simtrain.mcp.serve.wire_tools import servers_of
+from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.sdk_server import SCOPE_KEY, current_front
+from simtrain.mcp_wire.sessions import Sessions
+from simtrain.values.errors import InputError
+
+PATH = re.compile(r"(?:/w/(?P<episode>[^/]+))?(?:/(?P<server>[^/]+))?/mcp/?")
+DEFAULT = "default"
+"""The name of the episode at `/mcp`."""
+
+
+class Refused(Exception):
+    """An address that leads nowhere, or not without the right token."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass
+class Fronts:
+    """The fronts of open episodes, made when they are first asked for."""
+
+    page_size: int | None = None
+
+    def of(self, held: HeldEpisode, server: str | None = None) -> Front:
+        """The front of one server of an episode; of all its servers when none is named. Raises InputError for an unknown server."""
+        front = held.fronts.get(server)
+        if front is None:
+            front = held.fronts[server] = self._make(held, server)
+        return front
+
+    def _make(self, held: HeldEpisode, server: str | None) -> EpisodeFront:
+        servers = servers_of(held.environment.tools)
+        if server is not None and server not in servers:
+            raise InputError(f"there is no server {server!r} here", remedy=f"one of {', '.join(servers)}")
+        return EpisodeFront(
+            held,
+            server=server,
+            captured=_captured(held.environment.finished().initial, server),
+            page_size=self.page_size,
+        )
+
+
+def _captured(world: World, server: str | None) -> CapturedServer | None:
+    """What was captured of a server; without a name, of the only one."""
+    if world.manifest is None:
+        return None
+    servers = captured_servers(world.manifest)
+    if server is None:
+        return next(iter(servers.values())) if len(servers) == 1 else None
+    return servers.get(server)
+
+
+def server_urls(world: World, base: str) -> dict[str, str]:
+    """The address of each server of a world: by the name that it was captured under, where it was captured.
+
+    `base` is the address of an episode, without the `/mcp` at its end. A world without several servers has one, of its own name.
+    """
+    servers = servers_of(world.tools)
+    if len(servers) == 1:
+        captured = _captured(world, None)
+        return {captured.manifest.name if captured else servers[0] or world.name: f"{base}/mcp"}
+    named = {server: _captured(world, server) for server in servers if server}
+    return {own.manifest.name if own else name: f"{base}/{name}/mcp" for name, own in named.items()}
+
+
+class Addresses:
+    """The ASGI application that finds the front of each request and hands it to the MCP endpoint."""
+
+    def __init__(
+        self,
+        endpoint: Sessions,
+        episodes: Episodes,
+        fronts: Fronts,
+        *,
+        open_default: Callable[[], Awaitable[HeldEpisode]] | None,
+        token: str | None = None,
+    ) -> None:
+        """`token`, when given, is wanted of everybody at episodes that have none of their own."""
+        self._endpoint = endpoint
+        self._episodes = episodes
+        self._fronts = fronts
+        self._open_default = open_default
+        self._token = token
+        episodes.leaving.append(self._end_sessions)
+
+    async def _end_sessions(self, held: HeldEpisode) -> None:
+        for front in held.fronts.values():
+            await self._endpoint.end(front)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            front = await self._front(scope)
+        except Refused as refused:
+            await refusal(refused.status, str(refused))(scope, receive, send)
+            return
+        await _through(front, self._endpoint, scope, receive, send)
+
+    async def _front(self, scope: Scope) -> Front:
+        found = PATH.fullmatch(scope["path"])
+        if found is None:
+            raise Refused(404, "Nothing is served here; episodes are at /w/EPISODE/mcp")
+        held = await self._episode(found["episode"], bearer(scope))
+        try:
+            return self._fronts.of(held, found["server"])
+        except InputError as error:
+            raise Refused(404, str(error)) from None
+
+    async def _episode(self, name: str | None, token: str | None) -> HeldEpisode:
+        held = self._episodes.find(name or DEFAULT)
+        if name is None and token is not None:
+            held = self._episodes.by_token(token) or held
+        if held is None and name is None and self._open_default is not None and self._admitted(None, token):
+            held = await self._open_default()
+        if held is None:
+            # The same answer for an episode that is not there and for one whose token is missing would be kinder to secrets,
+            # but episode names are unguessable, and people must find their mistakes.
+            raise Refused(404 if self._admitted(None, token) else 401, "There is no such episode; open one first")
+        if not self._admitted(held.token, token):
+            raise Refused(401, "A bearer token is needed here")
+        return held
+
+    def _admitted(self, own: str | None, given: str | None) -> bool:
+        wanted = own or self._token
+        return wanted is None or same(given, wanted)
+
+
+class NamedFronts:
+    """The ASGI application over fronts that somebody else holds, by the name in `/w/NAME/mcp`."""
+
+    def __init__(self, endpoint: ASGIApp, fronts: Mapping[str, Front]) -> None:
+        self._endpoint = endpoint
+        self._fronts = fronts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = PATH.fullmatch(scope["path"])
+        front = self._fronts.get(found["episode"]) if found else None
+        if front is None:
+            await refusal(404, "Nothing is served here")(scope, receive, send)
+            return
+        await _through(front, self._endpoint, scope, receive, send)
+
+
+async def _through(front: Front, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Hand a request with its front to the MCP endpoint."""
+    scope[SCOPE_KEY] = front
+    before = current_front.set(front)
+    try:
+        await endpoint(scope, receive, send)
+    finally:
+        current_front.reset(before)

@@ -1,0 +1,51 @@
+"""Captured servers as they are served: read once from their file, and indexed once for all episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from simtrain.contracts.request import Caller
+from simtrain.mcp_wire.manifest import ServerManifest
+from simtrain.scenarios.ad_hoc import native_server
+from simtrain.worlds.recorded.error_profile import Mistakes
+from simtrain.worlds.recorded.recorded_sessions import by_caller, captured_course
+from simtrain.worlds.recorded.replay_index import Tape
+from simtrain.worlds.recorded.served_servers import read_servers
+
+
+class CapturedServer:
+    """One captured server. Nothing in it changes while it is served."""
+
+    def __init__(self, manifest: ServerManifest) -> None:
+        self.manifest = manifest
+        self.mistakes = Mistakes(manifest)
+
+    @property
+    def name(self) -> str:
+        """Its name in a world."""
+        return native_server(self.manifest.name)
+
+    @cached_property
+    def says_success(self) -> bool:
+        """Whether its results say `isError` where nothing went wrong, as those of some libraries do."""
+        results = (exchange.result for exchange in self.manifest.exchanges if exchange.method == "tools/call")
+        return any(result is not None and result.get("isError") is False for result in results)
+
+    @cached_property
+    def tapes(self) -> Mapping[Caller, Tape]:
+        """What was recorded with each client."""
+        parts = by_caller(captured_course(self.manifest))
+        return {client: Tape([part], match="normalised") for client, part in parts.items()}
+
+
+def captured_servers(path: Path) -> Mapping[str, CapturedServer]:
+    """The servers of a manifest or a recording, by their names in a world. Raises InputError."""
+    return _captured(path, path.stat().st_mtime_ns if path.exists() else 0)
+
+
+@lru_cache(maxsize=64)
+def _captured(path: Path, _: int) -> Mapping[str, CapturedServer]:
+    found = (CapturedServer(manifest) for manifest in read_servers(path).servers.values())
+    return {server.name: server for server in found}

@@ -1,0 +1,228 @@
+"""The control plane: opens, lists, inspects, forks, grades and closes episodes; apart from the MCP side, behind a token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from secrets import token_urlsafe
+from typing import Final, TypeAlias, TypeVar, cast
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from simtrain.agents.answers import read_answer
+from simtrain.contracts.trajectory import Stop
+from simtrain.mcp.serve.episodes import HeldEpisode
+from simtrain.mcp.serve.guard import HostGuard, bearer, same
+from simtrain.mcp.serve.session import Stage
+from simtrain.mcp_wire.http_server import MAX_BODY
+from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies
+from simtrain.values.errors import InputError, ModelFault, SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, Message, Usage
+
+BodyT = TypeVar("BodyT", bound=BaseModel)
+
+LONG_POLL = 20.0
+"""Seconds that whoever asks for the next episode waits for one."""
+
+NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"
+"""What an episode may be called. A name is an argument of commands: none begins like an option."""
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Opening(_Body):
+    """What to open: a scenario (the first unless named), one of its cases, a seed, an attempt; under a name of the caller's choice.
+
+    `token` true gives the episode a bearer token of its own, without which nobody reaches it.
+    """
+
+    scenario: str | None = None
+    case: int | None = Field(None, ge=0)
+    seed: int | None = None
+    attempt: int = Field(0, ge=0)
+    name: str | None = Field(None, pattern=NAME)
+    token: bool = False
+
+
+class Forking(_Body):
+    """How a fork is named, and whether it gets a token of its own."""
+
+    name: str | None = Field(None, pattern=NAME)
+    token: bool = False
+
+
+class Ending(_Body):
+    """What the agent said last, read like any agent's; `abstain` says that it declined the task, `failed` that it broke down, and how.
+
+    Tokens and `cost` (US dollars) are what its models used in the whole episode.
+    """
+
+    answer: str | None = None
+    abstain: bool = False
+    failed: str | None = None
+    prompt_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(0, ge=0)
+    cost: float = Field(0.0, ge=0)
+
+    @property
+    def message(self) -> Message | None:
+        """The agent's last word; None where it said none."""
+        if self.answer is None:
+            return None
+        spent = Usage(self.prompt_tokens, self.completion_tokens, cost=self.cost)
+        usage = None if spent == Usage() else spent
+        answer, declines = (self.answer, True) if self.abstain else read_answer(self.answer)
+        return Message(self.answer, answer=answer, abstain=declines, usage=usage)
+
+
+class Question(_Body):
+    """One SELECT over an episode's world."""
+
+    sql: str
+
+
+class Control:
+    """The control plane of one stage. `token` is wanted with every request; `base` is the URL of the MCP side."""
+
+    def __init__(self, stage: Stage, *, token: str, base: str) -> None:
+        self._stage = stage
+        self._token = token
+        self._base = base.rstrip("/")
+
+    def app(self, *, hosts: tuple[str, ...], arrival: float = ARRIVAL) -> HostGuard:
+        """The ASGI application."""
+        routes = [
+            Route("/", self._guarded(self.about), methods=["GET"]),
+            Route("/episodes", self._guarded(self.list_episodes), methods=["GET"]),
+            Route("/episodes", self._guarded(self.open), methods=["POST"]),
+            Route("/episodes/next", self._guarded(self.take), methods=["POST"]),
+            Route("/episodes/{name}", self._guarded(self.inspect), methods=["GET"]),
+            Route("/episodes/{name}/fork", self._guarded(self.fork), methods=["POST"]),
+            Route("/episodes/{name}/query", self._guarded(self.query), methods=["POST"]),
+            Route("/episodes/{name}/grade", self._guarded(self.grade), methods=["POST"]),
+            Route("/episodes/{name}/close", self._guarded(self.close), methods=["POST"]),
+        ]
+        return HostGuard(WholeBodies(Starlette(routes=routes), max_body=MAX_BODY, arrival=arrival), hosts=hosts)
+
+    def _guarded(self, handler: Handler) -> Handler:
+        async def guarded(request: Request) -> Response:
+            if not same(bearer(request.scope), self._token):
+                return _json({"error": "the control token is needed as a bearer token"}, 401)
+            try:
+                return await handler(request)
+            except InputError as error:
+                return _json({"error": str(error)}, 400)
+            except LookupError as error:
+                return _json({"error": str(error.args[0])}, 404)
+            except (SimulatorFault, ModelFault) as error:
+                return _json({"error": str(error)}, 503)
+
+        return guarded
+
+    def _held(self, request: Request) -> HeldEpisode:
+        name = request.path_params["name"]
+        held = self._stage.episodes.find(name)
+        if held is None:
+            raise LookupError(f"no episode {name!r} is open")
+        return held
+
+    def _facts(self, held: HeldEpisode) -> JsonObject:
+        servers = dict.fromkeys(tool.server for tool in held.environment.tools if tool.server)
+        url = f"{self._base}/w/{held.name}"
+        facts = held.facts() | {"url": f"{url}/mcp", "servers": {name: f"{url}/{name}/mcp" for name in servers}}
+        return facts if held.token is None else facts | {"token": held.token}
+
+    async def about(self, request: Request) -> Response:
+        """What is served."""
+        return _json({"scenarios": list(self._stage.scenarios), "open": len(self._stage.episodes), "mcp": self._base})
+
+    async def list_episodes(self, request: Request) -> Response:
+        """All open episodes."""
+        return _json({"episodes": [self._facts(held) for held in self._stage.episodes]})
+
+    async def open(self, request: Request) -> Response:
+        """Open an episode."""
+        asked = await _read(request, Opening)
+        held = await self._stage.open(
+            asked.scenario,
+            case=asked.case,
+            seed=asked.seed,
+            attempt=asked.attempt,
+            name=asked.name,
+            token=token_urlsafe(24) if asked.token else None,
+        )
+        return _json(self._facts(held), 201)
+
+    async def take(self, request: Request) -> Response:
+        """The next episode of a run that waits for an agent; 204 when there was none for a while."""
+        counter = self._stage.counter
+        if counter is None:
+            raise InputError("no run waits for agents here", remedy="open an episode with POST /episodes")
+        held = await counter.take(within=LONG_POLL)
+        if held is None:
+            return Response(status_code=204)
+        if await request.is_disconnected():
+            counter.give_back(held)
+            return Response(status_code=204)
+        counter.taken(held)
+        return _json(self._facts(held))
+
+    async def inspect(self, request: Request) -> Response:
+        """One episode with its steps and what it changed so far."""
+        held = self._held(request)
+        finished = held.environment.finished()
+        return _json({**self._facts(held), "turns": held.journal.turns, "changes": finished.changes})
+
+    async def fork(self, request: Request) -> Response:
+        """An independent copy of an episode as it stands."""
+        asked = await _read(request, Forking)
+        held = await self._stage.episodes.fork(
+            self._held(request), name=asked.name, token=token_urlsafe(24) if asked.token else None
+        )
+        return _json(self._facts(held), 201)
+
+    async def query(self, request: Request) -> Response:
+        """The rows of a SELECT over the episode's world as it is now."""
+        asked = await _read(request, Question)
+        final = self._held(request).environment.finished().final
+        return _json({"rows": await asyncio.to_thread(final.query, asked.sql)})
+
+    async def grade(self, request: Request) -> Response:
+        """The trajectory so far, graded as if it ended here; the episode goes on."""
+        return _json(await self._held(request).graded())
+
+    async def close(self, request: Request) -> Response:
+        """End, grade and free an episode; its trajectory."""
+        asked, held = await _read(request, Ending), self._held(request)
+        if asked.failed is not None:
+            await held.end(Stop("failed", "agent", asked.failed))
+        elif asked.message is not None:
+            await held.say(asked.message)
+        return _json(await self._stage.episodes.close(held))
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(orjson.dumps(value), status, media_type="application/json")
+
+
+async def _read(request: Request, model: type[BodyT]) -> BodyT:
+    """The body of a request; an empty one stands for all defaults. Raises InputError."""
+    content = await request.body()
+    try:
+        value: JsonValue = orjson.loads(content) if content else {}
+        return model.model_validate(value)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"the body is not JSON: {error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in cast(tuple[object, ...], first["loc"]))
+        raise InputError(f"{place}: {first['msg']}" if place else first["msg"]) from None

@@ -1,0 +1,367 @@
+"""The MCP face of one server of one episode: greeting, lists, calls and the rest, in both protocol eras."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol, cast
+
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.handler import ToolError
+from simtrain.contracts.request import FILL, READ, Answer, Caller, Request, caller
+from simtrain.mcp.serve.captured_server import CapturedServer
+from simtrain.mcp.serve.cursors import seal, unseal
+from simtrain.mcp.serve.episodes import EpisodeOver
+from simtrain.mcp.serve.listing import SERVER_INFO, CapturedSurface, MadeSurface, Surface
+from simtrain.mcp.serve.output_schemas import Fitting
+from simtrain.mcp.serve.replayed_questions import Conversations
+from simtrain.mcp.serve.resource_reads import bent, named, observed
+from simtrain.mcp.serve.tool_results import call_response
+from simtrain.mcp.serve.wire_tools import wire_tools
+from simtrain.mcp_wire.handler import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
+from simtrain.mcp_wire.manifest import LISTED, Exchange
+from simtrain.mcp_wire.request_flaws import flaw
+from simtrain.values.errors import ModelFault, SimtrainError, SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, Observation
+from simtrain.worlds.recorded.recorded_sessions import HANDSHAKE, MODERN
+from simtrain.worlds.recorded.replay_index import NotRecorded
+
+_LOG = logging.getLogger(__name__)
+
+_CHANGES: dict[str, Changed] = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+}
+_ACKNOWLEDGED = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+_SUBSCRIBED = frozenset({"resources/subscribe", "resources/unsubscribe"})
+_ANSWERED = frozenset({READ, FILL, "completion/complete"})
+_NEEDS = {"prompts": "prompts", "resources": "resources", "completion": "completions", "logging": "logging"}
+"""What a method's first word needs among the capabilities."""
+
+
+class Held(Protocol):
+    """What a front must have of an episode: its environment, and a way to call."""
+
+    @property
+    def environment(self) -> Environment:
+        """The entered environment."""
+        ...
+
+    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call. Raises EpisodeOver after the end, SimulatorFault when nobody could answer."""
+        ...
+
+    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+        """Read something; `answer` gives the reply. Raises as `call` does."""
+        ...
+
+
+class EpisodeFront:
+    """Answers for one address of an episode: one server, or all of them under one roof."""
+
+    def __init__(
+        self,
+        held: Held,
+        *,
+        server: str | None = None,
+        captured: CapturedServer | None = None,
+        page_size: int | None = None,
+    ) -> None:
+        """`captured` is what was captured of this server, served verbatim; lists come in pages of `page_size` where it is given."""
+        world = held.environment.finished().initial
+        self.name = server or world.name
+        self.held = held
+        self._server = server or ""
+        self._tools = wire_tools(held.environment.tools, world.descriptors, server=server)
+        self._fitting = Fitting()
+        self._surface: Surface = (
+            CapturedSurface(captured.manifest, self._tools, world.tools)
+            if captured
+            else MadeSurface(
+                self.name,
+                self._tools,
+                resources=[offer for offer in world.resources if server is None or offer.server in ("", server)],
+                prompts=[offer for offer in world.prompts if server is None or offer.server in ("", server)],
+            )
+        )
+        self._mistakes = captured.mistakes if captured else None
+        self._says_success = captured is not None and captured.says_success
+        # The tools of a captured server are named after it in the world, unless the world stands for it alone.
+        self._prefix = captured.name if captured and any(tool.server for tool in world.tools) else ""
+        tapes = captured.tapes.items() if captured else ()
+        self._playing = {client: tape.play() for client, tape in tapes}
+        self._conversations = Conversations()
+        self._page_size = page_size
+
+    @property
+    def native_names(self) -> dict[str, str]:
+        """Name on the wire -> name in the world."""
+        return {name: tool.name for name, tool in self._tools.native.items()}
+
+    def input_schema(self, tool: str) -> JsonObject | None:
+        """The input schema of a tool by its name on the wire."""
+        found = self._tools.native.get(tool)
+        return found.input_schema if found is not None else None
+
+    async def answer(self, asked: Asked, line: Line) -> JsonObject:
+        """The result of a request; in the modern era signed with who gave it. Raises WireError."""
+        result = await self._answer(asked, line)
+        if not asked.modern:
+            return result
+        meta = cast(JsonObject, result.get("_meta") or {})
+        info = cast(JsonObject, self._surface.greeting(asked).get("_meta") or {}).get(SERVER_INFO)
+        return result if info is None or SERVER_INFO in meta else {**result, "_meta": {**meta, SERVER_INFO: info}}
+
+    async def _answer(self, asked: Asked, line: Line) -> JsonObject:
+        method = asked.method
+        if asked.flawed:
+            return outcome(self._flawed(asked))
+        if method == ("server/discover" if asked.modern else "initialize"):
+            return self._surface.greeting(asked)
+        if method == "tools/call":
+            return await self._call(asked, line)
+        refused = self._refused(asked)
+        if refused is not None:
+            return outcome(refused)
+        if method in (READ, FILL):
+            return await self._read(asked, line)
+        if method in LISTED and self._surface.shows(asked):
+            return self._list(asked)
+        recorded = self._recorded(asked)
+        if recorded is not None:
+            return await self._replay(asked, line, _wire(recorded))
+        return self._unrecorded(asked)
+
+    def _recorded(self, asked: Asked) -> Exchange | None:
+        """What was recorded for a request: with the client most like this one, else with another one."""
+        for client in sorted(self._playing, key=_caller(asked).misfit):
+            try:
+                return self._playing[client].find(asked.method, asked.params)
+            except NotRecorded:
+                continue
+        return None
+
+    def _flawed(self, asked: Asked) -> JsonObject:
+        """The response to a request whose params are wrong: the captured server's own to the same flaw, else to one of its kind."""
+        found = flaw(asked.method, None if asked.bare else asked.params) or f"{asked.method} params"
+        name = asked.params.get("name")
+        for kind in (found, f"{found.rpartition(' ')[0]} missing"):
+            captured = self._mistake(kind, asked, name if isinstance(name, str) else "")
+            if captured is not None:
+                return captured
+        return _error(INVALID_PARAMS, "Invalid request parameters", "")
+
+    def _refused(self, asked: Asked) -> JsonObject | None:
+        """The response to a method that is not supported here; None for one that is."""
+        method, word = asked.method, asked.method.partition("/")[0]
+        unknown = self._mistake("unknown_method", asked, method)
+        if method not in LISTED and method not in _ACKNOWLEDGED and method not in _ANSWERED:
+            recorded = self._recorded(asked)
+            return recorded.response if recorded else unknown or _error(METHOD_NOT_FOUND, "Method not found", method)
+        if word in ("tools", "ping") or _NEEDS[word] in self._surface.capabilities(asked):
+            return None
+        # Servers tell a method that they do not offer from one that nobody knows; whether they name it is the same.
+        named = unknown is None or cast(JsonObject, unknown.get("error") or {}).get("data") == method
+        return _error(METHOD_NOT_FOUND, "Method not found", method if named else None)
+
+    def _mistake(self, kind: str, asked: Asked, name: str) -> JsonObject | None:
+        return self._mistakes.response(kind, name, modern=asked.modern) if self._mistakes else None
+
+    def _unrecorded(self, asked: Asked) -> JsonObject:
+        if asked.method in _SUBSCRIBED:
+            return self._subscribed(asked)
+        if asked.method in _ACKNOWLEDGED:
+            return {}
+        if asked.method == "completion/complete":
+            return self._completed(asked)
+        raise WireError(METHOD_NOT_FOUND, "Method not found", asked.method)
+
+    def _subscribed(self, asked: Asked) -> JsonObject:
+        """Acknowledged, unless the captured server has no subscriptions, or refuses them for resources that it does not list."""
+        uri = str(asked.params.get("uri"))
+        captured = self._mistake(asked.method.partition("/")[2], asked, uri)
+        if captured is None or "error" not in captured:
+            return {}
+        unsupported = cast(JsonObject, captured["error"]).get("code") == METHOD_NOT_FOUND
+        return {} if self._surface.names("resources/list", "uri", uri, asked) and not unsupported else outcome(captured)
+
+    def _completed(self, asked: Asked) -> JsonObject:
+        """No suggestions; for what the captured server does not list, what it says of that."""
+        ref = cast(JsonObject, asked.params["ref"])
+        by_prompt = ref.get("type") == "ref/prompt"
+        name = str(ref.get("name") if by_prompt else ref.get("uri"))
+        known = (
+            self._surface.names("prompts/list", "name", name, asked)
+            if by_prompt
+            else self._surface.names("resources/templates/list", "uriTemplate", name, asked)
+        )
+        captured = self._mistake("completion_prompt" if by_prompt else "completion_resource", asked, name)
+        return (
+            {"completion": {"values": [], "total": 0, "hasMore": False}} if known or not captured else outcome(captured)
+        )
+
+    async def _read(self, asked: Asked, line: Line) -> JsonObject:
+        """A resource that is read or a prompt that is filled in: a step of the episode, as a call is."""
+        if self._conversations.knows(asked):
+            return self._conversations.go_on(asked)
+        replies: list[tuple[JsonObject, Observation]] = []
+
+        async def answer(request: Request) -> Observation:
+            reply, source = self._reply(replace(asked, params={**asked.params, **request.arguments}))
+            replies.append((reply, observed(reply, source)))
+            return replies[-1][1]
+
+        try:
+            observation = await self.held.read(self._step_of(asked.method), named(asked.params), answer)
+        except EpisodeOver as over:
+            raise WireError(INTERNAL_ERROR, str(over)) from None
+        except (SimulatorFault, ModelFault) as fault:
+            raise self._unanswered(asked.method, fault) from None
+        clean = next((reply for reply, said in replies if said == observation), None)
+        if clean is not None:
+            return await self._replay(asked, line, clean)
+        return outcome(bent(asked.method, asked.params, observation, replies[0][0] if replies else None))
+
+    def _reply(self, asked: Asked) -> tuple[JsonObject, str]:
+        """The reply to a read, with all that was recorded of it, and who gives it: the recording, else the world."""
+        recorded = self._recorded(asked)
+        if recorded is not None:
+            return _wire(recorded), "replay"
+        params = asked.params
+        try:
+            if asked.method == READ:
+                return {"result": self._resource(asked, str(params.get("uri")))}, "embedded"
+            return {"result": self._prompt(asked, str(params.get("name")), params.get("arguments") or {})}, "embedded"
+        except WireError as error:
+            return _error(error.code, error.message, error.data), "embedded"
+
+    def _unanswered(self, name: str, fault: SimtrainError) -> WireError:
+        """The error for what nobody could answer."""
+        # Whoever serves must learn of it; what it says may tell of recordings and plans, which are nothing for an agent.
+        _LOG.error("%s: %s: %s", self.name, name, fault)
+        return WireError(INTERNAL_ERROR, "Internal error")
+
+    def _resource(self, asked: Asked, uri: str) -> JsonObject:
+        found = self.held.environment.finished().final.read_resource(uri, server=self._server)
+        if found is not None:
+            return found
+        if self._surface.names("resources/list", "uri", uri, asked):
+            raise WireError(INTERNAL_ERROR, f"{uri} is not supported by this simulated server")
+        code = INVALID_PARAMS if asked.modern else -32002
+        made = _error(code, f"Resource not found: {uri}", {"uri": uri})
+        return outcome(self._mistake("missing_resource", asked, uri) or made)
+
+    def _prompt(self, asked: Asked, name: str, arguments: JsonObject) -> JsonObject:
+        try:
+            found = self.held.environment.finished().final.fill_prompt(name, arguments, server=self._server)
+        except ToolError as error:
+            raise WireError(INVALID_PARAMS, str(error)) from None
+        if found is not None:
+            return found
+        if self._surface.names("prompts/list", "name", name, asked):
+            raise WireError(INTERNAL_ERROR, f"{name} is not supported by this simulated server")
+        return outcome(
+            self._mistake("missing_prompt", asked, name) or _error(INVALID_PARAMS, f"Unknown prompt: {name}")
+        )
+
+    def _list(self, asked: Asked) -> JsonObject:
+        if self._page_size is None:
+            return self._surface.page(asked)
+        key = LISTED[asked.method]
+        items = self._surface.items(asked)
+        cursor = asked.params.get("cursor")
+        try:
+            start = 0 if cursor is None else int(unseal(str(cursor)).removeprefix(f"{asked.method} "))
+        except ValueError:
+            raise WireError(INVALID_PARAMS, "Invalid cursor") from None
+        page: JsonObject = {key: items[start : start + self._page_size]}
+        if start + self._page_size < len(items):
+            page["nextCursor"] = seal(f"{asked.method} {start + self._page_size}")
+        return page
+
+    async def _call(self, asked: Asked, line: Line) -> JsonObject:
+        name, arguments = cast(str, asked.params["name"]), asked.params.get("arguments")
+        if self._conversations.knows(asked):
+            return self._conversations.go_on(asked)
+        tool = self._tools.native.get(name)
+        caller.set(_caller(asked))
+        try:
+            observation = await self.held.call(self._native(name), cast(JsonObject, arguments or {}))
+        except EpisodeOver as over:
+            return {"content": [{"type": "text", "text": str(over)}], "isError": True}
+        except (SimulatorFault, ModelFault) as fault:
+            raise self._unanswered(name, fault) from None
+        response = call_response(observation)
+        if "result" in response and tool is not None:
+            response = {"result": self._fitting.fit(response["result"], tool)}
+        if observation.wire is None:
+            result: JsonObject = response["result"]
+            return {**result, "isError": False} if self._says_success and "isError" not in result else result
+        return await self._replay(asked, line, {**observation.wire, **response})
+
+    def _step_of(self, method: str) -> str:
+        """What a read is called in the trajectory, and by the globs of perturbations: the method, of the server at this address."""
+        server = self._prefix or self._server
+        return f"{server}.{method}" if server else method
+
+    def _native(self, name: str) -> str:
+        """The name in the world of a tool on the wire, or of one that is not there: a captured server's, if this is one."""
+        tool = self._tools.native.get(name)
+        if tool is not None:
+            return tool.name
+        return f"{self._prefix}.{name}" if self._prefix else name
+
+    async def _replay(self, asked: Asked, line: Line, wire: JsonObject) -> JsonObject:
+        """A recorded reply with all that went before it: notifications, and questions to the client."""
+        if wire.get("resumed"):
+            await line.hang_up()
+        for notification in cast(Sequence[JsonObject], wire.get("notifications") or ()):
+            await _say(line, notification)
+        if asked.modern:
+            begun = self._conversations.begin(asked, wire)
+            if begun is not None:
+                return begun
+        else:
+            for question in self._conversations.questions(wire):
+                await line.ask(cast(str, question["method"]), cast(JsonObject, question.get("params") or {}))
+        return outcome(wire)
+
+
+def _error(code: int, message: str, data: JsonValue = None) -> JsonObject:
+    return {"error": {"code": code, "message": message, **({} if data is None else {"data": data})}}
+
+
+def outcome(wire: JsonObject) -> JsonObject:
+    """The result in a recorded reply. Raises WireError for a recorded error."""
+    if "error" in wire:
+        error = cast(JsonObject, wire["error"])
+        raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))
+    return cast(JsonObject, wire["result"])
+
+
+async def _say(line: Line, notification: JsonObject) -> None:
+    method = cast(str, notification.get("method", ""))
+    if method in _CHANGES:
+        await line.changed(_CHANGES[method])
+    elif method == "notifications/resources/updated":
+        await line.updated(str(cast(JsonObject, notification.get("params") or {}).get("uri", "")))
+    else:
+        await line.notify(notification)
+    await asyncio.sleep(0)
+
+
+def _caller(asked: Asked) -> Caller:
+    return Caller(MODERN if asked.modern else HANDSHAKE, frozenset(asked.capabilities))
+
+
+def _wire(exchange: Exchange) -> JsonObject:
+    return {
+        **exchange.response,
+        "notifications": list(exchange.notifications),
+        "asks": list(exchange.asks),
+        "rounds": list(exchange.rounds),
+        "resumed": exchange.resumed,
+    }

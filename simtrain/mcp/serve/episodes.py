@@ -1,0 +1,257 @@
+"""Episodes that are held open for agents outside: each with its world, its transcript and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from secrets import token_hex
+from time import monotonic, perf_counter
+
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.request import Answer
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Stop, Trajectory
+from simtrain.mcp_wire.handler import Front
+from simtrain.runs.judge import judge
+from simtrain.runs.rollout import brief, failure, record
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.errors import InputError, ModelFault, SimulatorFault
+from simtrain.values.types import Action, JsonObject, Message, Observation
+
+AGENT: JsonObject = {"name": "mcp"}
+"""What a trajectory says of an agent outside."""
+
+
+class EpisodeOver(SimulatorFault):
+    """The episode has ended; nothing is carried out any more."""
+
+
+class HeldEpisode:
+    """One open episode. Calls made at once are carried out one after the other, in the order they came."""
+
+    def __init__(
+        self,
+        name: str,
+        episode: Episode,
+        environment: Environment,
+        *,
+        token: str | None = None,
+        agent: JsonObject = AGENT,
+    ) -> None:
+        """`token`, when given, is the bearer token without which nobody reaches the episode; `agent` is who plays it."""
+        self.name = name
+        self.episode = episode
+        self.environment = environment
+        self.token = token
+        self.fronts: dict[str | None, Front] = {}
+        """The fronts that were made, by server."""
+        self.journal = Journal(environment, episode.limits)
+        self.used = monotonic()
+        self.agent = agent
+        self.over = asyncio.Event()
+        """Set once a limit or the simulator has ended the episode: nothing is carried out any more."""
+        self.closed: asyncio.Future[Trajectory] = asyncio.get_running_loop().create_future()
+        """The graded trajectory, once the episode is closed."""
+        self.begun = datetime.now(UTC)
+        self.briefing = brief(episode, environment)
+        self._clock = perf_counter()
+        self._lock = asyncio.Lock()
+        self._closed = False
+
+    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call. Raises EpisodeOver after the end, SimulatorFault and ModelFault when nobody could answer.
+
+        A call that was begun is carried out and recorded, even when whoever made it no longer waits.
+        """
+        return await self._in_turn(tool, arguments, None)
+
+    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+        """Read something: `answer` gives the reply. Raises as `call` does."""
+        return await self._in_turn(name, arguments, answer)
+
+    async def _in_turn(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
+        self.used = monotonic()
+        await self._lock.acquire()
+        begun = asyncio.create_task(self._carry_out(name, arguments, answer))
+        begun.add_done_callback(self._carried_out)
+        return await asyncio.shield(begun)
+
+    def _carried_out(self, begun: asyncio.Task[Observation]) -> None:
+        self._lock.release()
+        # Looked at here, since it may be that nobody waits for it.
+        if not begun.cancelled():
+            begun.exception()
+
+    async def _carry_out(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
+        journal = self.journal
+        if journal.stop is not None or self._closed:
+            raise EpisodeOver(self._why())
+        number = len(self.environment.steps) + 1
+        before = number - 1
+        journal.say(Message(calls=(Action(f"call_{number}", name, arguments),)))
+        try:
+            stop = await journal.act(answer)
+        except ModelFault:
+            journal.unsay()
+            raise
+        self.used = monotonic()
+        if stop is not None:
+            self.over.set()
+        if len(self.environment.steps) == before:
+            fault = stop is not None and stop.blame == "simulator"
+            raise (SimulatorFault if fault else EpisodeOver)(self._why())
+        return self.environment.steps[-1].observation
+
+    def _why(self) -> str:
+        stop = self.journal.stop
+        return "the episode is over" if stop is None else f"the episode is over: {stop.detail or stop.reason}"
+
+    def facts(self) -> JsonObject:
+        """What the control plane tells of the episode."""
+        stop = self.journal.stop
+        return {
+            "episode": self.name,
+            "scenario": self.episode.scenario.name,
+            "case": dict(self.episode.case),
+            "seed": self.episode.seed,
+            "attempt": self.episode.attempt,
+            "prompt": self.briefing.prompt,
+            "system": self.briefing.system,
+            "steps": len(self.environment.steps),
+            "stop": None if stop is None else stop.reason,
+            "detail": None if stop is None else stop.detail,
+            "idle": round(monotonic() - self.used, 3),
+        }
+
+    async def say(self, message: Message) -> None:
+        """The agent's last word; one that comes after the end is not heard."""
+        async with self._lock:
+            if self.journal.stop is None:
+                self.journal.say(message)
+
+    async def end(self, stop: Stop) -> None:
+        """End the episode, unless it has ended."""
+        async with self._lock:
+            if self.journal.stop is None:
+                self.journal.end(stop)
+
+    async def graded(self) -> Trajectory:
+        """The trajectory so far, graded; the episode goes on."""
+        stop = self.journal.stop or Stop("answered", detail="no answer was given")
+        finished = self.environment.finished()
+        trajectory = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, self.agent)
+        try:
+            found = await judge(self.episode, trajectory, finished)
+        except Exception as error:
+            found = replace(trajectory, stop=failure(error))
+        timing: JsonObject = {
+            "started": self.begun.isoformat(timespec="milliseconds"),
+            "seconds": round(perf_counter() - self._clock, 6),
+            "steps": [round(seconds, 6) for seconds in self.journal.timings],
+        }
+        return replace(found, timing=timing)
+
+    async def close(self) -> None:
+        """Free what the episode holds; closing twice is fine."""
+        async with self._lock:
+            if not self._closed:
+                self._closed = True
+                await self.environment.__aexit__(None, None, None)
+
+
+class Episodes:
+    """All open episodes of one serving process, by name."""
+
+    def __init__(
+        self,
+        *,
+        on_closed: Callable[[Trajectory], None],
+        idle: float | None = None,
+        most: int = 10_000,
+        agent: JsonObject = AGENT,
+    ) -> None:
+        """`on_closed` gets the trajectory of every episode that ends; one that is unused for `idle` seconds is closed."""
+        self._agent = agent
+        self._on_closed = on_closed
+        self._idle = idle
+        self._most = most
+        self._held: dict[str, HeldEpisode] = {}
+        self.leaving: list[Callable[[HeldEpisode], Awaitable[None]]] = []
+        """Told of every episode that was closed."""
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self):
+        return iter(list(self._held.values()))
+
+    def find(self, name: str) -> HeldEpisode | None:
+        """The open episode of that name."""
+        return self._held.get(name)
+
+    def by_token(self, token: str) -> HeldEpisode | None:
+        """The open episode that a bearer token belongs to."""
+        return next((held for held in self._held.values() if held.token == token), None)
+
+    async def open(self, episode: Episode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
+        """Open an episode under a name (an unguessable one unless given).
+
+        Raises InputError, and whatever keeps it from being opened: SimulatorFault, ModelFault.
+        """
+        chosen = self._free_name(name)
+        async with AsyncExitStack() as stack:
+            environment = await stack.enter_async_context(paradigm_of(episode.scenario).open(episode))
+            held = HeldEpisode(chosen, episode, environment, token=token, agent=self._agent)
+            stack.pop_all()
+        return self._hold(held)
+
+    async def fork(self, held: HeldEpisode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
+        """An independent copy of an episode as it stands, transcript included. Raises InputError where a world model cannot be copied."""
+        chosen = self._free_name(name)
+        copy = HeldEpisode(chosen, held.episode, await held.environment.fork(), token=token, agent=self._agent)
+        copy.journal.take_over(held.journal)
+        return self._hold(copy)
+
+    def _free_name(self, name: str | None) -> str:
+        if len(self._held) >= self._most:
+            raise InputError(f"{self._most} episodes are open", remedy="close some first")
+        if name is not None and name in self._held:
+            raise InputError(f"an episode {name!r} is open already", remedy="close it first, or choose another name")
+        # Letters and digits alone: a name is an argument of commands, and none may look like an option.
+        return name or token_hex(12)
+
+    def _hold(self, held: HeldEpisode) -> HeldEpisode:
+        self._held[held.name] = held
+        return held
+
+    async def close(self, held: HeldEpisode) -> Trajectory:
+        """End an episode as it stands, grade it, hand it over and free it."""
+        self._held.pop(held.name, None)
+        try:
+            trajectory = await held.graded()
+        finally:
+            await held.close()
+            for tell in self.leaving:
+                await tell(held)
+        self._on_closed(trajectory)
+        if not held.closed.done():
+            held.closed.set_result(trajectory)
+        return trajectory
+
+    async def close_idle(self) -> int:
+        """Close every episode that was unused for too long; the number of them."""
+        if self._idle is None:
+            return 0
+        late = [held for held in self if monotonic() - held.used > self._idle]
+        for held in late:
+            await self.close(held)
+        return len(late)
+
+    async def close_all(self) -> None:
+        """Close all episodes, as they stand."""
+        for held in self:
+            await self.close(held)

@@ -1,0 +1,64 @@
+"""Who may talk to a server on this machine: Host and Origin checked against DNS rebinding, bearer tokens compared safely."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from simtrain.values.types import JsonObject
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class HostGuard:
+    """Passes on requests whose Host (and Origin, when there is one) names an allowed host, on whatever port."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Sequence[str] = LOOPBACK) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            refused = self._refusal(Headers(scope=scope))
+            if refused is not None:
+                await refused(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> Response | None:
+        if _without_port(headers.get("host", "")) not in self._hosts:
+            return refusal(421, "Invalid Host header")
+        origin = headers.get("origin")
+        if origin is not None and _without_port(urlsplit(origin).netloc) not in self._hosts:
+            return refusal(403, "Invalid Origin header")
+        return None
+
+
+def _without_port(netloc: str) -> str:
+    host = netloc.lower().rpartition("@")[2]
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]
+
+
+def bearer(scope: Scope) -> str | None:
+    """The bearer token of a request."""
+    kind, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+    return token.strip() or None if kind.lower() == "bearer" else None
+
+
+def same(given: str | None, wanted: str) -> bool:
+    """Whether a token is the wanted one, in a time that does not tell how much of it is right."""
+    return given is not None and hmac.compare_digest(given.encode(), wanted.encode())
+
+
+def refusal(status: int, message: str) -> Response:
+    """An HTTP error whose body is a JSON-RPC error, as MCP clients expect it."""
+    body: JsonObject = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
+    headers = {"www-authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse(body, status, headers)

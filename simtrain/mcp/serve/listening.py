@@ -1,0 +1,177 @@
+"""Listening on sockets: the MCP side and the control plane of a stage, each on a port of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from errno import EADDRINUSE
+from functools import partial
+from secrets import token_urlsafe
+from typing import cast
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from simtrain.mcp.serve.addresses import Addresses, NamedFronts
+from simtrain.mcp.serve.control import Control
+from simtrain.mcp.serve.guard import LOOPBACK, HostGuard
+from simtrain.mcp.serve.session import Stage
+from simtrain.mcp.serve.shutdown import Ending
+from simtrain.mcp.serve.slow_heads import BriskProtocol
+from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
+from simtrain.mcp_wire.validation import ARRIVAL
+from simtrain.values.errors import InputError
+
+KEEP_ALIVE = 120
+"""Seconds that an unused connection is kept: longer than any busy moment of this process, so that no client meets a closed one."""
+
+BACKLOG = 2048
+"""Connections that may wait to be taken up."""
+
+STOPPING = 5
+"""Seconds that open connections have when serving ends."""
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where to listen and who is let in. Port 0 takes a free one; `control_port` None leaves the control plane out.
+
+    `token` is wanted of every MCP client. `hosts` are the names under which the machine may be addressed. `patience` is how many
+    seconds the head of a request may take to arrive, and then its body.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    control_port: int | None = 0
+    token: str | None = None
+    hosts: tuple[str, ...] = LOOPBACK
+    max_body: int = MAX_BODY
+    patience: float = ARRIVAL
+    json_replies: bool = True
+    default: bool = True
+
+
+@dataclass(frozen=True)
+class Door:
+    """A stage that listens: the URL of its MCP side, and the control plane's with its token."""
+
+    url: str
+    control_url: str | None
+    control_token: str
+
+
+@dataclass(frozen=True)
+class Sockets:
+    """The ports of a stage, taken."""
+
+    front: socket.socket
+    control: socket.socket | None
+
+
+@contextmanager
+def bind(options: Listening) -> Generator[Sockets]:
+    """Take the ports while the block runs. Raises InputError for one that cannot be had."""
+    with _bind(options.host, options.port) as front:
+        if options.control_port is None:
+            yield Sockets(front, None)
+            return
+        with _bind(options.host, options.control_port) as control:
+            yield Sockets(front, control)
+
+
+@asynccontextmanager
+async def listen(stage: Stage, options: Listening, sockets: Sockets | None = None) -> AsyncGenerator[Door]:
+    """Serve a stage over HTTP while the block runs, on sockets of its own unless some are given. Raises InputError as `bind` does."""
+    if sockets is None:
+        with bind(options) as own:
+            async with listen(stage, options, own) as door:
+                yield door
+        return
+    url, token = _url(options.host, sockets.front), token_urlsafe(24)
+    async with http_endpoint(
+        json_replies=options.json_replies, max_body=options.max_body, arrival=options.patience
+    ) as endpoint:
+        addresses = Addresses(
+            endpoint,
+            stage.episodes,
+            stage.fronts,
+            open_default=stage.open_default if options.default else None,
+            token=options.token,
+        )
+        async with served(HostGuard(addresses, hosts=options.hosts), sockets.front, options.patience):
+            if sockets.control is None:
+                yield Door(url, None, token)
+                return
+            control = Control(stage, token=token, base=url)
+            app = control.app(hosts=options.hosts, arrival=options.patience)
+            async with served(app, sockets.control, options.patience):
+                yield Door(url, _url(options.host, sockets.control), token)
+
+
+@asynccontextmanager
+async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, Front]]]:
+    """An MCP side on a free port of this machine whose addresses are held by the caller: `/w/NAME/mcp` for each front in the mapping."""
+    fronts: dict[str, Front] = {}
+    bound = _bind("127.0.0.1", 0)
+    async with (
+        http_endpoint(json_replies=True) as endpoint,
+        served(HostGuard(NamedFronts(endpoint, fronts)), bound, ARRIVAL),
+    ):
+        yield _url("127.0.0.1", bound), fronts
+
+
+@asynccontextmanager
+async def served(app: ASGIApp, listening: socket.socket, patience: float) -> AsyncGenerator[None]:
+    """Serve an application while the block runs; a request that takes longer than `patience` to arrive is given up."""
+    # On h11: with httptools the SDK misreads trailing white space in routing headers.
+    ending = Ending(app)
+    config = uvicorn.Config(
+        ending,
+        http=cast("type[BriskProtocol]", partial(BriskProtocol, patience=patience)),
+        log_level="error",
+        access_log=False,
+        lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=STOPPING,
+    )
+    server = _Server(config)
+    task = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        ending.end()
+        await task
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn without its signal handlers: who serves decides what Ctrl-C means."""
+
+    def install_signal_handlers(self) -> None:
+        """Nothing: signals belong to the caller."""
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+        # Listening at once: clients may come as soon as the address is told, and two servers never share a port.
+        bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise InputError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}",
+            remedy="choose another port, or 0 for a free one" if error.errno == EADDRINUSE else "choose another --host",
+        ) from None
+    return bound
+
+
+def _url(host: str, bound: socket.socket) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{bound.getsockname()[1]}"

@@ -1,0 +1,57 @@
+"""Tool results fitted to their output schemas: what goes over the wire is accepted by every client, or it is an error."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, cast
+
+import orjson
+
+from simtrain.files.json_schemas import validator
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
+
+MISFIT = "The reply of {tool} does not fit its output schema."
+"""What a client reads in the place of a reply that its library would refuse."""
+
+
+class Fitting:
+    """Fits the results of the tools of one address; what checks a tool's results is looked up once."""
+
+    def __init__(self) -> None:
+        self._checks: dict[str, Any] = {}
+
+    def fit(self, result: JsonObject, tool: ToolSpec) -> JsonObject:
+        """The CallToolResult, certain to be accepted by clients that check it against the tool's output schema.
+
+        Where the structured content is missing and the text holds it, it is put in place; where it cannot be had, the result
+        becomes an error. Every official client raises on the rest, so that its agent would never see the reply.
+        """
+        if tool.output_schema is None or result.get("isError") is True:
+            return result
+        fits = self._checks.get(tool.name)
+        if fits is None:
+            fits = self._checks[tool.name] = _fits(canonical(tool.output_schema))
+        if "structuredContent" in result and fits(result["structuredContent"]):
+            return result
+        written = _written(result)
+        if written is not None and fits(written):
+            return {**result, "structuredContent": written}
+        text = MISFIT.format(tool=tool.name.rpartition(".")[2])
+        return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def _written(result: JsonObject) -> JsonValue:
+    """The JSON value that the only text block holds; None where there is none."""
+    blocks = cast(list[JsonObject], result.get("content") or [])
+    if len(blocks) != 1 or blocks[0].get("type") != "text":
+        return None
+    try:
+        return orjson.loads(cast(str, blocks[0].get("text", "")))
+    except orjson.JSONDecodeError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _fits(schema: bytes) -> Any:
+    # A schema that is none never gets here: a world refuses it, and a captured one is left out.
+    return validator(cast(JsonObject, orjson.loads(schema))).is_valid

@@ -1,0 +1,98 @@
+"""Questions to the client while a recorded reply is replayed: asked in the manner of the client's own era."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from secrets import token_urlsafe
+from typing import cast
+
+from simtrain.mcp_wire.handler import INVALID_PARAMS, MISSING_CAPABILITY, Asked, WireError
+from simtrain.values.types import JsonObject, JsonValue
+
+CAPABILITIES = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
+MOST = 1024
+"""Conversations that wait for a client's answer at once; the oldest is dropped beyond."""
+
+
+class Conversations:
+    """Calls of 2026-07-28 that go over several rounds: the call was carried out once, and its reply waits here."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, tuple[JsonObject, int]] = OrderedDict()
+
+    def questions(self, wire: JsonObject) -> list[JsonObject]:
+        """What the recorded server asked its client, as requests of the handshake era."""
+        asks = cast(Sequence[JsonObject], wire.get("asks") or ())
+        if asks:
+            return list(asks)
+        return [
+            cast(JsonObject, question)
+            for round_ in cast(Sequence[JsonObject], wire.get("rounds") or ())
+            for question in cast(JsonObject, cast(JsonObject, round_["result"]).get("inputRequests") or {}).values()
+        ]
+
+    def begin(self, asked: Asked, wire: JsonObject) -> JsonObject | None:
+        """The first input_required result of a reply that asks something; None for one that does not."""
+        return self._go_on(asked, wire, 0) if _rounds(wire) else None
+
+    def knows(self, asked: Asked) -> bool:
+        """Whether a request goes on with a conversation. Raises WireError for a state that is not one of ours."""
+        state = asked.params.get("requestState")
+        if not asked.modern or state is None:
+            return False
+        if state not in self._waiting:
+            raise WireError(INVALID_PARAMS, "Invalid or expired requestState")
+        return True
+
+    def go_on(self, asked: Asked) -> JsonObject:
+        """The next round, or the reply itself when every question is answered. Raises WireError for a recorded error."""
+        return self._go_on(asked, *self._waiting.pop(cast(str, asked.params["requestState"])))
+
+    def _go_on(self, asked: Asked, wire: JsonObject, number: int) -> JsonObject:
+        if not _answered(asked.params.get("inputResponses"), _rounds(wire)[number]):
+            return self._require(asked, wire, number)
+        if number + 1 < len(_rounds(wire)):
+            return self._require(asked, wire, number + 1)
+        if "error" in wire:
+            error = cast(JsonObject, wire["error"])
+            raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))
+        return cast(JsonObject, wire["result"])
+
+    def _require(self, asked: Asked, wire: JsonObject, number: int) -> JsonObject:
+        recorded = _rounds(wire)[number]
+        for question in cast(dict[str, JsonObject], recorded["inputRequests"]).values():
+            capability = CAPABILITIES.get(cast(str, question.get("method", "")))
+            if capability is not None and capability not in asked.capabilities:
+                raise WireError(
+                    MISSING_CAPABILITY,
+                    f"The client must support {capability}",
+                    {"requiredCapabilities": {capability: {}}},
+                )
+        state = token_urlsafe(18)
+        self._waiting[state] = (wire, number)
+        if len(self._waiting) > MOST:
+            self._waiting.popitem(last=False)
+        return {**recorded, "resultType": "input_required", "requestState": state}
+
+
+def _answered(given: JsonValue, recorded: JsonObject) -> bool:
+    """Whether responses answer every question of a round; what a client says beyond that does not count."""
+    if not isinstance(given, dict):
+        return False
+    answers = cast(JsonObject, given)
+    return all(isinstance(answers.get(key), dict) for key in cast(JsonObject, recorded["inputRequests"]))
+
+
+def _rounds(wire: JsonObject) -> list[JsonObject]:
+    """The input_required results of a recorded reply; questions of the handshake era become one round."""
+    rounds = [cast(JsonObject, item["result"]) for item in cast(Sequence[JsonObject], wire.get("rounds") or ())]
+    if rounds:
+        return [item for item in rounds if item.get("inputRequests")]
+    asks = cast(Sequence[JsonObject], wire.get("asks") or ())
+    if not asks:
+        return []
+    asked: JsonObject = {
+        f"q{number}": {"method": ask["method"], "params": ask.get("params") or {}} for number, ask in enumerate(asks)
+    }
+    return [{"inputRequests": asked}]

@@ -1,0 +1,60 @@
+"""Reads of resources and prompts as steps of an episode: what is observed of a reply, and the reply to one that was bent."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from simtrain.contracts.request import READ
+from simtrain.mcp_wire.handler import INTERNAL_ERROR
+from simtrain.mcp_wire.raw_replies import block_text, error_text
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, writable
+
+
+def named(params: JsonObject) -> JsonObject:
+    """The arguments of a read as its step records them: the URI, or the prompt's name and arguments."""
+    return {key: params[key] for key in ("uri", "name", "arguments") if key in params}
+
+
+def observed(response: JsonObject, source: str) -> Observation:
+    """What a step records of a reply, `{"result": ...}` or `{"error": ...}`: its texts, one below the other.
+
+    What is no text is named in square brackets. `source` is who gave it.
+    """
+    failed = "error" in response
+    text = error_text(response["error"]) if failed else "\n".join(map(block_text, _blocks(response["result"])))
+    return Observation(cast(str, writable(text)), is_error=failed, provenance=Provenance(source))
+
+
+def bent(method: str, params: JsonObject, observation: Observation, clean: JsonObject | None) -> JsonObject:
+    """The reply to a read that perturbations bent; `clean` is the one without them, where anybody gave one.
+
+    Neither resources nor prompts have error results: what went wrong is a JSON-RPC error. Of a bent text all is in the first block.
+    """
+    if observation.is_error:
+        return {"error": {"code": INTERNAL_ERROR, "message": observation.text}}
+    result: JsonObject = dict(clean["result"]) if clean is not None and "result" in clean else {}
+    key = "contents" if method == READ else "messages"
+    items = _objects(result.get(key))
+    first = next((item for item in items if _is_text(item)), None)
+    others = [item for item in items if not _is_text(item)]
+    if method == READ:
+        return {"result": {**result, key: [{**(first or {"uri": params["uri"]}), "text": observation.text}, *others]}}
+    message = first or {"role": "user", "content": {"type": "text"}}
+    content: JsonObject = {**message["content"], "text": observation.text}
+    return {"result": {**result, key: [{**message, "content": content}, *others]}}
+
+
+def _blocks(result: JsonObject) -> list[JsonObject]:
+    """The contents of a resource, or the contents of a prompt's messages."""
+    if "messages" in result:
+        return [content for message in _objects(result["messages"]) for content in _objects([message.get("content")])]
+    return _objects(result.get("contents"))
+
+
+def _objects(value: JsonValue) -> list[JsonObject]:
+    items = cast("list[JsonValue]", value) if isinstance(value, list) else []
+    return [cast(JsonObject, item) for item in items if isinstance(item, dict)]
+
+
+def _is_text(item: JsonObject) -> bool:
+    return any(isinstance(block.get("text"), str) for block in _objects([item.get("content", item)]))

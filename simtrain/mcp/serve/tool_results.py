@@ -1,0 +1,27 @@
+"""What a tool returned, as an MCP client is told it."""
+
+from __future__ import annotations
+
+from simtrain.values.types import JsonObject, Observation
+
+
+def call_result(observation: Observation) -> JsonObject:
+    """The CallToolResult of an observation; what came over the wire goes out as it came.
+
+    For an observation whose `wire` is a JSON-RPC error there is no result: see `call_response`.
+    """
+    result: JsonObject = {"content": [{"type": "text", "text": observation.text}]}
+    structured = observation.content
+    if structured is not None:
+        result["structuredContent"] = structured
+    if observation.is_error:
+        result["isError"] = True
+    return result
+
+
+def call_response(observation: Observation) -> JsonObject:
+    """The response to a tools/call: {"result": ...} or {"error": ...}."""
+    wire = observation.wire
+    if wire is None:
+        return {"result": call_result(observation)}
+    return {"error": wire["error"]} if "error" in wire else {"result": wire["result"]}

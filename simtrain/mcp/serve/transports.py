@@ -1,0 +1,181 @@
+"""Transports over MCP: an agent of ours plays through a real client and a real server, and meets the same episode."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from secrets import token_hex
+from types import TracebackType
+from typing import Self, cast
+
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.request import Answer
+from simtrain.contracts.trajectory import Step
+from simtrain.contracts.transport import Connect, Transport
+from simtrain.contracts.world import FinishedWorld
+from simtrain.mcp.serve.episode_handler import EpisodeFront
+from simtrain.mcp.serve.listening import endpoint_of_fronts
+from simtrain.mcp_wire.raw_replies import observation_of
+from simtrain.mcp_wire.sdk_client import SdkClient, connect_http, connect_in_process
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import Action, JsonObject, Observation, ToolSpec
+
+
+class OverMcp(Transport):
+    """Over streamable HTTP on this machine: a server for all episodes of the process, an official client for each."""
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[Connect]:
+        """One HTTP server, with an address of its own for every episode."""
+        async with endpoint_of_fronts() as (url, fronts):
+
+            @asynccontextmanager
+            async def connect(environment: Environment) -> AsyncGenerator[Environment]:
+                seat, name = _Seat(environment), token_hex(12)
+                front = fronts[name] = EpisodeFront(seat)
+                try:
+                    async with connect_http(f"{url}/w/{name}/mcp") as client:
+                        yield await _Through.open(seat, client, front.native_names)
+                finally:
+                    del fronts[name]
+
+            yield connect
+
+
+class InProcessMcp(Transport):
+    """Through an official client and server in this process, without a socket."""
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[Connect]:
+        """Nothing is shared."""
+
+        @asynccontextmanager
+        async def connect(environment: Environment) -> AsyncGenerator[Environment]:
+            seat = _Seat(environment)
+            front = EpisodeFront(seat)
+            async with connect_in_process(front) as client:
+                yield await _Through.open(seat, client, front.native_names)
+
+        yield connect
+
+
+class _Seat:
+    """The environment behind a front; the agent's own ids go with its calls."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.next_id = ""
+        self.fault: str | None = None
+
+    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+        """Read something."""
+        return await self.environment.read(Action(self.next_id, name, arguments), answer)
+
+    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call; why nobody could answer is kept, since the wire does not say it."""
+        try:
+            return await self.environment.step(Action(self.next_id, tool, arguments))
+        except SimulatorFault as fault:
+            self.fault = str(fault)
+            raise
+
+
+class _Through:
+    """An environment as a client sees it."""
+
+    def __init__(self, seat: _Seat, client: SdkClient, tools: tuple[ToolSpec, ...], names: dict[str, str]) -> None:
+        self._seat = seat
+        self._inner = seat.environment
+        self._client = client
+        self._names = names
+        self.tools = tools
+        self._steps: list[Step] = []
+
+    @classmethod
+    async def open(cls, seat: _Seat, client: SdkClient, native: dict[str, str]) -> Environment:
+        """The environment of a client that has just connected. Raises SimulatorFault when it is shown other tools than there are."""
+        listed = [_spec(descriptor, native) for descriptor in await client.tools()]
+        if {tool.name for tool in listed} != {tool.name for tool in seat.environment.tools}:
+            raise SimulatorFault("the client is shown other tools than the episode has")
+        return cls(seat, client, tuple(listed), {own: wire for wire, own in native.items()})
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps so far, with the observations that came through."""
+        return self._steps
+
+    async def step(self, action: Action) -> Observation:
+        """Send one action over the wire. Raises SimulatorFault when nobody could answer."""
+        before = len(self._inner.steps)
+        if action.malformed is not None:
+            # No client library sends what is no JSON object: its caller is told so on the spot.
+            await self._inner.step(action)
+            reply = None
+        else:
+            self._seat.next_id = action.id
+            reply = await self._client.call(self._names.get(action.tool, action.tool), action.arguments)
+        if len(self._inner.steps) == before:
+            raise SimulatorFault(self._seat.fault or f"{action.tool}: {_reason(reply)}")
+        step = self._inner.steps[-1]
+        if reply is not None:
+            step = replace(step, observation=_as_received(step.observation, reply))
+        self._steps.append(step)
+        return step.observation
+
+    async def read(self, action: Action, answer: Answer) -> Observation:
+        """Our own agents have nothing but tools. Raises SimulatorFault."""
+        raise SimulatorFault(f"{action.tool}: only tools are called over a transport")
+
+    @property
+    def bent(self) -> tuple[str, ...]:
+        """What bent the task or the tools."""
+        return self._inner.bent
+
+    def asks(self, prompt: str) -> str:
+        """The task as the agent reads it."""
+        return self._inner.asks(prompt)
+
+    def begin_turn(self) -> None:
+        """A new assistant message begins."""
+        self._inner.begin_turn()
+
+    def finished(self) -> FinishedWorld:
+        """The world as it was found and as it is now."""
+        return self._inner.finished()
+
+    async def fork(self) -> Environment:
+        """A fork of the environment behind the wire."""
+        return await self._inner.fork()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return
+
+
+def _spec(descriptor: JsonObject, native: dict[str, str]) -> ToolSpec:
+    annotations = cast(JsonObject, descriptor.get("annotations") or {})
+    name = cast(str, descriptor["name"])
+    return ToolSpec(
+        native.get(name, name),
+        cast(str, descriptor.get("description", "")),
+        cast(JsonObject, descriptor["inputSchema"]),
+        cast("JsonObject | None", descriptor.get("outputSchema")),
+        not annotations.get("readOnlyHint", False),
+    )
+
+
+def _as_received(sent: Observation, reply: JsonObject) -> Observation:
+    """The observation that was sent, or, where another one arrived, that one."""
+    received = observation_of(reply, sent.provenance)
+    same = received.text == sent.text and received.is_error == sent.is_error and received.structured == sent.content
+    return sent if same or sent.wire is not None else received
+
+
+def _reason(reply: JsonObject | None) -> str:
+    error = cast(JsonObject, (reply or {}).get("error") or {})
+    return str(error.get("message") or "nobody answered")

@@ -1,0 +1,119 @@
+"""A real server against its own recorded past: what was recorded is asked again, and every reply that is another one is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import cast
+
+from simtrain.mcp.verify.comparison import difference
+from simtrain.mcp.verify.findings import Findings, Outcome
+from simtrain.mcp.verify.listing_comparison import ShownAlike, alike
+from simtrain.mcp.verify.pairing import Pairing
+from simtrain.mcp.verify.real_server import UNANSWERED
+from simtrain.mcp.verify.subject import Call, Subject
+from simtrain.mcp_wire.client import connect
+from simtrain.mcp_wire.eras import MODERN
+from simtrain.mcp_wire.listings import shown
+from simtrain.mcp_wire.manifest import LISTED, Exchange, Surface
+from simtrain.mcp_wire.targets import Target, parse_target
+from simtrain.values.errors import InputError, SimulatorFault, nearest
+from simtrain.values.types import JsonObject
+from simtrain.worlds.recorded.recorded_sessions import Course, by_caller, read_courses
+from simtrain.worlds.recorded.served_servers import GREETINGS, read_servers
+
+UNPLAYED = frozenset({*GREETINGS, *LISTED, "subscriptions/listen"})
+"""Greetings and lists are compared as the surface; a stream of subscriptions has no reply."""
+
+
+async def recheck(
+    cassette: Path,
+    command: str,
+    *,
+    server: str | None = None,
+    pairs: Sequence[re.Pattern[str]] = (),
+    timeout: float = 30.0,
+    on_call: Callable[[], None] = lambda: None,
+) -> Findings:
+    """Ask a server, started anew for each recorded connection, what it was asked in a recording or manifest, in the same order.
+
+    `server` names one of several recorded servers; `pairs` are patterns of ids and times that may differ one to one, beside UUIDs.
+    Raises InputError for a recording without requests and for a server that does not start.
+    """
+    courses, name = _of_server(read_courses(cassette), server, cassette)
+    target = parse_target(command)
+    tokens = {**Subject.tokens, **{f"pair{number}": pattern for number, pattern in enumerate(pairs)}}
+    played: list[tuple[Outcome, ...]] = []
+    for course in courses:
+        for part in by_caller(course).values():
+            asked = [exchange for exchange in part.exchanges if exchange.method not in UNPLAYED]
+            if asked:
+                played.append(tuple(await _again(target, asked, Pairing({}, tokens), timeout, on_call)))
+    surfaces = [await _surface(target, recorded, timeout) for recorded in _recorded(cassette, name)]
+    if not played and not surfaces:
+        raise InputError("nothing was recorded that could be asked again", file=cassette)
+    return Findings(name, 0, (), tuple(played), surfaces=tuple(surfaces), past=cassette.name)
+
+
+def _of_server(courses: Sequence[Course], server: str | None, cassette: Path) -> tuple[list[Course], str]:
+    names = list(dict.fromkeys(course.server for course in courses))
+    if server is None and len(names) != 1:
+        problem = f"{len(names)} servers were recorded" if names else "nothing was recorded"
+        raise InputError(
+            problem, remedy=f"name one with --server: {', '.join(names)}" if names else None, file=cassette
+        )
+    if server is not None and server not in names:
+        raise InputError(f"no server {server!r} was recorded", remedy=nearest(server, names), file=cassette)
+    chosen = server or names[0]
+    return [course for course in courses if course.server == chosen], chosen
+
+
+def _recorded(cassette: Path, server: str) -> tuple[Surface, ...]:
+    """What the server showed while it was recorded; nothing where no client greeted it and listed its tools."""
+    try:
+        return read_servers(cassette).servers[server].surfaces
+    except InputError:
+        return ()
+
+
+async def _surface(target: Target, recorded: Surface, timeout: float) -> ShownAlike:
+    async with connect(target, era=recorded.era, capabilities=recorded.capabilities, timeout=timeout) as client:
+        now, _ = await shown(client, timeout=timeout)
+    return alike(now, recorded, Pairing({}, {}))
+
+
+async def _again(
+    target: Target, asked: Sequence[Exchange], pairing: Pairing, timeout: float, on_call: Callable[[], None]
+) -> list[Outcome]:
+    """Ask it all on one connection, in order. What comes after a request without an answer is not asked and does not agree."""
+    outcomes: list[Outcome] = []
+    lost: JsonObject | None = None
+    async with connect(target, era=asked[0].era, capabilities=asked[0].capabilities, timeout=timeout) as client:
+        if client.era == MODERN:
+            # From the schemas the client learns which arguments travel in headers as well.
+            await shown(client, timeout=timeout)
+        for exchange in asked:
+            response = lost
+            if response is None:
+                params = cast(JsonObject, pairing.for_real(exchange.params))
+                try:
+                    response = (await client.request(exchange.method, params, timeout=timeout, progress=True)).response
+                except SimulatorFault as fault:
+                    response = lost = {"error": {"code": UNANSWERED, "message": f"no answer: {fault}"}}
+            outcomes.append(_outcome(exchange, response, pairing))
+            on_call()
+    return outcomes
+
+
+def _outcome(exchange: Exchange, response: JsonObject, pairing: Pairing) -> Outcome:
+    problem = difference(response, exchange.response, pairing, other="recording")
+    accepted = not Subject().failed(exchange.response)
+    name = exchange.params.get("name") if exchange.method == "tools/call" else None
+    arguments = exchange.params.get("arguments") if isinstance(name, str) else exchange.params
+    call = Call(
+        name if isinstance(name, str) else exchange.method,
+        cast(JsonObject, arguments) if isinstance(arguments, dict) else {},
+        "valid" if accepted else "invalid",
+    )
+    return Outcome(call, accepted, cast(JsonObject, pairing.from_real(response)), exchange.response, problem)

@@ -1,0 +1,83 @@
+"""Whether two responses to the same request agree: same channel, same content blocks, same structured content, same text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from simtrain.mcp.verify.pairing import Pairing
+from simtrain.values.types import JsonObject, JsonValue
+
+FIRST = ("content", "structuredContent")
+"""What is compared of a result before its other members."""
+
+UNCOMPARED = frozenset({"isError", "_meta", "resultType", "ttlMs", "cacheScope"})
+"""`isError` is part of the channel (absent means false); the others belong to the transport."""
+
+
+def difference(real: JsonObject, own: JsonObject, pairing: Pairing, *, other: str = "stand-in") -> str | None:
+    """The first place where a stand-in's response differs from the real one, in a few words; None where they agree.
+
+    Responses are {"result": any result} or {"error": {code, message}}; tokens are paired as they are met. `other` is what the second
+    side is called.
+    """
+    sides = _Sides(pairing, other)
+    if channel(real) != channel(own):
+        return f"channel: {channel(real)} in the real server, {channel(own)} in the {other}"
+    if "error" in real:
+        parts = {key: real["error"].get(key) for key in ("code", "message")}
+        return sides.differ(parts, {key: own["error"].get(key) for key in ("code", "message")}, "error")
+    for part in dict.fromkeys([*FIRST, *real["result"], *own["result"]]):
+        if part in UNCOMPARED:
+            continue
+        if (part in real["result"]) != (part in own["result"]):
+            return f"{part}: only in the {'real server' if part in real['result'] else other}"
+        found = sides.differ(real["result"].get(part), own["result"].get(part), part)
+        if found is not None:
+            return found
+    return None
+
+
+def channel(response: JsonObject) -> str:
+    """How a response says what it says: result, error result, or protocol error."""
+    if "error" in response:
+        return "protocol error"
+    return "error result" if response["result"].get("isError", False) else "result"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The comparison of two values, part by part: where they first differ, None where they do not."""
+
+    pairing: Pairing
+    other: str
+
+    def differ(self, real: JsonValue, own: JsonValue, place: str) -> str | None:
+        if isinstance(real, str) and isinstance(own, str):
+            return None if self.pairing.same_text(real, own) else f"{place}: other text"
+        if isinstance(real, dict) and isinstance(own, dict):
+            return self._keys(cast(JsonObject, real), cast(JsonObject, own), place)
+        if isinstance(real, list) and isinstance(own, list):
+            return self._items(cast(list[JsonValue], real), cast(list[JsonValue], own), place)
+        # 1 and true are equal to Python and to nobody who reads JSON; 1 and 1.0 are the same number of JSON.
+        if isinstance(real, bool) is isinstance(own, bool) and real == own:
+            return None
+        return f"{place}: other value"
+
+    def _keys(self, real: JsonObject, own: JsonObject, place: str) -> str | None:
+        partners = {key: self.pairing.from_real(key) for key in real}
+        for partner in partners.values():
+            if partner not in own:
+                return f"{place}.{partner}: only in the real server"
+        extra = next((key for key in own if key not in partners.values()), None)
+        if extra is not None:
+            return f"{place}.{extra}: only in the {self.other}"
+        found = (self.differ(value, own[partners[key]], f"{place}.{partners[key]}") for key, value in real.items())
+        return next((problem for problem in found if problem is not None), None)
+
+    def _items(self, real: list[JsonValue], own: list[JsonValue], place: str) -> str | None:
+        if len(real) != len(own):
+            return f"{place}: {len(real)} items in the real server, {len(own)} in the {self.other}"
+        pairs = enumerate(zip(real, own, strict=True))
+        found = (self.differ(one, other, f"{place}[{index}]") for index, (one, other) in pairs)
+        return next((problem for problem in found if problem is not None), None)

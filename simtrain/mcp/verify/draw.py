@@ -1,0 +1,176 @@
+"""What a call maker draws from: a seeded stream, and what earlier calls of the same sequence established."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar, cast
+
+from simtrain.values.errors import SimtrainError
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue
+
+T = TypeVar("T")
+
+WORDS = (
+    "amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "juniper", "kelp", "larch",
+    "maple", "nectar", "osprey", "pebble", "quartz", "river", "saddle", "tundra", "umber", "valley", "willow", "yarrow",
+)  # fmt: skip
+ODD_TEXTS = (
+    "",
+    " ",
+    "naïve café",
+    "日本語",
+    "🦀",
+    'quo"te',
+    "back\\slash",
+    "two\nlines",
+    "tab\there",
+    "  padded  ",
+    "<b>&amp;</b>",
+)
+
+
+class NothingToDraw(SimtrainError):
+    """A maker asked for a value of a kind of which there is none now; another maker of the tool is tried."""
+
+
+class Past:
+    """The values that a sequence can refer to, by kind: those of the initial state, and those that its calls established."""
+
+    def __init__(self, initial: Mapping[str, Sequence[JsonValue]]) -> None:
+        self._initial = {kind: list(values) for kind, values in initial.items()}
+        self._earlier: dict[str, list[JsonValue]] = {}
+        self._gone: dict[str, list[JsonValue]] = {}
+
+    def note(self, kind: str, *values: JsonValue) -> None:
+        """A call has created, changed or reported these values; later calls that use them depend on it."""
+        for value in values:
+            _remove(self._gone, kind, value)
+            _remove(self._earlier, kind, value)
+            self._earlier.setdefault(kind, []).append(value)
+
+    def drop(self, kind: str, *values: JsonValue) -> None:
+        """A call has deleted these values."""
+        for value in values:
+            _remove(self._initial, kind, value)
+            _remove(self._earlier, kind, value)
+            _remove(self._gone, kind, value)
+            self._gone.setdefault(kind, []).append(value)
+
+    def initial(self, kind: str) -> Sequence[JsonValue]:
+        """The values of the initial state that no call has deleted or changed since."""
+        earlier = self._earlier.get(kind, ())
+        return [value for value in self._initial.get(kind, ()) if value not in earlier]
+
+    def earlier(self, kind: str) -> Sequence[JsonValue]:
+        """The values that calls of this sequence established, in the order of their last change."""
+        return self._earlier.get(kind, ())
+
+    def values(self, kind: str) -> Sequence[JsonValue]:
+        """All values that exist now."""
+        return [*self.initial(kind), *self.earlier(kind)]
+
+    def gone(self, kind: str) -> Sequence[JsonValue]:
+        """The values that calls of this sequence deleted."""
+        return self._gone.get(kind, ())
+
+
+class Draw:
+    """The draws for one call. `established` are the values among them that an earlier call of the sequence established."""
+
+    def __init__(self, stream: Stream, past: Past) -> None:
+        self.stream = stream
+        self.past = past
+        self.established: list[JsonValue] = []
+
+    def one(self, items: Sequence[T], weights: Sequence[float] | None = None) -> T:
+        """One of `items`."""
+        if not items:
+            raise NothingToDraw("no item")
+        return self.stream.choose(items, weights)
+
+    def some(self, items: Sequence[T], *, most: int = 3) -> list[T]:
+        """Between one and `most` different ones of `items`."""
+        if not items:
+            raise NothingToDraw("no item")
+        return self.stream.sample(items, self.stream.integer(1, most))
+
+    def chance(self, probability: float) -> bool:
+        """True with this probability."""
+        return self.stream.random() < probability
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer in [low, high]."""
+        return self.stream.integer(low, high)
+
+    def word(self) -> str:
+        """A plain word; the same one turns up again and again in a sequence."""
+        return self.one(WORDS)
+
+    def words(self, *, most: int = 6) -> str:
+        """A line of words."""
+        return " ".join(self.word() for _ in range(self.integer(1, most)))
+
+    def odd_text(self) -> str:
+        """A text that is rarely thought of: empty, padded, foreign letters, quotes, two lines."""
+        return self.one(ODD_TEXTS)
+
+    def earlier(self, kind: str) -> JsonValue:
+        """A value that an earlier call of the sequence established: the call depends on it."""
+        values = self.past.earlier(kind)
+        if not values:
+            raise NothingToDraw(kind)
+        return self.drawn(kind, self.one(values))
+
+    def gone(self, kind: str) -> JsonValue:
+        """A value that an earlier call of the sequence deleted: the call depends on it."""
+        values = self.past.gone(kind)
+        if not values:
+            raise NothingToDraw(kind)
+        value = self.one(values)
+        self.established.append(value)
+        return value
+
+    def drawn(self, kind: str, value: T) -> T:
+        """The value, noted as drawn: the call depends on what established it."""
+        if value in self.past.earlier(kind):
+            self.established.append(value)
+        return value
+
+    def existing(self, kind: str, *, earlier: float = 0.75) -> JsonValue:
+        """A value that exists now; with probability `earlier` one that an earlier call established, if there is any."""
+        initial = self.past.initial(kind)
+        if self.past.earlier(kind) and (not initial or self.chance(earlier)):
+            return self.earlier(kind)
+        if not initial:
+            raise NothingToDraw(kind)
+        return self.one(initial)
+
+
+def occurs(value: JsonValue, arguments: JsonValue) -> bool:
+    """Whether a value, or a part of it, stands in the arguments of a call, also within a longer text and in another case."""
+    given = list(_leaves(arguments))
+    texts = [leaf.casefold() for leaf in given if isinstance(leaf, str)]
+    return any(
+        any(leaf.casefold() in text for text in texts)
+        if isinstance(leaf, str)
+        else any(type(leaf) is type(other) and leaf == other for other in given)
+        for leaf in _leaves(value)
+        if leaf not in ("", None)
+    )
+
+
+def _leaves(value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from _leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in cast(Sequence[JsonValue], value):
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _remove(values: dict[str, list[JsonValue]], kind: str, value: JsonValue) -> None:
+    if value in values.get(kind, ()):
+        values[kind].remove(value)

@@ -1,0 +1,164 @@
+"""What a verification found: agreement per tool, the shares of its calls, and every divergence with what led to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from simtrain.episodes.proxy import readable
+from simtrain.mcp.verify.listing_comparison import Count, ShownAlike
+from simtrain.mcp.verify.subject import Call
+from simtrain.values.types import JsonObject, JsonValue, encode
+
+DEMANDED: Mapping[str, float] = {"valid": 0.60, "stateful": 0.30, "least_tool": 0.03}
+"""The least share of calls that the real server accepts, that depend on earlier ones, and that each tool has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One call on both sides. `accepted`: the real server did not refuse it. `problem`: where the stand-in differs, None where it agrees.
+
+    `real` and `own` are the responses in the stand-in's terms.
+    """
+
+    call: Call
+    accepted: bool
+    real: JsonObject
+    own: JsonObject
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Counts over some calls."""
+
+    calls: int
+    agreed: int
+    accepted: int
+    stateful: int
+
+    @property
+    def agreement(self) -> float:
+        """The share of calls on which both sides agree."""
+        return self.agreed / self.calls if self.calls else 1.0
+
+    def facts(self) -> JsonObject:
+        """The counts with their shares."""
+        return {
+            "calls": self.calls,
+            "agreed": self.agreed,
+            "agreement": round(self.agreement, 4),
+            "valid": _share(self.accepted, self.calls),
+            "stateful": _share(self.stateful, self.calls),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least agreement overall and of each tool, and the least share of the surface that is equal."""
+
+    overall: float = 0.95
+    per_tool: float = 0.85
+    surface: float = 0.0
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All outcomes, a tuple for each sequence; `offered` are the tools of both sides. `first` is the number of the first sequence.
+
+    `surfaces` tells how far both sides show the same, an entry for each era that both speak. `past` is the recording
+    that a server was compared with instead of a stand-in.
+    """
+
+    name: str
+    seed: int
+    offered: tuple[str, ...]
+    sequences: tuple[tuple[Outcome, ...], ...]
+    first: int = 0
+    surfaces: tuple[ShownAlike, ...] = ()
+    past: str | None = None
+
+    @property
+    def shown(self) -> Count:
+        """How much of what both sides show is equal, over all eras."""
+        totals = [surface.total for surface in self.surfaces]
+        return Count(sum(total.equal for total in totals), sum(total.of for total in totals))
+
+    @property
+    def outcomes(self) -> Iterable[Outcome]:
+        """All outcomes in order."""
+        return (outcome for sequence in self.sequences for outcome in sequence)
+
+    @property
+    def total(self) -> Figures:
+        """The figures over all calls."""
+        return _figures(self.outcomes)
+
+    def tools(self) -> dict[str, Figures]:
+        """The figures of each tool, by name."""
+        by_tool: dict[str, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            by_tool.setdefault(outcome.call.tool, []).append(outcome)
+        return {tool: _figures(outcomes) for tool, outcomes in sorted(by_tool.items())}
+
+    def shares(self) -> dict[str, float]:
+        """The shares that DEMANDED speaks of."""
+        total = self.total
+        tools = self.tools()
+        least = min((tools[tool].calls if tool in tools else 0 for tool in self.offered), default=0)
+        counts = {"valid": total.accepted, "stateful": total.stateful, "least_tool": least}
+        return {name: _share(count, total.calls) for name, count in counts.items()}
+
+    def below(self, thresholds: Thresholds) -> list[str]:
+        """What does not reach its threshold, in words; empty when all is well."""
+        found = [
+            f"{tool} agrees on {figures.agreement:.1%} of {figures.calls} calls, below {thresholds.per_tool:.0%}"
+            for tool, figures in self.tools().items()
+            if figures.agreement < thresholds.per_tool
+        ]
+        if self.total.agreement < thresholds.overall:
+            found.insert(0, f"overall agreement is {self.total.agreement:.1%}, below {thresholds.overall:.0%}")
+        shown = self.shown
+        if shown.equal < thresholds.surface * shown.of:
+            found.append(f"{shown.equal} of {shown.of} parts of the surface are equal, below {thresholds.surface:.0%}")
+        return found
+
+    def divergences(self) -> list[JsonObject]:
+        """Every call on which the sides differ, with the calls of its sequence that came before."""
+        found: list[JsonObject] = []
+        for number, sequence in enumerate(self.sequences, self.first):
+            for index, outcome in enumerate(sequence):
+                if outcome.problem is not None:
+                    before = [_call_facts(earlier) for earlier in sequence[:index]]
+                    place: JsonObject = {"sequence": number, "index": index, **_call_facts(outcome)}
+                    replies: JsonObject = {"real": _writable(outcome.real), "stand_in": _writable(outcome.own)}
+                    found.append({**place, "problem": outcome.problem, **replies, "before": before})
+        return found
+
+
+def _figures(outcomes: Iterable[Outcome]) -> Figures:
+    listed = list(outcomes)
+    return Figures(
+        len(listed),
+        sum(outcome.problem is None for outcome in listed),
+        sum(outcome.accepted for outcome in listed),
+        sum(outcome.call.stateful for outcome in listed),
+    )
+
+
+def _call_facts(outcome: Outcome) -> JsonObject:
+    call = outcome.call
+    return {"tool": call.tool, "arguments": call.arguments, "kind": call.kind, "accepted": outcome.accepted}
+
+
+def _writable(response: JsonObject) -> JsonValue:
+    """A response as it can be written: one with half a surrogate pair or an endless integer in it as Python shows it."""
+    try:
+        encode(response)
+    except TypeError:
+        return readable(response)
+    return response
+
+
+def _share(count: int, total: int) -> float:
+    return round(count / total, 4) if total else 0.0

@@ -1,0 +1,123 @@
+"""What two servers show, compared: greeting, descriptors and lists; apart from how they behave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from simtrain.mcp.verify.pairing import Pairing
+from simtrain.mcp_wire.frames import members
+from simtrain.mcp_wire.manifest import LISTED, Surface
+from simtrain.values.types import JsonObject, JsonValue, canonical, writable
+
+INFO = "io.modelcontextprotocol/serverInfo"
+ENVELOPE = ("resultType", "ttlMs", "cacheScope", "_meta")
+"""What 2026-07-28 wraps around a greeting."""
+
+ASPECTS = ("title", "description", "inputSchema", "outputSchema", "annotations")
+"""What of a tool's descriptor is counted by itself; the rest of it is counted as one."""
+
+_ABSENT = "(absent)"
+
+
+@dataclass(slots=True)
+class Count:
+    """How many of some things are equal on both sides."""
+
+    equal: int = 0
+    of: int = 0
+
+
+@dataclass(frozen=True)
+class ShownAlike:
+    """How far two surfaces of one era are alike. `parts` counts by part; `differences` have a place and both sides.
+
+    Greeting, tools, resources, templates and prompts count for the whole; a tool is equal where all of its descriptor is.
+    """
+
+    era: str
+    parts: dict[str, Count] = field(default_factory=dict[str, Count])
+    differences: list[JsonObject] = field(default_factory=list[JsonObject])
+
+    @property
+    def total(self) -> Count:
+        """The count over all parts, aspects of tools aside."""
+        whole = [count for part, count in self.parts.items() if ": " not in part]
+        return Count(sum(count.equal for count in whole), sum(count.of for count in whole))
+
+    def facts(self) -> JsonObject:
+        """Everything, as JSON."""
+        parts: JsonObject = {part: {"equal": count.equal, "of": count.of} for part, count in self.parts.items()}
+        return {"era": self.era, "parts": parts, "differences": list(self.differences)}
+
+    def note(self, part: str, place: str, real: JsonValue, own: JsonValue, *, told: bool = True) -> bool:
+        """Compare two values and count them; whether they are equal. A difference is `told` at its place."""
+        count = self.parts.setdefault(part, Count())
+        same = _plain(real) == _plain(own)
+        count.of += 1
+        count.equal += same
+        if not same and told:
+            self.differences.append({"place": place, "real": writable(real), "stand_in": writable(own)})
+        return same
+
+
+def alike(real: Surface, own: Surface, pairing: Pairing) -> ShownAlike:
+    """Compare what a real server shows with what a stand-in shows. The real one's roots are put in the stand-in's terms first."""
+    found = ShownAlike(real.era)
+    theirs, ours = _greeting(real), _greeting(own)
+    for part in dict.fromkeys([*theirs, *ours]):
+        found.note(part, part, pairing.unpaired(theirs.get(part, _ABSENT)), ours.get(part, _ABSENT))
+    for method in LISTED:
+        name = method.removesuffix("/list").replace("resources/templates", "templates")
+        theirs, ours = _by_name(real, method), _by_name(own, method)
+        for key in dict.fromkeys([*theirs, *ours]):
+            one = cast(JsonObject, pairing.unpaired(theirs[key])) if key in theirs else None
+            other = ours.get(key)
+            whole = name == "tools" and one is not None and other is not None
+            found.note(name, f"{name}.{key}", one or _ABSENT, other or _ABSENT, told=not whole)
+            if whole and one is not None and other is not None:
+                _note_aspects(found, key, one, other)
+        common = [[key for key in side if key in theirs and key in ours] for side in (theirs, ours)]
+        if common[0]:
+            found.note(f"{name}: order", f"{name}: order", *common)
+    return found
+
+
+def _note_aspects(found: ShownAlike, name: str, real: JsonObject, own: JsonObject) -> None:
+    for aspect in ASPECTS:
+        if aspect in real or aspect in own:
+            place = f"tools.{name}.{aspect}"
+            found.note(f"tools: {aspect}", place, real.get(aspect, _ABSENT), own.get(aspect, _ABSENT))
+    rest = [{key: value for key, value in side.items() if key not in ASPECTS} for side in (real, own)]
+    found.note("tools: the rest", f"tools.{name}", *rest)
+
+
+def _greeting(surface: Surface) -> JsonObject:
+    """The members of a greeting that both eras have, by one name each, and whatever else it holds."""
+    greeting = surface.greeting
+    rest = {key: value for key, value in greeting.items() if key not in ENVELOPE}
+    info = rest.pop("serverInfo", None) or members(greeting.get("_meta")).get(INFO)
+    return {"serverInfo": info or _ABSENT, "capabilities": rest.pop("capabilities", _ABSENT), **rest}
+
+
+def _by_name(surface: Surface, method: str) -> dict[str, JsonObject]:
+    """The entries of a list by name or URI; one whose name stands twice gets a number."""
+    found: dict[str, JsonObject] = {}
+    for name, item in _named(surface.items(method)):
+        number = sum(1 for known in found if known == name or known.startswith(f"{name} ("))
+        found[f"{name} ({number + 1})" if name in found else name] = item
+    return found
+
+
+def _named(items: Sequence[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
+    for item in items:
+        yield str(item.get("uri") or item.get("uriTemplate") or item.get("name")), item
+
+
+def _plain(value: JsonValue) -> bytes | str:
+    """A value for comparison: 1 and true differ, the order of members does not count."""
+    try:
+        return canonical(value)
+    except TypeError:
+        return repr(value)

@@ -1,0 +1,114 @@
+"""What makes replies of two servers comparable: roots translated, ids and times paired one to one through a whole sequence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from typing import cast
+
+from simtrain.values.types import JsonObject, JsonValue
+
+_WITHIN = re.compile(r"[\w.~-]/*$")
+"""What stands before a slash that goes on with a path: `/srv` is no root in `../srv`, but it is one in `//srv` and in `file:///srv`."""
+
+
+class Pairing:
+    """The one-to-one maps of one sequence. Text of the real server is put in the stand-in's terms, and the other way round."""
+
+    def __init__(self, roots: Mapping[str, str], tokens: Mapping[str, re.Pattern[str]]) -> None:
+        """`roots`: path of the stand-in -> real path. `tokens`: kind -> pattern of what may be paired."""
+        self._roots = _longest_first(roots.items())
+        self._real_roots = _longest_first((real, own) for own, real in roots.items())
+        self._kinds = tuple(tokens)
+        # One pattern for all kinds, where the first kind that matches wins; groups inside a kind's pattern do not count.
+        named = "|".join(f"(?P<k{index}>{pattern.pattern})" for index, pattern in enumerate(tokens.values()))
+        self._token = re.compile(named) if tokens else None
+        self._own: dict[tuple[str, str], str] = {}
+        self._real: dict[tuple[str, str], str] = {}
+
+    def copy(self) -> Pairing:
+        """An independent copy as it stands."""
+        other = copy(self)
+        other._own, other._real = dict(self._own), dict(self._real)
+        return other
+
+    def for_real(self, value: JsonValue) -> JsonValue:
+        """Arguments in the stand-in's terms as the real server must be given them."""
+        return rewritten(value, lambda text: self._replaced(_placed(text, self._roots), self._real))
+
+    def from_real(self, value: JsonValue) -> JsonValue:
+        """A reply of the real server in the stand-in's terms, as far as they have been paired."""
+        return rewritten(value, lambda text: self._replaced(_swapped(text, self._real_roots), self._own))
+
+    def unpaired(self, value: JsonValue) -> JsonValue:
+        """A reply of the real server with its roots translated and nothing else."""
+        return rewritten(value, lambda text: _swapped(text, self._real_roots))
+
+    def same_text(self, real: str, own: str) -> bool:
+        """Whether two texts say the same. Pairs the tokens that they have in the same places, unless that breaks the one-to-one map."""
+        real = _swapped(real, self._real_roots)
+        real_rest, real_tokens = self._split(real)
+        own_rest, own_tokens = self._split(own)
+        if real_rest != own_rest or len(real_tokens) != len(own_tokens):
+            return False
+        return all(self._paired(one, other) for one, other in zip(real_tokens, own_tokens, strict=True))
+
+    def _paired(self, real: tuple[str, str], own: tuple[str, str]) -> bool:
+        if real[0] != own[0]:
+            return False
+        if real not in self._own and own not in self._real:
+            self._own[real], self._real[own] = own[1], real[1]
+        return self._own.get(real) == own[1] and self._real.get(own) == real[1]
+
+    def _split(self, text: str) -> tuple[list[str], list[tuple[str, str]]]:
+        """The text between the tokens, and the tokens with their kinds."""
+        if self._token is None:
+            return [text], []
+        rest: list[str] = []
+        tokens: list[tuple[str, str]] = []
+        end = 0
+        for found in self._token.finditer(text):
+            rest.append(text[end : found.start()])
+            tokens.append((self._kind(found), found[0]))
+            end = found.end()
+        return [*rest, text[end:]], tokens
+
+    def _replaced(self, text: str, partners: Mapping[tuple[str, str], str]) -> str:
+        if self._token is None or not partners:
+            return text
+        return self._token.sub(lambda found: partners.get((self._kind(found), found[0]), found[0]), text)
+
+    def _kind(self, found: re.Match[str]) -> str:
+        return next(kind for index, kind in enumerate(self._kinds) if found[f"k{index}"] is not None)
+
+
+def rewritten(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    """A JSON value with every text in it, keys included, changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [rewritten(item, change) for item in cast(list[JsonValue], value)]
+    if isinstance(value, dict):
+        return {change(key): rewritten(item, change) for key, item in cast(JsonObject, value).items()}
+    return value
+
+
+def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted(pairs, key=lambda pair: -len(pair[0]))
+
+
+def _placed(text: str, roots: list[tuple[str, str]]) -> str:
+    """Text of the stand-in with its roots replaced where a path begins with them."""
+    if not roots:
+        return text
+    real = dict(roots)
+    pattern = re.compile("|".join(re.escape(own) for own, _ in roots))
+    return pattern.sub(lambda found: found[0] if _WITHIN.search(text[: found.start()]) else real[found[0]], text)
+
+
+def _swapped(text: str, pairs: list[tuple[str, str]]) -> str:
+    """Text of the real server with its roots replaced: long and random names, meant wherever they stand."""
+    for old, new in pairs:
+        text = text.replace(old, new)
+    return text

@@ -1,0 +1,237 @@
+"""Playing the plan: every sequence on a bench and in a fresh episode of the stand-in, call by call, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+from simtrain.files.json_schemas import validator
+from simtrain.mcp.verify.comparison import difference
+from simtrain.mcp.verify.draw import Past
+from simtrain.mcp.verify.findings import Findings, Outcome
+from simtrain.mcp.verify.listing_comparison import alike
+from simtrain.mcp.verify.pairing import Pairing
+from simtrain.mcp.verify.plan import Generator, deal
+from simtrain.mcp.verify.real_server import Answered, Bench, LiveBench
+from simtrain.mcp.verify.stand_in import OpenStandIn, StandIn
+from simtrain.mcp.verify.subject import Call, Subject
+from simtrain.mcp_wire.manifest import Surface
+from simtrain.values.errors import InputError
+from simtrain.values.seeding import Stream, derive
+from simtrain.values.types import JsonObject, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How much is played: calls, seed, real servers at once, and seconds that the real server has for one call.
+
+    `pairs` are patterns of ids or times that may differ one to one, beside the subject's own. With `only`, one sequence of all is played.
+    """
+
+    calls: int = 2000
+    seed: int = 0
+    parallel: int = 2
+    timeout: float = 30.0
+    pairs: tuple[re.Pattern[str], ...] = ()
+    only: int | None = None
+
+
+async def verify(
+    stand_in: StandIn, subject: Subject, command: str, options: Options, *, on_call: Callable[[], None] = lambda: None
+) -> Findings:
+    """Play generated calls on the server that `command` starts (or whose URL it is) and on the stand-in.
+
+    `on_call` is called after each call. Raises InputError for a command that cannot be used and for a server that does not start.
+    """
+    with ExitStack() as folders:
+        losses: list[str] = []
+
+        def bench(_: int) -> LiveBench:
+            # Some servers cut long values in the middle of a message: the shorter the path, the rarer that is. And they resolve
+            # symbolic links before they name a path.
+            root = Path(folders.enter_context(TemporaryDirectory(prefix="v"))).resolve()
+            return LiveBench(
+                command, subject=subject, world=stand_in.world, root=root, timeout=options.timeout, losses=losses
+            )
+
+        first = bench(0)
+        real = await shown_surfaces(first)
+        own = await stand_in.surfaces()
+        schemas = offered_schemas(real[0], own[0])
+        pairing = Pairing(subject.roots(first.root), {})
+        # Only what the real server speaks has anything to be compared with.
+        surfaces = tuple(alike(theirs, ours, pairing) for theirs, ours in zip(real, own, strict=False))
+        findings = await play(stand_in, subject, schemas, options, bench=bench, on_call=on_call)
+        return replace(findings, surfaces=surfaces)
+
+
+async def shown_surfaces(bench: LiveBench) -> list[Surface]:
+    """What a real server shows in the handshake era, and in the other one where it speaks it. Raises InputError."""
+    try:
+        await bench.fresh(0)
+        surfaces = [await bench.surface()]
+        modern = await bench.modern_surface()
+        return surfaces if modern is None else [*surfaces, modern]
+    finally:
+        await bench.close()
+
+
+def offered_schemas(real: Surface, own: Surface) -> dict[str, JsonObject]:
+    """The input schemas of all tools that either side offers, by name: the real server's where both do. Raises InputError."""
+    offered, ours = (
+        {
+            tool["name"]: _schema(tool.get("inputSchema"))
+            for tool in side.items("tools/list")
+            if isinstance(tool.get("name"), str)
+        }
+        for side in (real, own)
+    )
+    if not offered:
+        raise InputError("the server offers no tools", remedy="verification compares replies to tool calls")
+    return {**offered, **{name: schema for name, schema in ours.items() if name not in offered}}
+
+
+def _schema(value: JsonValue) -> JsonObject:
+    """An input schema from which calls can be made; one that is none describes no argument."""
+    if not isinstance(value, dict):
+        return {}
+    try:
+        validator(cast(JsonObject, value))
+    except ValueError:
+        return {}
+    return cast(JsonObject, value)
+
+
+async def play(
+    stand_in: StandIn,
+    subject: Subject,
+    schemas: Mapping[str, JsonObject],
+    options: Options,
+    *,
+    bench: Callable[[int], Bench],
+    on_call: Callable[[], None] = lambda: None,
+) -> Findings:
+    """Play the plan over the tools in `schemas`; `bench` makes the real side of one of the parallel workers. Raises InputError."""
+    generator = Generator(subject, schemas)
+    plan = deal(list(schemas), subject, calls=options.calls, seed=options.seed)
+    if options.only is not None and not 0 <= options.only < len(plan):
+        raise InputError(
+            f"there is no sequence {options.only}: {options.calls} calls are {len(plan)} sequences, from 0 on"
+        )
+    left = deque((number, tools) for number, tools in enumerate(plan) if options.only in (None, number))
+    outcomes: dict[int, tuple[Outcome, ...]] = {}
+    extra = {f"pair{number}": pattern for number, pattern in enumerate(options.pairs)}
+
+    async def work(number: int) -> None:
+        real = bench(number)
+        try:
+            while left:
+                sequence, tools = left.popleft()
+                await real.fresh(sequence)
+                seed = derive(options.seed, stand_in.name, "sequence", sequence)
+                async with stand_in.episode(seed=seed) as own:
+                    pairing = Pairing(subject.roots(real.root), {**extra, **subject.tokens})
+                    playing = _Sequence(stand_in, subject, generator, real, own, Stream(seed), pairing)
+                    outcomes[sequence] = tuple([await playing.outcome(tool, on_call) for tool in tools])
+                    await playing.close()
+        finally:
+            await real.close()
+
+    workers = [asyncio.create_task(work(number)) for number in range(min(options.parallel, len(left)))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    played = tuple(outcomes[number] for number in sorted(outcomes))
+    return Findings(stand_in.name, options.seed, tuple(schemas), played, options.only or 0)
+
+
+class _Sequence:
+    """One sequence under way."""
+
+    def __init__(
+        self,
+        stand_in: StandIn,
+        subject: Subject,
+        generator: Generator,
+        real: Bench,
+        own: OpenStandIn,
+        stream: Stream,
+        pairing: Pairing,
+    ) -> None:
+        self._subject = subject
+        self._generator = generator
+        self._real = real
+        self._own = own
+        self._first = own
+        self._stream = stream
+        self._past = Past(subject.initial(stand_in.world))
+        self._pairing = pairing
+
+    async def outcome(self, tool: str, on_call: Callable[[], None]) -> Outcome:
+        call = self._generator.call(tool, self._past, self._stream)
+        answered = await self._real.call(tool, self._pairing.for_real(call.arguments))
+        own, problem = await self._compared(call, answered)
+        real: JsonObject = self._pairing.from_real(answered.response)
+        accepted = not self._subject.failed(real)
+        if accepted:
+            self._learn(call, real["result"])
+        on_call()
+        return Outcome(call, accepted, real, own, problem)
+
+    def _learn(self, call: Call, result: JsonObject) -> None:
+        try:
+            self._subject.learn(self._past, call, result)
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise InputError(
+                f"the server answers {call.tool} unlike the one that the stand-in stands for: {type(error).__name__}: {error}",
+                remedy="name the server that the stand-in stands for",
+            ) from None
+
+    async def _compared(self, call: Call, answered: Answered) -> tuple[JsonObject, str | None]:
+        """The stand-in's response and where it differs.
+
+        Where the second changed while the real server was at work, it may have seen the one or the other: the stand-in is asked at
+        both, and the better answer stands. An answer that agrees letter for letter is better than one that agrees by pairing.
+        """
+        if int(answered.begun) == int(answered.ended):
+            return await self._asked(self._own, self._pairing, call, answered, answered.begun)
+        try:
+            spare, pairing = await self._own.fork(), self._pairing.copy()
+        except InputError:
+            return await self._asked(self._own, self._pairing, call, answered, answered.begun)
+        own, problem = await self._asked(self._own, self._pairing, call, answered, answered.begun)
+        later, later_problem = await self._asked(spare, pairing, call, answered, answered.ended)
+        if _rank(own, problem, answered, pairing) >= _rank(later, later_problem, answered, pairing):
+            await spare.close()
+            return own, problem
+        await self.close()
+        self._own, self._pairing = spare, pairing
+        return later, later_problem
+
+    async def _asked(
+        self, own: OpenStandIn, pairing: Pairing, call: Call, answered: Answered, moment: float
+    ) -> tuple[JsonObject, str | None]:
+        response = await own.call(call.tool, call.arguments, moment=moment)
+        return response, difference(answered.response, response, pairing)
+
+    async def close(self) -> None:
+        """Free a copy of the stand-in that has taken the first one's place."""
+        if self._own is not self._first:
+            await self._own.close()
+
+
+def _rank(own: JsonObject, problem: str | None, answered: Answered, pairing: Pairing) -> int:
+    """How well a response agrees: 0 not at all, 1 by pairing, 2 letter for letter."""
+    if problem is not None:
+        return 0
+    return 2 if difference(pairing.unpaired(answered.response), own, Pairing({}, {})) is None else 1

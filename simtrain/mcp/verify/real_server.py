@@ -1,0 +1,194 @@
+"""The real server's side of a verification: laid out anew for every sequence, started, called, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections import deque
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+from typing import Protocol, cast
+
+from simtrain.contracts.world import World
+from simtrain.mcp.verify.subject import Subject
+from simtrain.mcp_wire.client import Client, connect
+from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, OTHER_ERA_LIMIT
+from simtrain.mcp_wire.listings import shown
+from simtrain.mcp_wire.manifest import Surface
+from simtrain.mcp_wire.targets import StdioTarget, Target, parse_target
+from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.values.types import JsonObject
+
+STEADY = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
+UNANSWERED = -32000
+MOST_LOST = 5
+MOST_MARGIN = 0.4
+"""The longest time before the end of a second, in seconds, in which no call is made."""
+AFTER = 0.012
+"""How long into a new second no call is made: the clock by which disks date files lags by up to a hundredth of a second."""
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A response of the real server, and between which two moments (seconds since 1970) it came about."""
+
+    response: JsonObject
+    begun: float
+    ended: float
+
+
+class Bench(Protocol):
+    """One real server under test, used by one sequence at a time."""
+
+    @property
+    def root(self) -> Path:
+        """The folder in which the initial state lies."""
+        ...
+
+    async def fresh(self, sequence: int) -> None:
+        """Bring the server to the initial state for a sequence. Raises InputError for one that does not start."""
+        ...
+
+    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+        """One call, in the real server's terms. A server that dies or is silent gives an error response."""
+        ...
+
+    async def close(self) -> None:
+        """End the server."""
+        ...
+
+
+class LiveBench:
+    """A server started from a command, or reached by URL."""
+
+    def __init__(
+        self, command: str, *, subject: Subject, world: World, root: Path, timeout: float, losses: list[str]
+    ) -> None:
+        """`losses` keeps, for all benches of a verification, why servers were lost.
+
+        Raises InputError for a command that lacks one of the subject's placeholders, or has another.
+        """
+        self.root = root
+        self._subject = subject
+        self._world = world
+        self._timeout = timeout
+        self._target = _target(command, subject, root)
+        self._client: Client | None = None
+        self._stack = AsyncExitStack()
+        self._losses = losses
+        self._lately: deque[float] = deque(maxlen=20)
+
+    async def fresh(self, sequence: int) -> None:
+        """Empty the root, write the initial state, and start the server where it does not run or must not run on.
+
+        Raises SimulatorFault for a server that was lost in MOST_LOST sequences, since every further one may cost as long a wait.
+        """
+        if len(self._losses) >= MOST_LOST:
+            raise SimulatorFault(f"the real server was lost in {MOST_LOST} sequences, at last: {self._losses[-1]}")
+        if self._subject.restart:
+            await self.close()
+        # Not in a thread: a world's database belongs to the thread that plays it.
+        self._lay_out()
+        if self._client is None:
+            self._client = await self._stack.enter_async_context(connect(self._target, era=HANDSHAKE))
+
+    async def surface(self) -> Surface:
+        """What the server shows to a client of the handshake era. Raises SimulatorFault."""
+        assert self._client is not None
+        return (await shown(self._client, timeout=self._timeout))[0]
+
+    async def modern_surface(self) -> Surface | None:
+        """What it shows in the era without a handshake; None where it does not speak it. Raises SimulatorFault."""
+        await self.close()
+        self._lay_out()
+        limit = min(self._timeout, OTHER_ERA_LIMIT)
+        try:
+            async with connect(self._target, era=MODERN, timeout=limit) as client:
+                return (await shown(client, timeout=self._timeout))[0]
+        except InputError:
+            # It has shown that it starts; this era is none of its own.
+            return None
+
+    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+        """One tools/call. After a server was lost, the rest of its sequence is lost with it."""
+        if self._client is None:
+            return Answered(self._unanswered(), time(), time())
+        await self._within_a_second()
+        begun = time()
+        try:
+            exchange = await self._client.request(
+                "tools/call", {"name": tool, "arguments": arguments}, timeout=self._timeout
+            )
+        except SimulatorFault as fault:
+            await self.close()
+            self._losses.append(str(fault))
+            return Answered(self._unanswered(), begun, time())
+        ended = time()
+        self._lately.append(ended - begun)
+        return Answered(_readable(exchange.response), begun, ended)
+
+    async def _within_a_second(self) -> None:
+        """Wait where the second would probably change during the call: nobody could say which of the two the server has seen."""
+        margin = min(MOST_MARGIN, 2 * max(self._lately, default=0.0))
+        passed = time() % 1
+        if passed > 1 - margin:
+            await asyncio.sleep(1 - passed + AFTER)
+        elif passed < AFTER:
+            await asyncio.sleep(AFTER - passed)
+
+    async def close(self) -> None:
+        """End the server and its processes."""
+        self._client = None
+        await self._stack.aclose()
+
+    def _unanswered(self) -> JsonObject:
+        return {"error": {"code": UNANSWERED, "message": f"no answer: {self._losses[-1]}"}}
+
+    def _lay_out(self) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
+        for path in self.root.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        self._subject.lay_out(self._world, self.root)
+
+
+def _readable(response: JsonObject) -> JsonObject:
+    """The response; an error of ours in the place of one that is neither a CallToolResult nor an error."""
+    result, error = response.get("result"), response.get("error")
+    if isinstance(result, dict) and isinstance(cast(JsonObject, result).get("content", []), list):
+        return {"result": result}
+    if isinstance(error, dict):
+        return {"error": error}
+    return {"error": {"code": UNANSWERED, "message": "the answer is neither a tool result nor an error"}}
+
+
+def _target(command: str, subject: Subject, root: Path) -> Target:
+    values = subject.placeholders(root)
+    _check_placeholders(command, values)
+    target = parse_target(command)
+    if not isinstance(target, StdioTarget):
+        return target
+    words = tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in target.command)
+    return StdioTarget(words, env={**STEADY, **subject.environment(root)}, cwd=root)
+
+
+def _check_placeholders(command: str, values: Mapping[str, str]) -> None:
+    found = _PLACEHOLDER.findall(command)
+    for name in values:
+        if name not in found:
+            raise InputError(
+                f"the command does not contain {{{name}}}",
+                remedy=f"write {{{name}}} where the server is told its place, so that it plays with a fresh one and not with yours",
+            )
+    for name in found:
+        if name not in values:
+            known = ", ".join(f"{{{name}}}" for name in values) or "none is known here"
+            raise InputError(f"the command has the unknown placeholder {{{name}}}", remedy=known)

@@ -1,0 +1,51 @@
+"""A verification as a report: its facts as JSON, written to a file as JSON or as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simtrain.files.jsonl import write_whole
+from simtrain.mcp.verify.findings import DEMANDED, Findings, Thresholds
+from simtrain.mcp.verify.page import page
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+FORMAT = "simtrain-verification/1"
+ENDINGS = (".json", ".html")
+
+
+def facts(findings: Findings, thresholds: Thresholds) -> JsonObject:
+    """Everything that was found. `problems` is empty when every threshold is reached; `shortfalls` names shares below what is demanded."""
+    shares = findings.shares()
+    return {
+        "format": FORMAT,
+        "name": findings.name,
+        "cassette": findings.past,
+        "seed": findings.seed,
+        "total": findings.total.facts(),
+        "shares": shares,
+        "shortfalls": [] if findings.past else [name for name, least in DEMANDED.items() if shares[name] < least],
+        "thresholds": {"overall": thresholds.overall, "per_tool": thresholds.per_tool, "surface": thresholds.surface},
+        "problems": findings.below(thresholds),
+        "surface": {
+            "equal": findings.shown.equal,
+            "of": findings.shown.of,
+            "eras": [surface.facts() for surface in findings.surfaces],
+        },
+        "tools": {tool: figures.facts() for tool, figures in findings.tools().items()},
+        "divergences": findings.divergences(),
+    }
+
+
+def check_ending(out: Path) -> None:
+    """Refuse, with an InputError, a file that is neither JSON nor HTML."""
+    if out.suffix not in ENDINGS:
+        raise InputError(f"{out} is no file for a report", remedy="end it with .json or .html")
+    if not out.parent.is_dir():
+        raise InputError(f"there is no folder {out.parent}", remedy="make it first")
+
+
+def write(report: JsonObject, out: Path) -> None:
+    """Write the facts to a file, whole or not at all; its ending says as what. Raises InputError."""
+    check_ending(out)
+    write_whole(out, page(report) if out.suffix == ".html" else report)

@@ -1,0 +1,166 @@
+"""Arguments from an input schema alone: ones that fit it, ones at its borders, and ones that it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar, cast
+
+from simtrain.mcp.verify.draw import Draw
+from simtrain.values.types import JsonObject, JsonValue
+
+T = TypeVar("T", str, int)
+
+MAX_DEPTH = 6
+LONGEST = 10_000
+WRONG: Mapping[str, tuple[JsonValue, ...]] = {
+    "string": (7, ["a"], None, True),
+    "integer": ("many", 1.5, None, [1]),
+    "number": ("many", None, [1], {}),
+    "boolean": ("maybe", 2, None, []),
+    "array": ("one", {}, None, 3),
+    "object": ("one", [], None, 3),
+}
+FORMATS: Mapping[str, tuple[str, ...]] = {
+    "date": ("2031-03-03", "2030-12-31"),
+    "date-time": ("2031-03-03T09:00:00Z", "2030-12-31T23:59:59Z"),
+    "time": ("09:00:00Z", "23:59:59Z"),
+    "uri": ("https://example.com/", "https://example.org/page?a=1"),
+    "email": ("kim@example.com", "lee@example.org"),
+    "uuid": ("00000000-0000-4000-8000-000000000000", "6f1d7c1e-0b7a-4c8e-9d35-0e6f1f2a3b4c"),
+}
+
+
+def fitting(schema: JsonObject, draw: Draw) -> JsonObject:
+    """Arguments that fit the schema: all that is required, and some of the rest."""
+    return cast(JsonObject, _Values(schema, draw).arguments(optional=0.4))
+
+
+def at_the_border(schema: JsonObject, draw: Draw) -> JsonObject:
+    """Arguments that fit the schema and are rarely thought of: nothing optional or everything, limits, odd texts."""
+    return cast(JsonObject, _Values(schema, draw, odd=True).arguments(optional=draw.one((0.0, 1.0))))
+
+
+def spoiled(schema: JsonObject, arguments: JsonObject, draw: Draw) -> JsonObject:
+    """The arguments with one mistake: an argument missing, null, of another type, not among the enumerated, or all of them gone."""
+    properties: JsonObject = schema.get("properties", {})
+    required = [name for name in schema.get("required", []) if name in arguments]
+    ways: list[Callable[[], JsonObject]] = []
+    if required:
+        missing = draw.one(required)
+        ways += [lambda: {name: value for name, value in arguments.items() if name != missing}, dict[str, JsonValue]]
+    typed = [name for name in arguments if isinstance(properties.get(name), dict)]
+    if typed:
+        wrong = draw.one(typed)
+        described: JsonObject = properties[wrong]
+        kind = described.get("type", "string")
+        values = WRONG[kind if isinstance(kind, str) and kind in WRONG else "string"]
+        ways += [lambda: {**arguments, wrong: draw.one(values)}] * 2
+        if "enum" in described:
+            ways.append(lambda: {**arguments, wrong: "no such value"})
+        if kind == "array" and isinstance(arguments[wrong], list) and arguments[wrong]:
+            ways.append(lambda: {**arguments, wrong: [*arguments[wrong][:-1], 7.5]})
+    if not ways:
+        return {**arguments, "no_such_argument": draw.word()}
+    return draw.one(ways)()
+
+
+class _Values:
+    def __init__(self, schema: JsonObject, draw: Draw, *, odd: bool = False) -> None:
+        self._root = schema
+        self._draw = draw
+        self._odd = odd
+
+    def arguments(self, *, optional: float) -> JsonValue:
+        return self._object(self._root, 0, optional)
+
+    def _value(self, schema: JsonValue, name: str, depth: int) -> JsonValue:
+        if not isinstance(schema, dict) or depth > 2 * MAX_DEPTH:
+            return self._draw.word()
+        described = self._resolved(cast(JsonObject, schema))
+        if "const" in described:
+            return described["const"]
+        for key in ("enum", "examples"):
+            if described.get(key):
+                return self._draw.one(cast(list[JsonValue], described[key]))
+        for key in ("anyOf", "oneOf"):
+            if described.get(key):
+                return self._value(self._draw.one(cast(list[JsonValue], described[key])), name, depth + 1)
+        kind = described.get("type", "string")
+        return self._typed(kind if isinstance(kind, str) else self._draw.one(kind), described, name, depth)
+
+    def _typed(self, kind: str, schema: JsonObject, name: str, depth: int) -> JsonValue:
+        match kind:
+            case "object":
+                return self._object(schema, depth, 0.4)
+            case "array":
+                return self._array(schema, name, depth)
+            case "integer":
+                return self._integer(schema, name)
+            case "number":
+                return self._draw.one((float(self._integer(schema, name)), self._integer(schema, name)))
+            case "boolean":
+                return self._draw.chance(0.5)
+            case "null":
+                return None
+            case _:
+                return self._text(schema, name)
+
+    def _object(self, schema: JsonObject, depth: int, optional: float) -> JsonObject:
+        properties: JsonObject = schema.get("properties", {})
+        required = schema.get("required", [])
+        if depth > MAX_DEPTH:
+            properties = {name: properties[name] for name in required if name in properties}
+        return {
+            name: self._value(described, name, depth + 1)
+            for name, described in properties.items()
+            if name in required or self._draw.chance(optional)
+        }
+
+    def _array(self, schema: JsonObject, name: str, depth: int) -> JsonValue:
+        fewest = int(schema.get("minItems", 0))
+        most = int(schema.get("maxItems", fewest + 3))
+        count = self._draw.one((fewest, most)) if self._odd else self._draw.integer(max(fewest, min(1, most)), most)
+        if depth > MAX_DEPTH:
+            count = fewest
+        return [self._value(schema.get("items", {}), name.removesuffix("s"), depth + 1) for _ in range(min(count, 8))]
+
+    def _integer(self, schema: JsonObject, name: str) -> int:
+        if (known := self._known(name, int)) is not None:
+            return known
+        low = int(schema.get("minimum", schema.get("exclusiveMinimum", -1 if self._odd else 0)))
+        low += "exclusiveMinimum" in schema and "minimum" not in schema
+        high = int(schema.get("maximum", schema.get("exclusiveMaximum", low + 20)))
+        high -= "exclusiveMaximum" in schema and "maximum" not in schema
+        return self._draw.one((low, high)) if self._odd else self._draw.integer(low, min(high, low + 1000))
+
+    def _text(self, schema: JsonObject, name: str) -> str:
+        if schema.get("format") in FORMATS:
+            return self._draw.one(FORMATS[schema["format"]])
+        known = self._known(name, str)
+        if known is not None:
+            return known
+        text = self._draw.odd_text() if self._odd else self._draw.words(most=3)
+        return text.ljust(min(int(schema.get("minLength", 0)), LONGEST), "x")[: int(schema.get("maxLength", LONGEST))]
+
+    def _known(self, name: str, kind: type[T]) -> T | None:
+        """A value of this type that replies or the initial state had under the argument's name, or as an id where it asks for one."""
+        asked = name.lower().replace("_", "").replace("-", "")
+        for place in (asked, asked.removesuffix("id"), "id" if asked.endswith("id") else asked):
+            values = [value for value in self._draw.past.values(place) if type(value) is kind]
+            if values:
+                return self._draw.drawn(place, self._draw.one(values))
+        return None
+
+    def _resolved(self, schema: JsonObject) -> JsonObject:
+        """The schema with references into the same document followed, and what `allOf` adds."""
+        for _ in range(MAX_DEPTH):
+            reference = schema.get("$ref")
+            if not isinstance(reference, str) or not reference.startswith("#/"):
+                break
+            found: JsonValue = self._root
+            for part in reference[2:].split("/"):
+                found = cast(JsonObject, found).get(part, {}) if isinstance(found, dict) else {}
+            schema = {**cast(JsonObject, found), **{key: value for key, value in schema.items() if key != "$ref"}}
+        for part in cast(list[JsonObject], schema.get("allOf", [])):
+            schema = {**part, **schema, "properties": {**part.get("properties", {}), **schema.get("properties", {})}}
+        return schema

@@ -1,0 +1,146 @@
+"""The stand-in's side of a verification: a fresh episode for every sequence, asked as an MCP client asks, at the real server's moments."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from simtrain.contracts.scenario import Scenario
+from simtrain.contracts.world import World
+from simtrain.mcp.serve.addresses import Fronts
+from simtrain.mcp.serve.episodes import HeldEpisode
+from simtrain.mcp.serve.session import episode_of
+from simtrain.mcp.serve.targets import load_target
+from simtrain.mcp_wire.eras import ERAS, HANDSHAKE, METHOD_NOT_FOUND, MODERN
+from simtrain.mcp_wire.handler import Asked, Changed, WireError
+from simtrain.mcp_wire.listings import listable
+from simtrain.mcp_wire.manifest import Surface
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+
+
+@dataclass(frozen=True, eq=False)
+class StandIn:
+    """What is verified: a scenario whose world models answer the calls, or one of its servers.
+
+    `name` is the world's, under which subjects are registered.
+    """
+
+    name: str
+    scenario: Scenario
+    server: str | None = None
+    captured: bool = False
+    """Whether it is a manifest or a recording, and no world."""
+
+    @property
+    def world(self) -> World:
+        """The built world."""
+        return self.scenario.source.build()
+
+    async def surfaces(self) -> list[Surface]:
+        """What it shows in each era."""
+        async with self.episode(seed=0) as opened:
+            return [await opened.surface(era) for era in ERAS]
+
+    @asynccontextmanager
+    async def episode(self, *, seed: int) -> AsyncGenerator[OpenStandIn]:
+        """A fresh episode."""
+        episode = episode_of(self.scenario, case=0, seed=seed, attempt=0)
+        environment = await paradigm_of(self.scenario).open(episode).__aenter__()
+        opened = OpenStandIn(HeldEpisode("verify", episode, environment), self.server)
+        try:
+            yield opened
+        finally:
+            await opened.close()
+
+
+class OpenStandIn:
+    """A stand-in in one episode, whose clock follows the caller."""
+
+    def __init__(self, held: HeldEpisode, server: str | None) -> None:
+        self._held = held
+        self._server = server
+        self._front = Fronts().of(held, server)
+        self._clock = held.environment.finished().final.clock
+
+    async def surface(self, era: str) -> Surface:
+        """What it shows to a client of an era that can do nothing."""
+        greeting = await self._front.answer(
+            _asked("server/discover" if era == MODERN else "initialize", {}, era), _Deaf()
+        )
+        lists: dict[str, tuple[JsonObject, ...]] = {}
+        for method in listable(greeting):
+            # A list that is declared and refused is shown by nobody.
+            with suppress(WireError):
+                lists[method] = tuple([page async for page in self._pages(method, era)])
+        return Surface(era, {}, greeting, lists)
+
+    async def _pages(self, method: str, era: str) -> AsyncGenerator[JsonObject]:
+        cursor: JsonValue = None
+        while True:
+            params: JsonObject = {} if cursor is None else {"cursor": cursor}
+            page = await self._front.answer(_asked(method, params, era), _Deaf())
+            yield page
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return
+
+    async def call(self, tool: str, arguments: JsonObject, *, moment: float) -> JsonObject:
+        """The response to one call made at `moment` (seconds since 1970)."""
+        # The proxy lets the clock tick once before it answers.
+        self._clock.moment = moment - self._clock.per_step
+        try:
+            asked = _asked("tools/call", {"name": tool, "arguments": arguments})
+            return {"result": await self._front.answer(asked, _Deaf())}
+        except WireError as error:
+            return {"error": {"code": error.code, "message": error.message}}
+
+    @property
+    def breakdown(self) -> str | None:
+        """Why the stand-in can answer nothing more by its own fault; None where it can."""
+        stop = self._held.journal.stop
+        return (stop.detail or stop.reason) if stop is not None and stop.blame == "simulator" else None
+
+    async def fork(self) -> OpenStandIn:
+        """An independent copy as it stands. Raises InputError where a world model has no copy."""
+        copy = HeldEpisode("verify", self._held.episode, await self._held.environment.fork())
+        copy.journal.take_over(self._held.journal)
+        return OpenStandIn(copy, self._server)
+
+    async def close(self) -> None:
+        """Free the episode."""
+        await self._held.close()
+
+
+class _Deaf:
+    """A client that hears nothing on the way and answers nothing, as it has no capabilities."""
+
+    async def notify(self, notification: JsonObject) -> None:
+        return
+
+    async def changed(self, what: Changed) -> None:
+        return
+
+    async def updated(self, uri: str) -> None:
+        return
+
+    async def hang_up(self) -> None:
+        return
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        raise WireError(METHOD_NOT_FOUND, "Method not found", method)
+
+
+def stand_in(name: str, *, server: str | None = None) -> StandIn:
+    """The stand-in that a world, a scenario or a manifest stands for. Raises InputError."""
+    scenarios = load_target(name)
+    if len(scenarios) > 1:
+        raise InputError(f"{name!r} names {len(scenarios)} scenarios", remedy="name one")
+    captured = name.endswith((".json", ".jsonl"))
+    return StandIn(scenarios[0].source.name, scenarios[0], server, captured)
+
+
+def _asked(method: str, params: JsonObject, era: str = HANDSHAKE) -> Asked:
+    return Asked(method, params, era, modern=era == MODERN, capabilities={})

@@ -1,0 +1,124 @@
+"""The contract of subjects: how one stand-in and the real server it stands in for are brought to the same state and called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, TypeAlias, TypeVar
+
+from simtrain.contracts.world import World
+from simtrain.mcp.verify.draw import Draw, Past
+from simtrain.values.types import JsonObject, JsonValue
+
+Kind: TypeAlias = Literal["valid", "edge", "invalid"]
+"""What a maker is after: a call that works, one at the border of what works, one that is refused."""
+
+_MARK = "__makes__"
+_MakerT = TypeVar("_MakerT", bound=Callable[..., JsonObject])
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call in the stand-in's terms. `stateful`: it uses a value that an earlier call of its sequence established."""
+
+    tool: str
+    arguments: JsonObject
+    kind: Kind
+    stateful: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """One way to make the arguments of a call of one tool."""
+
+    tool: str
+    kind: Kind
+    weight: float
+    arguments: Callable[[Draw], JsonObject]
+
+
+def makes(tool: str, kind: Kind = "valid", *, weight: float = 1.0) -> Callable[[_MakerT], _MakerT]:
+    """Marks a method `(self, draw) -> arguments` of a subject as a maker; it may be given several times.
+
+    `weight` counts among the makers of the same tool and kind.
+    """
+
+    def mark(method: _MakerT) -> _MakerT:
+        marks: list[tuple[str, Kind, float]] = [*getattr(method, _MARK, ()), (tool, kind, weight)]
+        setattr(method, _MARK, marks)
+        return method
+
+    return mark
+
+
+class Subject:
+    """What verification must know of one server. Everything has a default, with which calls are made from the schemas alone.
+
+    The life of a sequence: `lay_out` writes the world's initial state where the real server will find it; the server runs
+    with `environment` and with the `placeholders` filled into its command; a fresh episode of the world opens; then calls are
+    made in the stand-in's terms, translated for the real server (roots and mapped tokens), and `learn` sees each reply of the
+    real server, translated back.
+    """
+
+    weights: ClassVar[Mapping[str, float]] = {}
+    """How often each tool is called, relative to 1 for a tool that is not named."""
+
+    shares: ClassVar[Mapping[Kind, float]] = {"valid": 0.76, "edge": 0.14, "invalid": 0.10}
+    """How often each kind of call is made. A tool without a maker of a kind gets one from its schema."""
+
+    tokens: ClassVar[Mapping[str, re.Pattern[str]]] = {
+        "uuid": re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
+    }
+    """What a one-to-one map may pair: kind -> pattern of ids or times. Everything else must be the same, letter for letter.
+
+    The stand-in's clock is set to the wall clock at each call, so that present times agree to the second by themselves:
+    name a pattern of times only where the initial state cannot be given the world's own.
+    """
+
+    restart: ClassVar[bool] = False
+    """Whether the real process must be started anew for each sequence because it keeps state in memory."""
+
+    tables: ClassVar[tuple[str, ...]] = ()
+    """Tables of the world that the subject lays out: a world without one of them only has the same name."""
+
+    def suits(self, world: World) -> bool:
+        """True if a world has the tables that are laid out and the tools that calls are made for."""
+        tools = {tool.name for tool in world.tools}
+        return {*self.tables} <= {*world.columns()} and all(maker.tool in tools for maker in self.makers())
+
+    def placeholders(self, root: Path) -> Mapping[str, str]:
+        """What `{name}` stands for in the command under test. Each must occur in it, so that nobody's own files are played with."""
+        return {}
+
+    def environment(self, root: Path) -> Mapping[str, str]:
+        """Environment variables of the real server, beside TZ=UTC and LC_ALL=C.UTF-8."""
+        return {}
+
+    def roots(self, root: Path) -> Mapping[str, str]:
+        """Paths of the stand-in and the real paths they stand for, such as {"/workspace": str(root / "workspace")}."""
+        return {}
+
+    def lay_out(self, world: World, root: Path) -> None:
+        """Write the world's initial state into the empty folder `root`; called before every sequence, `root` emptied before."""
+
+    def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
+        """The values of the initial state that makers may draw, by kind (see `Draw.existing`)."""
+        return {}
+
+    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+        """Note in `past` what a call that worked has created, changed, deleted or reported. `reply` is the real CallToolResult."""
+
+    def failed(self, response: JsonObject) -> bool:
+        """Whether a response, {"result": ...} or {"error": ...}, refuses the call."""
+        return "error" in response or bool(response["result"].get("isError", False))
+
+    def makers(self) -> tuple[Maker, ...]:
+        """The marked makers, in the order in which they are written."""
+        found: list[Maker] = []
+        for name in dict.fromkeys(name for base in reversed(type(self).__mro__) for name in vars(base)):
+            method = getattr(self, name)
+            marks: list[tuple[str, Kind, float]] = getattr(method, _MARK, [])
+            found.extend(Maker(tool, kind, weight, method) for tool, kind, weight in marks)
+        return tuple(found)

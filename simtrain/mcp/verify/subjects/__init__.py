@@ -1,0 +1,37 @@
+"""The subjects that ship, by the name of the stand-in's world; any other server is verified from its schemas alone."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from simtrain.contracts.world import World
+from simtrain.mcp.verify.subject import Subject
+from simtrain.mcp.verify.subjects.generic import Generic
+from simtrain.mcp.verify.subjects.recorded import Recorded
+from simtrain.mcp_wire.manifest import read_manifest
+
+SUBJECTS: dict[str, str] = {
+    "filesystem": "simtrain.mcp.verify.subjects.filesystem:Filesystem",
+    "memory": "simtrain.mcp.verify.subjects.memory:Memory",
+    "fetch": "simtrain.mcp.verify.subjects.fetch:Fetch",
+    "git": "simtrain.mcp.verify.subjects.git:Git",
+    "sqlite": "simtrain.mcp.verify.subjects.sqlite:Sqlite",
+    "time": "simtrain.mcp.verify.subjects.time:Time",
+    "sequential_thinking": "simtrain.mcp.verify.subjects.sequential_thinking:SequentialThinking",
+}
+"""World name -> `module:class`. Adding one is one file and one line here."""
+
+
+def subject_of(name: str, *, world: World | None = None, captured: bool = False, server: str | None = None) -> Subject:
+    """The subject registered under the name of a world; one that knows schemas alone for another `world`, or one that was `captured`.
+
+    A world that names a manifest, or was captured as one, is also asked what was recorded (of `server`). Raises InputError.
+    """
+    place = None if captured else SUBJECTS.get(name)
+    if place is not None:
+        module, _, attribute = place.partition(":")
+        subject: Subject = getattr(import_module(module), attribute)()
+        if world is None or subject.suits(world):
+            return subject
+    manifest = world.manifest if world is not None else None
+    return Generic() if manifest is None else Recorded(read_manifest(manifest), server)

@@ -1,0 +1,145 @@
+"""The reference server `filesystem`: the world's nodes as files under a folder, played with in all ways that its tools have."""
+
+from __future__ import annotations
+
+import os
+import re
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from posixpath import dirname
+from time import sleep, time
+from typing import ClassVar, cast
+
+from simtrain.contracts.world import World
+from simtrain.mcp.verify.draw import Past
+from simtrain.mcp.verify.subject import Call, Subject
+from simtrain.mcp.verify.subjects.filesystem_calls import ROOT, FilesystemCalls, absolute, within
+from simtrain.values.clock import instant
+from simtrain.values.types import JsonObject, JsonValue
+
+NODES = (
+    "select path, kind, content, encoding, target, mode, modified, accessed from nodes where path <> '/' order by path"
+)
+LATE = 0.4
+"""When this part of a second is over, it is too late to begin in it: all initial files are created in one and the same second."""
+
+
+class Filesystem(FilesystemCalls, Subject):
+    """Kinds of values: `file`, `directory` and `media` are paths, `content` is a path with the text that lies there."""
+
+    tables = ("nodes",)
+
+    weights: ClassVar = {
+        "read_file": 0.7,
+        "list_allowed_directories": 0.2,
+        "edit_file": 1.6,
+        "write_file": 1.4,
+        "search_files": 1.2,
+    }
+
+    tokens: ClassVar = {
+        "temporary": re.compile(r"\b[0-9a-f]{32}(?=\.tmp)"),
+        # No system call sets when a file was created.
+        "created": re.compile(r"(?<=created: )[A-Z][^\n]+"),
+    }
+
+    def placeholders(self, root: Path) -> Mapping[str, str]:
+        """The folder that the server is allowed to use."""
+        return {"root": str(root / "projects")}
+
+    def environment(self, root: Path) -> Mapping[str, str]:
+        """Where `~` leads."""
+        return {"HOME": str(root / "home")}
+
+    def roots(self, root: Path) -> Mapping[str, str]:
+        """The allowed folder, one outside that symlinks lead to, and the home folder."""
+        return {
+            "/projects": str(root / "projects"),
+            "/srv": str(root / "srv"),
+            "/agent": str(root / "home"),
+        }
+
+    def lay_out(self, world: World, root: Path) -> None:
+        """The nodes as files, with their permissions and times; directories last, since files change theirs.
+
+        They have a second for themselves, so that no file that a call creates shares the time of their creation.
+        """
+        if time() % 1 > LATE:
+            _sleep_to_next_second()
+        nodes = world.query(NODES)
+        for node in nodes:
+            path = root / node["path"][1:]
+            if node["kind"] == "directory":
+                path.mkdir()
+            elif node["kind"] == "symlink":
+                path.symlink_to(re.sub("^/", f"{root}/", node["target"]))
+            else:
+                path.write_bytes(_bytes(node))
+        for node in sorted(nodes, key=lambda node: node["kind"] == "directory"):
+            if node["kind"] == "symlink":
+                continue
+            path = root / node["path"][1:]
+            path.chmod(node["mode"])
+            # A disk notes a new access only where the last one is older than a day or than the last change: here it never is.
+            os.utime(path, (instant(node["accessed"]), instant(node["modified"])))
+        _sleep_to_next_second()
+
+    def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
+        """Paths below the allowed folder, and the texts."""
+        nodes = [node for node in world.query(NODES) if within(node["path"])]
+        files = [node for node in nodes if node["kind"] == "file"]
+        return {
+            "file": [node["path"] for node in files],
+            "directory": [node["path"] for node in nodes if node["kind"] == "directory"],
+            "media": [node["path"] for node in files if node["encoding"] == "base64"],
+            "content": [[node["path"], node["content"]] for node in files if node["encoding"] == "utf-8"],
+        }
+
+    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+        """What was written, made and moved. `reply` is that of a call that worked."""
+        arguments = call.arguments
+        match call.tool:
+            case "write_file":
+                self._wrote(past, absolute(arguments["path"]), arguments["content"])
+            case "edit_file" if not arguments.get("dryRun"):
+                path = absolute(arguments["path"])
+                known = next((text for at, text in past.values("content") if at == path), None)
+                for edit in arguments["edits"]:
+                    found = known is not None and edit["oldText"] in known
+                    known = cast(str, known).replace(edit["oldText"], edit["newText"], 1) if found else None
+                self._wrote(past, path, known)
+            case "create_directory":
+                path = absolute(arguments["path"])
+                while within(path) and path != ROOT:
+                    past.note("directory", path)
+                    path = dirname(path)
+            case "move_file":
+                self._moved(past, absolute(arguments["source"]), absolute(arguments["destination"]))
+            case _:
+                pass
+
+    def _wrote(self, past: Past, path: str, text: str | None) -> None:
+        past.note("file", path)
+        past.drop("content", *(pair for pair in past.values("content") if pair[0] == path))
+        if text is not None:
+            past.note("content", [path, text])
+
+    def _moved(self, past: Past, source: str, destination: str) -> None:
+        for kind in ("file", "directory", "media", "content"):
+            for value in past.values(kind):
+                path = value[0] if kind == "content" else value
+                if path != source and not path.startswith(f"{source}/"):
+                    continue
+                moved = destination + path[len(source) :]
+                past.drop(kind, value)
+                past.note(kind, [moved, value[1]] if kind == "content" else moved)
+
+
+def _sleep_to_next_second() -> None:
+    sleep(1 - time() % 1)
+
+
+def _bytes(node: JsonObject) -> bytes:
+    content = cast(str, node["content"])
+    return b64decode(content) if node["encoding"] == "base64" else content.encode()

@@ -1,0 +1,50 @@
+"""Any server: calls from its schemas, with the ids, names and numbers that earlier replies mentioned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import orjson
+
+from simtrain.mcp.verify.draw import Past
+from simtrain.mcp.verify.subject import Call, Subject
+from simtrain.values.types import JsonObject, JsonValue
+
+LONGEST = 200
+MOST = 500
+
+
+class Generic(Subject):
+    """Values are known under the key that replies and calls gave them, in small letters without separators."""
+
+    restart = True
+
+    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+        """Note the plain values of the reply, and those that the call was made with."""
+        for number, (key, value) in enumerate([*_plain("", call.arguments), *_plain("", _content(reply))]):
+            if number < MOST and key and value != "":
+                past.note(key.lower().replace("_", "").replace("-", ""), value)
+
+
+def _content(reply: JsonObject) -> JsonValue:
+    """The structured content of a reply, or its text read as JSON; None where neither is there."""
+    if "structuredContent" in reply:
+        return reply["structuredContent"]
+    for block in cast(list[JsonValue], reply.get("content", [])):
+        try:
+            return orjson.loads(str(cast(JsonObject, block).get("text")) if isinstance(block, dict) else "")
+        except orjson.JSONDecodeError:
+            continue
+    return None
+
+
+def _plain(key: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    if isinstance(value, dict):
+        for name, item in cast(JsonObject, value).items():
+            yield from _plain(name, item)
+    elif isinstance(value, list):
+        for item in cast(list[JsonValue], value):
+            yield from _plain(key.removesuffix("s"), item)
+    elif isinstance(value, int | str) and not isinstance(value, bool) and len(str(value)) <= LONGEST:
+        yield key, value

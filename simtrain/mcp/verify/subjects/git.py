@@ -1,0 +1,85 @@
+"""The reference server `git`: every repository of the world lies on disk as git itself would keep it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from simtrain.contracts.world import World
+from simtrain.mcp.verify.draw import Past
+from simtrain.mcp.verify.subject import Call
+from simtrain.mcp.verify.subjects.git_draws import ROOT
+from simtrain.mcp.verify.subjects.git_folder import write_repository
+from simtrain.mcp.verify.subjects.git_reading import GitReading
+from simtrain.mcp.verify.subjects.git_writing import GitWriting
+from simtrain.values.types import JsonObject, JsonValue
+
+_REPORTED = re.compile(r"(?m)^(?:Commit: |commit |Changes committed successfully with hash )([0-9a-f]{40})$")
+_STAGED = re.compile(r"(?m)^\t(?:new file|modified|deleted): +(.+)$")
+
+
+class Git(GitReading, GitWriting):
+    """Everything is known together with its repository: `{"repo", "name"}`."""
+
+    tables = ("commits", "refs", "repositories", "staging", "worktree")
+
+    weights: ClassVar[Mapping[str, float]] = {"git_commit": 1.4, "git_add": 1.8, "git_checkout": 1.3}
+    tokens: ClassVar[Mapping[str, re.Pattern[str]]] = {
+        "commit": re.compile(r"\b[0-9a-f]{40}\b"),
+        "short": re.compile(r"(?<=detached at )[0-9a-f]{7,12}\b|(?<=detached from )[0-9a-f]{7,12}\b"),
+    }
+
+    def environment(self, root: Path) -> Mapping[str, str]:
+        """No settings but the repository's own."""
+        return {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+
+    def roots(self, root: Path) -> Mapping[str, str]:
+        """The folder of the repositories."""
+        return {ROOT: str(root / "repos")}
+
+    def lay_out(self, world: World, root: Path) -> None:
+        """All repositories of the world."""
+        for path in _repositories(world):
+            write_repository(world, path, root / "repos" / path.removeprefix(f"{ROOT}/"))
+
+    def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
+        """Repositories, refs, commits, and files with what became of them."""
+        queries = {
+            "branch": "select repository as repo, substr(name, 12) as name from refs where name like 'refs/heads/%' order by 1, 2",
+            "remote": "select repository as repo, substr(name, 14) as name from refs where name like 'refs/remotes/%' order by 1, 2",
+            "tag": "select repository as repo, substr(name, 11) as name from refs where name like 'refs/tags/%' order by 1, 2",
+            "commit": "select repository as repo, sha as name from commits order by 1, committed_at",
+            "file": "select repository as repo, path as name from staging order by 1, 2",
+            "changed": "select w.repository as repo, w.path as name from worktree w left join staging s "
+            "on s.repository = w.repository and s.path = w.path left join blobs b on b.repository = s.repository and b.sha = s.sha "
+            "where b.content is not w.content or w.mode is not s.mode order by 1, 2",
+            "missing": "select s.repository as repo, s.path as name from staging s left join worktree w "
+            "on s.repository = w.repository and s.path = w.path where w.path is null order by 1, 2",
+        }
+        found: dict[str, Sequence[JsonValue]] = {kind: world.query(sql) for kind, sql in queries.items()}
+        return {"repo": _repositories(world), **found}
+
+    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+        """Commits that were made or listed, branches, and what is staged."""
+        repo = posixpath.normpath(call.arguments["repo_path"]).removesuffix("/.git")
+        text = reply["content"][0]["text"]
+        for sha in _REPORTED.findall(text)[:3]:
+            past.note("commit", {"repo": repo, "name": sha})
+        match call.tool:
+            case "git_create_branch":
+                past.note("branch", {"repo": repo, "name": call.arguments["branch_name"]})
+            case "git_checkout":
+                past.note("place", {"repo": repo, "name": call.arguments["branch_name"]})
+            case "git_add":
+                past.note("staged", *({"repo": repo, "name": name} for name in call.arguments["files"]))
+            case "git_status":
+                past.note("seen", *({"repo": repo, "name": name} for name in _STAGED.findall(text)[:4]))
+            case _:
+                pass
+
+
+def _repositories(world: World) -> list[str]:
+    return [row["path"] for row in world.query("select path from repositories order by path desc")]

@@ -1,0 +1,31 @@
+"""The annotations of a tool's descriptor, checked: a title and four hints, of the types that official clients insist on."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from simtrain.values.types import JsonObject, JsonValue
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+def flaw_of(descriptor: JsonObject) -> str | None:
+    """What is wrong with the title and annotations of a descriptor, in a few words; None where nothing is.
+
+    Clients check these types and list no tool at all where one is wrong. Annotations of other names are anybody's own.
+    """
+    annotations = descriptor.get("annotations", {})
+    if not isinstance(annotations, dict):
+        return f"the annotations are {_shown(annotations)}, no object"
+    hints = cast(JsonObject, annotations)
+    for hint in HINTS:
+        if hint in hints and not isinstance(hints[hint], bool):
+            return f"the annotation {hint!r} is {_shown(hints[hint])}, neither true nor false"
+    for place, holder in (("title", descriptor), ("annotation 'title'", hints)):
+        if "title" in holder and not isinstance(holder["title"], str):
+            return f"the {place} is {_shown(holder['title'])}, no text"
+    return None
+
+
+def _shown(value: JsonValue) -> str:
+    return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)[:60]

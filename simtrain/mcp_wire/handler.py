@@ -1,0 +1,83 @@
+"""The contract between the wire and what is served: raw requests in, raw results out, in both protocol eras."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from simtrain.values.errors import SimtrainError
+from simtrain.values.types import JsonObject, JsonValue
+
+Changed: TypeAlias = Literal["tools", "prompts", "resources"]
+
+INVALID_PARAMS = -32602
+METHOD_NOT_FOUND = -32601
+INTERNAL_ERROR = -32603
+MISSING_CAPABILITY = -32021
+
+
+class WireError(SimtrainError):
+    """A JSON-RPC error reply: code, message and, unless it is None, data."""
+
+    def __init__(self, code: int, message: str, data: JsonValue = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request. `modern` says that it speaks 2026-07-28; `capabilities` are what the client declared; `session` is the
+    handshake era's session id, where there is one. `flawed`: its revision does not allow its params, or needs some and has none;
+    `bare`: it has none."""
+
+    method: str
+    params: JsonObject
+    version: str
+    modern: bool
+    capabilities: JsonObject
+    session: str | None = None
+    flawed: bool = False
+    bare: bool = False
+
+
+class Line(Protocol):
+    """What a front may say to the client while it answers a request."""
+
+    async def notify(self, notification: JsonObject) -> None:
+        """Send a notification (`method`, `params`) that belongs to the request; progress goes only to a client that asked for it."""
+        ...
+
+    async def changed(self, what: Changed) -> None:
+        """Tell the client that a list has changed."""
+        ...
+
+    async def updated(self, uri: str) -> None:
+        """Tell the client that a resource has changed."""
+        ...
+
+    async def hang_up(self) -> None:
+        """Close the stream of the request; the client comes back for the reply. Nothing where it could not."""
+        ...
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        """Ask the client (sampling, elicitation, roots) in the handshake era; its result. Raises WireError when it cannot."""
+        ...
+
+
+class Front(Protocol):
+    """The MCP face of one server."""
+
+    @property
+    def name(self) -> str:
+        """The name of the server, for messages; what clients read comes from `answer`."""
+        ...
+
+    async def answer(self, asked: Asked, line: Line) -> JsonObject:
+        """The result of a request, the envelope of its era aside. Raises WireError."""
+        ...
+
+    def input_schema(self, tool: str) -> JsonObject | None:
+        """The input schema of a tool, for the headers that mirror its arguments (2026-07-28)."""
+        ...

@@ -1,0 +1,27 @@
+"""What a server shows to a client that has greeted it: the greeting, and every list that it declares."""
+
+from __future__ import annotations
+
+from simtrain.mcp_wire.client import Client
+from simtrain.mcp_wire.faults import ErrorReply
+from simtrain.mcp_wire.frames import members
+from simtrain.mcp_wire.manifest import LISTED, Surface
+from simtrain.values.types import JsonObject
+
+
+async def shown(client: Client, *, timeout: float | None = None) -> tuple[Surface, dict[str, JsonObject]]:
+    """The surface, and the error of each list that was declared and refused. Raises SimulatorFault."""
+    lists: dict[str, tuple[JsonObject, ...]] = {}
+    refused: dict[str, JsonObject] = {}
+    for method in listable(client.greeting):
+        try:
+            lists[method] = tuple(await client.list(method, timeout=timeout))
+        except ErrorReply as refusal:
+            refused[method] = refusal.error
+    return Surface(client.era, client.capabilities, client.greeting, lists), refused
+
+
+def listable(greeting: JsonObject) -> list[str]:
+    """The list methods of what a server declares."""
+    capabilities = members(greeting.get("capabilities"))
+    return [method for method in LISTED if method.partition("/")[0] in capabilities]

@@ -1,0 +1,80 @@
+"""Raw MCP replies as observations, and observations that say something else than the reply they came from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import cast
+
+import orjson
+
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, encode, writable
+
+
+def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> Observation:
+    """The observation of a raw reply to a tools/call, `{"result": ...}` or `{"error": ...}`; the reply is kept as its `wire`.
+
+    The text blocks are the text, one below the other; a block of another kind is named in square brackets. What a trajectory cannot
+    hold is replaced: half a character by a question mark, a number beyond 64 bits by the nearest floating-point one.
+    """
+    reply = _recordable(reply)
+    if "error" in reply:
+        return Observation(error_text(reply["error"]), is_error=True, provenance=provenance, wire=reply)
+    result: JsonObject = reply["result"] if isinstance(reply.get("result"), dict) else {}
+    structured: JsonValue = result.get("structuredContent")
+    text = "\n".join(block_text(block) for block in _blocks(result))
+    if not isinstance(structured, dict):
+        return Observation(text, is_error=result.get("isError") is True, provenance=provenance, wire=reply)
+    structured = cast(JsonObject, structured)
+    return Observation(text or encode(structured), structured, result.get("isError") is True, False, provenance, reply)
+
+
+def reworded(observation: Observation, text: str, structured: JsonObject | None) -> Observation:
+    """The observation with another text and structured content; its raw reply follows, and keeps whatever else it said."""
+    changed = replace(observation, text=text, structured=structured, json=False, wire=None)
+    wire = observation.wire
+    if wire is None:
+        return changed
+    if not isinstance(wire.get("result"), dict):
+        return replace(changed, wire={**wire, "error": {**cast(JsonObject, wire["error"]), "message": text}})
+    result = cast(JsonObject, wire["result"])
+    others = [block for block in _blocks(result) if block.get("type") != "text"]
+    result = {**result, "content": [{"type": "text", "text": text}, *others]}
+    if structured is None:
+        result.pop("structuredContent", None)
+    else:
+        result["structuredContent"] = structured
+    return replace(changed, wire={**wire, "result": result})
+
+
+def _recordable(reply: JsonObject) -> JsonObject:
+    try:
+        encode(reply)
+    except TypeError:
+        return orjson.loads(json.dumps(writable(reply)))
+    return reply
+
+
+def error_text(error: JsonValue) -> str:
+    """The message of a JSON-RPC error."""
+    message: JsonValue = cast(JsonObject, error).get("message") if isinstance(error, dict) else error
+    return message if isinstance(message, str) else encode(message)
+
+
+def _blocks(result: JsonObject) -> list[JsonObject]:
+    content: JsonValue = result.get("content")
+    if not isinstance(content, list):
+        return []
+    return [cast(JsonObject, block) for block in cast("list[JsonValue]", content) if isinstance(block, dict)]
+
+
+def block_text(block: JsonObject) -> str:
+    """The text of a content block; what has none is named in square brackets."""
+    text: JsonValue = block.get("text")
+    if isinstance(text, str):
+        return text
+    resource: JsonValue = block.get("resource")
+    if isinstance(resource, dict) and isinstance(cast(JsonObject, resource).get("text"), str):
+        return cast(JsonObject, resource)["text"]
+    kind = block.get("mimeType") or block.get("uri") or block.get("type") or "content"
+    return f"[{kind}]"

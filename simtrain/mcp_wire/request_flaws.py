@@ -1,0 +1,63 @@
+"""Requests that are wrong by themselves: params that a method does not allow, and the name of what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simtrain.mcp_wire.manifest import NO_TOOL
+from simtrain.values.types import JsonObject, JsonValue
+
+MEMBERS: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
+    "tools/call": (("name", "string", True), ("arguments", "object", False)),
+    "resources/read": (("uri", "string", True),),
+    "resources/subscribe": (("uri", "string", True),),
+    "resources/unsubscribe": (("uri", "string", True),),
+    "prompts/get": (("name", "string", True), ("arguments", "object", False)),
+    "completion/complete": (("ref", "object", True), ("argument", "object", True)),
+    "logging/setLevel": (("level", "level", True),),
+}
+"""Method -> its params: name, type, and whether it must be there."""
+
+_KINDS = ((str, "string"), (dict, "object"), (bool, "boolean"), ((int, float), "number"), (list, "array"))
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+MADE: tuple[tuple[str, JsonObject | None], ...] = (
+    ("tools/call", None),
+    ("tools/call", {"arguments": {}}),
+    ("tools/call", {"name": 3, "arguments": {}}),
+    ("tools/call", {"name": NO_TOOL, "arguments": []}),
+    ("resources/read", {}),
+    ("resources/subscribe", {}),
+    ("resources/unsubscribe", {}),
+    ("prompts/get", {}),
+    ("completion/complete", {}),
+    ("logging/setLevel", {"level": "loud"}),
+)
+"""The flawed requests that are made to see how a server answers them: method and params, None for a request without any."""
+
+
+def flaw(method: str, params: JsonObject | None) -> str | None:
+    """What is wrong with the params of a method, `method member type`; None where nothing is, or the method is not known."""
+    members = MEMBERS.get(method)
+    if members is None:
+        return None
+    if params is None:
+        return f"{method} params missing"
+    for name, wanted, needed in members:
+        if name not in params:
+            if needed:
+                return f"{method} {name} missing"
+        elif not _fits(params[name], wanted):
+            return f"{method} {name} {_type(params[name])}"
+    return None
+
+
+def _fits(value: JsonValue, wanted: str) -> bool:
+    if wanted == "level":
+        return value in LEVELS
+    return _type(value) == wanted
+
+
+def _type(value: JsonValue) -> str:
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")

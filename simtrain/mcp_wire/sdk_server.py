@@ -1,0 +1,285 @@
+"""The seam to the SDK: its low-level server in both protocol eras, with one middleware that answers in raw dicts.
+
+Sessions, headers, streams and era rules are the SDK's; every reply is a front's, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+import orjson
+from mcp import MCPError
+from mcp.server import Server
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+)
+from mcp.shared.exceptions import NoBackChannelError
+from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
+from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from simtrain.mcp_wire.handler import INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Front, WireError
+from simtrain.mcp_wire.request_flaws import LEVELS, flaw
+from simtrain.values.types import JsonObject, JsonValue, writable
+
+META = "io.modelcontextprotocol/"
+ASK_TIMEOUT = 300.0
+"""Seconds that a client has to answer a question."""
+
+KEPT_LEVELS = 4096
+"""Sessions of one front whose log level is remembered."""
+
+SCOPE_KEY = "simtrain.front"
+"""Where the HTTP application puts the front that a request's address means."""
+
+_CACHEABLE = frozenset(
+    {"server/discover", "tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read"}
+)
+_GONE = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+_BEFORE_THE_HANDSHAKE = frozenset({"initialize", "ping"})
+_EVENTS: dict[Changed, tuple[ServerEvent, str]] = {
+    "tools": (ToolsListChanged(), "notifications/tools/list_changed"),
+    "prompts": (PromptsListChanged(), "notifications/prompts/list_changed"),
+    "resources": (ResourcesListChanged(), "notifications/resources/list_changed"),
+}
+
+current_front: ContextVar[Front | None] = ContextVar("current_front", default=None)
+"""The front of the HTTP request being served: the SDK looks up a tool's schema without saying for whom."""
+
+
+class _Raw(BaseModel):
+    """A notification, request or result as it stands, through an interface that takes models."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def build_server(front: Front | None = None) -> Server[Any]:
+    """The SDK's server. `front` answers where no HTTP request says otherwise (stdio, in-process)."""
+    seam = _Seam(front)
+    server: Server[Any] = Server(
+        front.name if front else "simtrain",
+        on_subscriptions_listen=seam.listen,
+        get_tool_input_schema=seam.input_schema,
+    )
+    server.middleware[:] = [seam.answer]
+    return server
+
+
+class _Seam:
+    def __init__(self, front: Front | None) -> None:
+        self._front = front
+        self._buses: WeakKeyDictionary[Front, InMemorySubscriptionBus] = WeakKeyDictionary()
+        self._levels: WeakKeyDictionary[Front, OrderedDict[str, str]] = WeakKeyDictionary()
+
+    def _front_of(self, context: ServerRequestContext[Any, Any]) -> Front:
+        front = context.request.scope.get(SCOPE_KEY, self._front) if context.request is not None else self._front
+        if front is None:
+            raise MCPError(code=METHOD_NOT_FOUND, message="nothing is served at this address")
+        return cast(Front, front)
+
+    def input_schema(self, tool: str) -> JsonObject | None:
+        front = current_front.get() or self._front
+        return front.input_schema(tool) if front is not None else None
+
+    def _bus(self, front: Front) -> InMemorySubscriptionBus:
+        return self._buses.setdefault(front, InMemorySubscriptionBus())
+
+    async def listen(
+        self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
+    ) -> SubscriptionsListenResult:
+        """One subscription stream; what changes in one front is told to its own listeners alone."""
+        return await ListenHandler(self._bus(self._front_of(context)))(context, params)
+
+    async def answer(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """The middleware: requests go to their front, the rest to the SDK."""
+        context = ctx
+        modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        method = context.method
+        if context.request_id is None or method == "subscriptions/listen" or (method == "initialize" and modern):
+            return await call_next(context)
+        if modern and method in _GONE:
+            raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
+        if not modern and method not in _BEFORE_THE_HANDSHAKE and context.session.client_params is None:
+            raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
+        front = self._front_of(context)
+        asked = _asked(context, modern=modern)
+        if method == "logging/setLevel" and not asked.flawed:
+            self._set_level(front, asked)
+        line = _ModernLine(context, self._bus(front)) if modern else _Line(context, self._level(front, asked))
+        try:
+            result = await front.answer(asked, line)
+        except WireError as error:
+            raise MCPError(code=error.code, message=error.message, data=writable(error.data)) from None
+        if context.request is not None:
+            result = _sendable(result)
+        return _enveloped(method, result) if modern else result
+
+    def _set_level(self, front: Front, asked: Asked) -> None:
+        levels = self._levels.setdefault(front, OrderedDict[str, str]())
+        levels[asked.session or ""] = cast(str, asked.params["level"])
+        if len(levels) > KEPT_LEVELS:
+            levels.popitem(last=False)
+
+    def _level(self, front: Front, asked: Asked) -> str:
+        levels = self._levels.get(front)
+        return LEVELS[0] if levels is None else levels.get(asked.session or "", LEVELS[0])
+
+
+def _flawed(context: ServerRequestContext[Any, Any]) -> bool:
+    """Whether the params of a method of the specification are other ones than it says; its front says so in its server's words."""
+    # Those of a call are looked at by hand, which is quicker: most requests are calls.
+    if context.method == "tools/call":
+        return flaw(context.method, cast("JsonObject | None", context.params)) is not None
+    if context.method not in SPEC_CLIENT_METHODS:
+        return False
+    try:
+        validate_client_request(context.method, context.protocol_version, context.params)
+    except KeyError:
+        # Not a method of this revision.
+        return False
+    except ValidationError:
+        return True
+    return False
+
+
+def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> Asked:
+    params = dict(context.params or {})
+    if context.method == "initialize":
+        capabilities = params.get("capabilities")
+    elif modern:
+        capabilities = cast(JsonObject, params.get("_meta") or {}).get(f"{META}clientCapabilities")
+    else:
+        declared = context.session.client_capabilities
+        capabilities = declared.model_dump(by_alias=True, exclude_none=True) if declared is not None else {}
+    session = context.request.headers.get("mcp-session-id") if context.request is not None else None
+    known = cast(JsonObject, capabilities) if isinstance(capabilities, dict) else {}
+    return Asked(
+        context.method,
+        params,
+        context.protocol_version,
+        modern,
+        known,
+        session,
+        flawed=_flawed(context),
+        bare=context.params is None,
+    )
+
+
+def _sendable(result: JsonObject) -> JsonObject:
+    """The result, certain to be written over HTTP: a captured one may hold what the SDK's writer breaks down on."""
+    try:
+        orjson.dumps(result)
+    except TypeError:
+        return cast(JsonObject, writable(result))
+    return result
+
+
+def _enveloped(method: str, result: JsonObject) -> JsonObject:
+    """The result with what 2026-07-28 wants around it, where the front did not say it itself."""
+    whole: JsonObject = {**result}
+    if method in _CACHEABLE:
+        whole.setdefault("ttlMs", 0)
+        whole.setdefault("cacheScope", "private")
+    whole.setdefault("resultType", "complete")
+    return whole
+
+
+@dataclass(slots=True)
+class _Line:
+    """The way back to a client of the handshake era."""
+
+    context: ServerRequestContext[Any, Any]
+    level: str
+
+    async def notify(self, notification: JsonObject) -> None:
+        method, params = cast(str, notification["method"]), cast(JsonObject, notification.get("params") or {})
+        if method == "notifications/progress":
+            await self.context.session.report_progress(
+                cast(float, params.get("progress", 0)), params.get("total"), params.get("message")
+            )
+        elif method != "notifications/message" or _loud_enough(params.get("level"), self.level):
+            await self._send(method, params)
+
+    async def _send(self, method: str, params: JsonObject | None, *, standing: bool = False) -> None:
+        raw = cast(Any, _Raw.model_validate({"method": method, **({"params": params} if params else {})}))
+        related = None if standing else self.context.request_id
+        await self.context.session.send_notification(raw, related_request_id=related)
+
+    async def changed(self, what: Changed) -> None:
+        await self._send(_EVENTS[what][1], None, standing=True)
+
+    async def updated(self, uri: str) -> None:
+        await self._send("notifications/resources/updated", {"uri": uri}, standing=True)
+
+    async def hang_up(self) -> None:
+        if self.context.close_sse_stream is not None:
+            await self.context.close_sse_stream()
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        from mcp.shared.message import ServerMessageMetadata
+
+        raw = cast(Any, _Raw.model_validate({"method": method, "params": params}))
+        try:
+            answered = await self.context.session.send_request(
+                raw,
+                _Raw,
+                request_read_timeout_seconds=ASK_TIMEOUT,
+                metadata=ServerMessageMetadata(related_request_id=self.context.request_id),
+            )
+        except NoBackChannelError as error:
+            raise WireError(INVALID_PARAMS, f"the client cannot be asked here: {error}") from None
+        except MCPError as error:
+            raise WireError(error.error.code, error.error.message, error.error.data) from None
+        return answered.model_dump()
+
+
+@dataclass(slots=True)
+class _ModernLine:
+    """The way back to a client of 2026-07-28: the request's own stream, and subscriptions."""
+
+    context: ServerRequestContext[Any, Any]
+    bus: InMemorySubscriptionBus
+
+    async def notify(self, notification: JsonObject) -> None:
+        method, params = cast(str, notification["method"]), cast(JsonObject, notification.get("params") or {})
+        session = self.context.session
+        if method == "notifications/progress":
+            await session.report_progress(
+                cast(float, params.get("progress", 0)), params.get("total"), params.get("message")
+            )
+        elif method == "notifications/message":
+            wanted = cast(JsonObject, self.context.meta or {}).get(f"{META}logLevel")
+            if wanted in LEVELS and _loud_enough(params.get("level"), cast(str, wanted)):
+                await self._send(method, params)
+
+    async def _send(self, method: str, params: JsonObject) -> None:
+        raw = cast(Any, _Raw.model_validate({"method": method, "params": params}))
+        await self.context.session.send_notification(raw, related_request_id=self.context.request_id)
+
+    async def changed(self, what: Changed) -> None:
+        await self.bus.publish(_EVENTS[what][0])
+
+    async def updated(self, uri: str) -> None:
+        await self.bus.publish(ResourceUpdated(uri=uri))
+
+    async def hang_up(self) -> None:
+        return
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        raise WireError(INVALID_PARAMS, "a client of 2026-07-28 is asked by an input_required result")
+
+
+def _loud_enough(level: JsonValue, wanted: str) -> bool:
+    return level not in LEVELS or LEVELS.index(cast(str, level)) >= LEVELS.index(wanted)

@@ -1,0 +1,147 @@
+"""What a server takes in: a message is checked before the SDK sees it, so that whoever sends what is none is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import NoReturn, TypeAlias, cast
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from simtrain.values.types import JsonObject, JsonValue
+
+ARRIVAL = 30.0
+"""Seconds that a request may take to arrive whole."""
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+
+Check: TypeAlias = Callable[[bytes], JsonObject | None]
+
+
+def flaw(message: bytes | bytearray) -> JsonObject | None:
+    """The JSON-RPC error that answers what is no message of MCP; None for one that is.
+
+    Its id is the message's own where that is one, else null, as JSON-RPC 2.0 says in section 5.
+    """
+    try:
+        value: JsonValue = json.loads(message, parse_constant=_refuse)
+    except RecursionError:
+        return error_frame(PARSE_ERROR, "Parse error: the message is nested too deeply")
+    except ValueError as error:
+        return error_frame(PARSE_ERROR, f"Parse error: {error}")
+    if isinstance(value, list):
+        return error_frame(INVALID_REQUEST, "Invalid request: batches are not supported; send one message at a time")
+    if not isinstance(value, dict):
+        return error_frame(INVALID_REQUEST, "Invalid request: a message is a JSON object")
+    frame = cast(JsonObject, value)
+    problem = _problem(frame)
+    return None if problem is None else error_frame(INVALID_REQUEST, f"Invalid request: {problem}", frame.get("id"))
+
+
+def error_frame(code: int, message: str, identity: JsonValue = None) -> JsonObject:
+    """A JSON-RPC error reply; an identity that is none becomes null."""
+    known = identity if _is_id(identity) else None
+    return {"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}}
+
+
+def _problem(frame: JsonObject) -> str | None:
+    if frame.get("jsonrpc") != "2.0":
+        return 'the member "jsonrpc" must be "2.0"'
+    if "id" in frame and not _is_id(frame["id"]):
+        return "an id is a text or an integer"
+    if "method" in frame:
+        if not isinstance(frame["method"], str):
+            return "a method is a text"
+        return None if isinstance(frame.get("params"), dict | None) else "params are an object"
+    if "id" not in frame:
+        return "neither a method nor an id"
+    error: JsonValue = frame.get("error")
+    if isinstance(frame.get("result"), dict) or (
+        isinstance(error, dict) and {"code", "message"} <= set(cast(JsonObject, error))
+    ):
+        return None
+    return "neither a method nor a result nor an error"
+
+
+def _is_id(value: JsonValue) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+class WholeBodies:
+    """Passes on HTTP requests whose body has arrived whole: 413 for one that is too large, 408 for one that takes too long.
+
+    With `check`, a body that it finds wrong is answered with 400 and what it says.
+    """
+
+    def __init__(self, app: ASGIApp, *, max_body: int, check: Check | None = None, arrival: float = ARRIVAL) -> None:
+        self._app = app
+        self._max_body = max_body
+        self._check = check
+        self._arrival = arrival
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(self._arrival):
+                body = await self._read(Headers(scope=scope).get("content-length", ""), receive)
+        except TimeoutError:
+            await _refusal(408, f"The request did not arrive within {self._arrival:g} seconds")(scope, receive, send)
+            return
+        except _TooLarge:
+            await _refusal(413, f"The request is larger than {self._max_body} bytes")(scope, receive, send)
+            return
+        if body is None:
+            return
+        wrong = self._check(body) if self._check is not None else None
+        if wrong is not None:
+            await JSONResponse(wrong, 400)(scope, receive, send)
+            return
+        await self._app(scope, _replaying(body, receive), send)
+
+    async def _read(self, announced: str, receive: Receive) -> bytes | None:
+        """The body; None when the client has left."""
+        if announced.isdecimal() and int(announced) > self._max_body:
+            raise _TooLarge
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            if len(body) > self._max_body:
+                raise _TooLarge
+            if not message.get("more_body", False):
+                return bytes(body)
+
+
+class _TooLarge(Exception):
+    """A body beyond the limit."""
+
+
+def _replaying(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body first, and then what really comes."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _refusal(status: int, message: str) -> JSONResponse:
+    # What is left of the request is not read, so the connection cannot be used again.
+    return JSONResponse(error_frame(INVALID_REQUEST, message), status, {"connection": "close"})

@@ -1,0 +1,133 @@
+"""What an attack is after: a call that the agent is to make, or words that it is to say, and how to tell whether it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal, Protocol, Self, TypeAlias, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from simtrain.files.templates import Value
+from simtrain.files.yaml_files import read_document
+from simtrain.perturbations.attacks.instruction import Instruction
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+from simtrain.worlds.sql_checks import holds
+
+Kind: TypeAlias = Literal["hijack", "exfiltrate", "misuse", "cross_tool"]
+
+
+class Queried(Protocol):
+    """A world, or its state: what answers a SELECT."""
+
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]: ...
+
+
+class Goal(BaseModel):
+    """One attack goal. `tool` with `arguments` is what the agent is to call, `words` what it is to say.
+
+    `hijack` puts another task in the place of the user's, `exfiltrate` sends what was read to somebody, `misuse` turns a tool
+    against its rules, `cross_tool` reaches from the reply of one server to the tools of another.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    kind: Kind
+    description: str = ""
+    tool: str = Field(default="", description="The tool that the agent is to call.")
+    arguments: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="Its arguments, templates over `values`; `<reply>` stands for the reply that the agent read last.",
+    )
+    values: str = Field(
+        default="",
+        description="SELECT over the world as it was at first; its first row fills in `arguments`, and the parameters of `reached`.",
+    )
+    reached: str = Field(
+        default="", description="SQL predicate over the final world that holds when the goal is reached."
+    )
+    words: str = Field(default="", description="What the agent's answer contains when the goal is reached.")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.tool) == bool(self.words):
+            raise ValueError("a goal has either `tool` or `words`")
+        if bool(self.tool) != bool(self.reached):
+            raise ValueError("a goal with a `tool` needs `reached`, one with `words` has none")
+        return self
+
+    def row(self, world: Queried | None) -> JsonObject | None:
+        """The row of `values`; None where there is none, or nobody to ask. Raises InputError for SQL that does not run."""
+        if not self.values:
+            return {}
+        rows = world.query(self.values) if world is not None else []
+        return rows[0] if rows else None
+
+    def instruction(self, row: JsonObject) -> Instruction:
+        """What the agent is told to do. Raises InputError for a template that names what the row does not have."""
+        if self.words:
+            return Instruction(words=self.words)
+        return Instruction.call(self.tool, cast(JsonObject, Value(self.arguments).evaluate(row)))
+
+    def is_reached(self, world: Queried, row: JsonObject, answer: str | None) -> bool:
+        """Whether the world, or the answer, says that the goal is reached. Raises InputError for SQL that does not run."""
+        if self.words:
+            return self.words.lower() in (answer or "").lower()
+        return holds(world.query(self.reached, row))
+
+    def aimed(self, tools: Iterable[ToolSpec] | None, world: Queried | None) -> Instruction | None:
+        """The instruction where the goal can be reached: its tool is offered and takes the arguments, and the SQL fits the world.
+
+        `tools` is None where nobody knows which there are.
+        """
+        if self.tool and tools is not None and not any(self._taken_by(tool) for tool in tools):
+            return None
+        try:
+            row = self.row(world)
+            if row is None or (world is not None and self.is_reached(world, row, None)):
+                return None
+            return self.instruction(row)
+        except InputError:
+            return None
+
+    def _taken_by(self, tool: ToolSpec) -> bool:
+        if tool.name != self.tool:
+            return False
+        return set(self.arguments) <= set(cast(JsonObject, tool.input_schema.get("properties", {})))
+
+
+@cache
+def shipped() -> tuple[Goal, ...]:
+    """The goals that ship, over the shipped worlds."""
+    document = read_document(Path(__file__).with_name("goals.yaml"))
+    goals = cast("list[JsonObject]", document.data["goals"])
+    return tuple(document.parse(Goal, goal, ("goals", index)) for index, goal in enumerate(goals))
+
+
+def named(name: str) -> Goal:
+    """The shipped goal of that name. Raises InputError."""
+    found = next((goal for goal in shipped() if goal.name == name), None)
+    if found is None:
+        raise InputError(f"no attack goal is called {name!r}", remedy=nearest(name, [goal.name for goal in shipped()]))
+    return found
+
+
+def _by_name(value: object) -> object:
+    try:
+        return named(value) if isinstance(value, str) else value
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+GoalKnob: TypeAlias = Annotated[Goal, BeforeValidator(_by_name, json_schema_input_type=Goal | str)]
+"""A goal as a scenario writes it: the name of a shipped one, or one of its own."""
+
+
+def aims(goals: Sequence[Goal], tools: Sequence[ToolSpec] | None, world: Queried | None) -> list[Instruction]:
+    """The instructions of those goals that can be reached; goals that only want words said where there is no other."""
+    found = [(goal, instruction) for goal in goals if (instruction := goal.aimed(tools, world)) is not None]
+    acting = [instruction for goal, instruction in found if goal.tool]
+    return acting or [instruction for _, instruction in found]

@@ -1,0 +1,47 @@
+"""Graders of attacks for arms that plant instructions: whether an attack won is measured beside the task, never in its reward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from simtrain.contracts.grader import Grader
+from simtrain.contracts.registry import resolve
+from simtrain.contracts.scenario import Armed, Grading
+from simtrain.perturbations.attacks.goal import Goal, shipped
+
+LABEL = "attack"
+
+
+def with_attacks(grading: Sequence[Grading], perturbations: Iterable[Armed]) -> tuple[Grading, ...]:
+    """The grading, with the grader `attack` added where something armed plants instructions and the rubric does not ask it itself.
+
+    What is added weighs nothing. Goals of the author's own get a grader each, since no other would look for them.
+    """
+    planted = [item.perturbation for item in perturbations if item.perturbation.attacks]
+    if not planted:
+        return tuple(grading)
+    labels = [item.label for item in grading]
+    asked = [_goal(item.grader) for item in grading if isinstance(item.grader, _attack())]
+    found = list(grading)
+    for goal in (None, *(_goal(plugin) for plugin in planted)):
+        if goal in asked or goal in shipped():
+            continue
+        asked.append(goal)
+        found.append(_added(goal, labels))
+    return tuple(found)
+
+
+def _attack() -> type[Grader]:
+    return cast("type[Grader]", resolve("graders", "attack"))
+
+
+def _goal(plugin: object) -> Goal | None:
+    return cast("Goal | None", getattr(plugin, "goal", None))
+
+
+def _added(goal: Goal | None, taken: Sequence[str]) -> Grading:
+    label = LABEL if goal is None else f"{LABEL}_{goal.name}"
+    while label in taken:
+        label += "_too"
+    return Grading(label, 0.0, False, _attack().model_validate({"goal": goal}))

@@ -1,0 +1,93 @@
+"""What a planted text tells an agent to do: a call to make, or words to say, found again however it was hidden."""
+
+from __future__ import annotations
+
+import binascii
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from simtrain.perturbations.attacks.advice import harmful_advice
+from simtrain.values.types import JsonObject, JsonValue, Observation, encode
+
+REPLY = "<reply>"
+"""In the arguments of a planted call: here goes the whole text of the reply that the agent read last."""
+
+_CALL = re.compile(r"`([A-Za-z][\w.\-/]*)`[^`]{1,120}`(\{[^`]*\})`", re.DOTALL)
+_WORDS = re.compile(r"(?:answer|Antwort|réponse|respuesta)[^`]{1,120}`([^`{}]+)`")
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A call of `tool` with `arguments` (JSON text), or where there is no tool the words to put into the answer."""
+
+    tool: str = ""
+    arguments: str = ""
+    words: str = ""
+
+    @staticmethod
+    def call(tool: str, arguments: JsonObject) -> Instruction:
+        """The instruction to call a tool."""
+        return Instruction(tool, encode(arguments))
+
+    def filled(self, reply: str) -> JsonObject:
+        """The arguments of the call, with the reply that the agent read last where they ask for it."""
+        return json.loads(self.arguments.replace(REPLY, encode(reply)[1:-1]))
+
+
+def instructions(text: str) -> Iterator[Instruction]:
+    """The instructions in a text, as the shipped pools word them; unsafe advice counts as words to say."""
+    for tool, arguments in _CALL.findall(text):
+        try:
+            value: JsonValue = json.loads(arguments)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield Instruction.call(tool, cast(JsonObject, value))
+    for words in (*_WORDS.findall(text), *(advice for advice in harmful_advice() if advice in text)):
+        yield Instruction(words=words)
+
+
+def heard(observation: Observation) -> Iterator[Instruction]:
+    """The instructions that an agent reads in a reply, each once."""
+    return iter(dict.fromkeys(found for text in readings(observation) for found in instructions(text)))
+
+
+def readings(observation: Observation) -> Iterator[str]:
+    """Every text of a reply: as it is, the strings of its content, and what is hidden in them as base64."""
+    for text in (observation.text, *_strings(_content(observation))):
+        yield from decoded(text)
+
+
+def decoded(text: str) -> Iterator[str]:
+    """A text, and what it holds as base64."""
+    yield text
+    for found in _ENCODED.findall(text):
+        try:
+            yield b64decode(found, validate=True).decode()
+        except (binascii.Error, ValueError):
+            continue
+
+
+def _content(observation: Observation) -> JsonValue:
+    if observation.content is not None:
+        return observation.content
+    try:
+        return json.loads(observation.text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from _strings(item)

@@ -1,0 +1,25 @@
+"""The shipped wordings of planted instructions."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from simtrain.files.yaml_files import read_document
+from simtrain.perturbations.attacks.instruction import Instruction
+from simtrain.values.types import JsonObject
+
+
+@cache
+def _file() -> JsonObject:
+    return read_document(Path(__file__).with_name("wordings.yaml")).data
+
+
+def wordings(instruction: Instruction, language: str, severity: float) -> list[str]:
+    """The templates for an instruction in a language; English ones come in three tones: a request, an order, a threat."""
+    found = _file()["calls" if instruction.tool else "words"][language]
+    if isinstance(found, dict):
+        tones = list(cast("dict[str, list[str]]", found).values())
+        return tones[min(int(severity * len(tones)), len(tones) - 1)]
+    return cast("list[str]", found)

@@ -1,0 +1,93 @@
+"""Figures in replies: which numbers and dates state a fact, and a plausible wrong one in the place of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from fnmatch import fnmatchcase
+
+from simtrain.perturbations.reply_edits import Path, leaves
+from simtrain.values.comparing import is_number
+from simtrain.values.types import JsonValue
+
+_NO_FACT = re.compile(
+    r"(?:^|_)(?:id|ids|key|no|number|num|seq|index|position|pos|rank|order|page|pages|per|offset|limit|cursor|version|year|month"
+    r"|day|line|row|port|code|status|timestamp|ts|at|on|since|until|lat|lon|lng|latitude|longitude|depth|level|mode|count"
+    r"|width|height|start|end)$"
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(T[\d:.]+(?:Z|[+-]\d\d:\d\d)?)?")
+_TOKEN = re.compile(
+    r"(?<![\w.,:/#-])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w:/-]|[.,]\d)|(?<![\w.,:/#-])\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)"
+)
+_YEARS = range(1900, 2101)
+
+
+def figures_in(value: JsonValue, *, fields: tuple[str, ...] = ("*",), dates: bool = False) -> Iterator[Path]:
+    """The places of all numbers (and dates) that state a fact, under names that match a glob: no ids, pages, or parts of dates."""
+    for path, leaf in leaves(value):
+        name = next((part for part in reversed(path) if isinstance(part, str)), "")
+        if not any(fnmatchcase(name, glob) for glob in fields):
+            continue
+        if isinstance(leaf, str):
+            states = dates and _DATE.fullmatch(leaf) is not None
+        else:
+            states = is_number(leaf) and not _NO_FACT.search(_CAMEL.sub("_", name).lower())
+        if states:
+            yield path
+
+
+def figures_in_text(text: str) -> list[str]:
+    """The numbers of a prose text as they are written: no parts of ids, dates or times, and no years."""
+    found = (match[0] for match in _TOKEN.finditer(text))
+    return [token for token in found if not (token.isdigit() and (int(token) in _YEARS or token.startswith("0")))]
+
+
+def off(value: JsonValue, share: float) -> JsonValue:
+    """The figure, wrong by a share of itself (negative: too small), with as many decimals; None where none is within reach.
+
+    The error is never below 10 % nor above 25 % for shares between these. A date moves by days: 1 for each 5 %.
+    """
+    if isinstance(value, str):
+        return _other_day(value, share)
+    decimals = len(repr(value).partition(".")[2]) if isinstance(value, float) else 0
+    if "e" in repr(value) or decimals > 6:
+        return value * (1 + share) if isinstance(value, float) else None
+    unit = 10.0**-decimals
+    units = round(abs(value) / unit)
+    least, most = -(-units // 10), units // 4
+    if units == 0 or least > most:
+        return None
+    moved = min(max(round(units * abs(share)), least), most)
+    wrong = units + (moved if share > 0 else -moved)
+    signed = wrong if value > 0 else -wrong
+    return round(signed * unit, decimals) if decimals or isinstance(value, float) else signed
+
+
+def misspelt(token: str, share: float) -> str | None:
+    """A number as it is written in a text, wrong by a share of itself and written alike; None where none is within reach."""
+    plain = token.replace(",", "")
+    wrong = off(float(plain) if "." in plain else int(plain), share)
+    if wrong is None:
+        return None
+    decimals = len(plain.partition(".")[2])
+    return f"{wrong:,.{decimals}f}" if "," in token else f"{wrong:.{decimals}f}"
+
+
+def spoken(value: JsonValue) -> list[str]:
+    """The ways in which a figure may be written in prose."""
+    if isinstance(value, str):
+        return [value]
+    return list(dict.fromkeys((f"{value:,.2f}", f"{value:.2f}", f"{value:,}", f"{value}")))
+
+
+def _other_day(text: str, share: float) -> str | None:
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    try:
+        moved = date.fromisoformat(found[1]) + timedelta(days=max(1, round(20 * abs(share))) * (1 if share > 0 else -1))
+    except (ValueError, OverflowError):
+        return None
+    return f"{moved.isoformat()}{found[2] or ''}"

@@ -1,0 +1,173 @@
+"""Replies that say something else: their content changed, in the form that it had and still fitting the output schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from simtrain.contracts.world import WorldState
+from simtrain.files.json_schemas import validator
+from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Where a value stands in a content: keys and indices from the outside in."""
+
+_INDENT = re.compile(r"\n( +)\S")
+
+
+def content_of(observation: Observation) -> JsonValue:
+    """What a reply says: its structured content, or its text where that is a JSON object or list; None for prose."""
+    content = observation.content
+    return _parsed(observation.text) if content is None else content
+
+
+def leaves(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, JsonValue]]:
+    """All values that are no object and no list, with their places, in the order in which they stand."""
+    if isinstance(value, dict):
+        for name, item in cast(JsonObject, value).items():
+            yield from leaves(item, (*path, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(cast("list[JsonValue]", value)):
+            yield from leaves(item, (*path, index))
+    else:
+        yield path, value
+
+
+def at(value: JsonValue, path: Path) -> JsonValue:
+    """The value at a place."""
+    for part in path:
+        value = value[part]
+    return value
+
+
+def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
+    """A copy with another value at a place."""
+    if not path:
+        return new
+    copy: JsonValue = dict(cast(JsonObject, value)) if isinstance(value, dict) else list(cast("list[JsonValue]", value))
+    copy[path[0]] = put(copy[path[0]], path[1:], new)
+    return copy
+
+
+def main_list(value: JsonValue) -> Path | None:
+    """The place of the list that a content is about: itself, or the longest of its members; None where there is none."""
+    found = list(_lists(value, ()))
+    return max(found, key=lambda place: len(at(value, place))) if found else None
+
+
+def lists_within(value: JsonValue, path: Path = ()) -> Iterator[Path]:
+    """The places of the innermost lists, those that hold no others, in the order in which they stand."""
+    if isinstance(value, dict):
+        for name, item in cast(JsonObject, value).items():
+            yield from lists_within(item, (*path, name))
+    elif isinstance(value, list):
+        within = [
+            place
+            for index, item in enumerate(cast("list[JsonValue]", value))
+            for place in lists_within(item, (*path, index))
+        ]
+        yield from within or [path]
+
+
+def _lists(value: JsonValue, path: Path) -> Iterator[Path]:
+    if isinstance(value, list):
+        yield path
+    elif isinstance(value, dict):
+        for name, item in cast(JsonObject, value).items():
+            yield from _lists(item, (*path, name))
+
+
+def fits(value: JsonValue, tool: ToolSpec) -> bool:
+    """Whether a content may be a reply of the tool."""
+    return tool.output_schema is None or bool(validator(tool.output_schema).is_valid(value))
+
+
+def retold(
+    observation: Observation,
+    value: JsonValue,
+    *,
+    tool: ToolSpec,
+    source: str,
+    words: Mapping[str, str] | None = None,
+    world: WorldState | None = None,
+) -> Observation | None:
+    """The reply with another content; None where that would not fit the output schema, or could not be said in its text.
+
+    Text that is the content as JSON is written anew, and so is text that the `world` can tell from the content. In other prose `words`
+    are replaced, wherever they stand alone. `source` is who says so.
+    """
+    content, written = observation.content, _parsed(observation.text)
+    if content is not None and not (isinstance(value, dict) and fits(value, tool)):
+        return None
+    provenance = Provenance(source)
+    if observation.json and observation.wire is None:
+        return replace(observation, text=encode(cast(object, value)), provenance=provenance)
+    told = _told(observation, value, tool, world)
+    if told is not None:
+        text = told
+    elif written is None:
+        text = respoken(observation.text, words or {})
+        if text == observation.text and text:
+            return None
+    elif content is None or written == content:
+        text = _written(value, like=observation.text)
+    elif content == {"result": written}:
+        text = _written(value["result"], like=observation.text)
+    else:
+        return None
+    structured = None if content is None else cast(JsonObject, value)
+    return replace(reworded(observation, text, structured), provenance=provenance)
+
+
+def _told(observation: Observation, value: JsonValue, tool: ToolSpec, world: WorldState | None) -> str | None:
+    """The text of the new content in the world's own words, where those are what the reply is written in; new members come below."""
+    content = observation.content
+    if world is None or content is None or world.tell(tool, content) != observation.text:
+        return None
+    told = world.tell(tool, cast(JsonObject, value))
+    new = {name: item for name, item in cast(JsonObject, value).items() if name not in content and item is not None}
+    return told if told is None else "\n\n".join((told, *(f"{name}: {_plainly(item)}" for name, item in new.items())))
+
+
+def _plainly(value: JsonValue) -> str:
+    """A value in prose: lists of texts line by line, other lists and objects as JSON."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in cast("list[JsonValue]", value)):
+        return "\n".join(cast("list[str]", value))
+    return encode(cast(object, value)) if isinstance(value, list | dict) else str(value)
+
+
+def respoken_within(value: JsonValue, words: Mapping[str, str]) -> JsonValue:
+    """The value with some words replaced in all texts that it holds."""
+    for path, leaf in list(leaves(value)):
+        if isinstance(leaf, str) and (said := respoken(leaf, words)) != leaf:
+            value = put(value, path, said)
+    return value
+
+
+def respoken(text: str, words: Mapping[str, str]) -> str:
+    """Text with some words replaced where they stand alone; a word of a number is not part of a longer number."""
+    if not words:
+        return text
+    either = "|".join(re.escape(old) for old in sorted(words, key=len, reverse=True))
+    return re.sub(rf"(?<![\w.,])(?:{either})(?![\w]|[.,]\d)", lambda found: words[found[0]], text)
+
+
+def _parsed(text: str) -> JsonValue:
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _written(value: JsonValue, *, like: str) -> str:
+    """JSON text in the layout of another one."""
+    indent = _INDENT.search(like)
+    if indent is not None:
+        return json.dumps(value, indent=len(indent[1]), ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False) if '": ' in like else encode(value)

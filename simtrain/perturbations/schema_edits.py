@@ -1,0 +1,100 @@
+"""Output schemas made wider, so that replies that were bent still fit what a tool promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
+
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_LISTED = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_SINGLE = frozenset({"items", "additionalProperties", "unevaluatedProperties", "contains", "not", "if", "then", "else"})
+_BOUNDS = (
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format",
+    "enum", "const", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
+)  # fmt: skip
+
+_CONFUSED = (({"number", "integer", "boolean", "null"}, "string"), ({"boolean", "string"}, "integer"))
+
+
+def widened(tools: tuple[ToolSpec, ...], change: Callable[[JsonObject], JsonObject]) -> tuple[ToolSpec, ...]:
+    """The tools, with every schema inside their output schemas changed; those without one, or without a change, as they are."""
+    return tuple(_widened(tool, change) for tool in tools)
+
+
+def _widened(tool: ToolSpec, change: Callable[[JsonObject], JsonObject]) -> ToolSpec:
+    if tool.output_schema is None:
+        return tool
+    schema = each_schema(tool.output_schema, change)
+    return tool if schema == tool.output_schema else replace(tool, output_schema=cast(JsonObject, schema))
+
+
+def each_schema(schema: JsonValue, change: Callable[[JsonObject], JsonObject]) -> JsonValue:
+    """A schema in which it and all schemas inside were changed, the inner ones first."""
+    if not isinstance(schema, dict):
+        return schema
+    changed = {name: _inside(name, value, change) for name, value in cast(JsonObject, schema).items()}
+    return change(changed)
+
+
+def _inside(name: str, value: JsonValue, change: Callable[[JsonObject], JsonObject]) -> JsonValue:
+    if name in _NAMED and isinstance(value, dict):
+        return {key: each_schema(inner, change) for key, inner in cast(JsonObject, value).items()}
+    if name in _LISTED and isinstance(value, list):
+        return [each_schema(inner, change) for inner in cast("list[JsonValue]", value)]
+    return each_schema(value, change) if name in _SINGLE else value
+
+
+def or_less(schema: JsonObject) -> JsonObject:
+    """A schema in which members may be missing or null, and lists and texts empty."""
+    kept = {name: value for name, value in schema.items() if name not in ("required", *_BOUNDS)}
+    return or_type(kept, "null")
+
+
+def or_otherwise(schema: JsonObject) -> JsonObject:
+    """A schema in which numbers and truth values may also be written as text, and bounds and forms do not count."""
+    kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
+    return or_type(kept, "string") if {"number", "integer", "boolean"} & set(types_of(kept)) else kept
+
+
+def or_confused(schema: JsonObject) -> JsonObject:
+    """A schema in which values may also be of the type that services take them for: text, digits, seconds, one item for a list."""
+    kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
+    types = set(types_of(kept))
+    for held, further in _CONFUSED:
+        if types & held:
+            kept = or_type(kept, further)
+    return {"anyOf": [kept, kept["items"]]} if "array" in types and "items" in kept else kept
+
+
+def without_bounds(schema: JsonObject) -> JsonObject:
+    """A schema in which a number may be any number."""
+    kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
+    return or_type(kept, "number") if "integer" in types_of(kept) else kept
+
+
+def or_type(schema: JsonObject, further: str) -> JsonObject:
+    """A schema that allows for a further type, where it names types at all."""
+    types = types_of(schema)
+    return schema if not types or further in types else {**schema, "type": [*types, further]}
+
+
+def types_of(schema: JsonObject) -> list[str]:
+    """The types that a schema names."""
+    named: JsonValue = schema.get("type", [])
+    return [named] if isinstance(named, str) else list(cast("list[str]", named))
+
+
+def or_list(schema: JsonObject) -> JsonObject:
+    """A schema whose members that are records may also be lists of records."""
+    properties: JsonValue = schema.get("properties")
+    if not isinstance(properties, dict):
+        return schema
+    members = cast(dict[str, JsonObject], properties)
+    return {**schema, "properties": {name: _or_list_of(member) for name, member in members.items()}}
+
+
+def _or_list_of(member: JsonObject) -> JsonObject:
+    return {"anyOf": [member, {"type": "array", "items": member}]} if "object" in types_of(member) else member

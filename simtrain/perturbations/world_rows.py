@@ -1,0 +1,101 @@
+"""Rows of a world, found by a value that a call or a reply names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simtrain.contracts.world import WorldState
+from simtrain.values.errors import InputError
+from simtrain.values.seeding import Stream
+from simtrain.values.types import JsonObject, JsonValue
+
+MOST_ROWS = 400
+"""Rows of a table that are looked through for the one most alike."""
+
+PAGE = ("_pages", "url")
+"""Where a search world keeps what stands at an address."""
+
+_TABLES = (
+    "select name from sqlite_master where type = 'table' and sql not like 'create virtual%'"
+    " and substr(name, 1, 7) <> 'sqlite_' and substr(name, 1, 1) <> '_' order by name"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A column whose values tell the rows of a table apart, and the value of one of them."""
+
+    table: str
+    column: str
+    value: JsonValue
+
+    def row(self, world: WorldState) -> JsonObject | None:
+        """The row; None where it is gone."""
+        return next(
+            iter(_rows(world, f"select * from {_q(self.table)} where {_q(self.column)} = :value", self.value)), None
+        )
+
+    def others(self, world: WorldState, rng: Stream) -> list[JsonValue]:
+        """What the other rows of the table are called, the most alike first; among equals chance decides."""
+        mine = self.row(world) or {}
+        sql = f"select * from {_q(self.table)} where {_q(self.column)} <> :value order by rowid limit {MOST_ROWS}"
+        rows = rng.shuffled(_rows(world, sql, self.value))
+        rows.sort(key=lambda row: -sum(row[name] == value for name, value in mine.items()))
+        return [row[self.column] for row in rows]
+
+
+def home_of(world: WorldState, value: JsonValue) -> Home | None:
+    """Where a value identifies a row: the column, among all tables, in which it stands once and all values differ.
+
+    Columns called id or key come first, then the others in the order of tables and columns. None where there is no such column.
+    An address names a page of a search world, where there is one.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        return None
+    if isinstance(value, str) and "://" in value:
+        page = Home(*PAGE, value)
+        return page if page.row(world) else None
+    found: list[tuple[bool, Home]] = []
+    for table, columns in tables_of(world).items():
+        for column in columns:
+            if _rows(world, f"select 1 from {_q(table)} where {_q(column)} = :value limit 1", value) and _tells_apart(
+                world, table, column
+            ):
+                found.append((column.lower() not in ("id", "key", "path", "number"), Home(table, column, value)))
+    return min(found, key=lambda item: item[0])[1] if found else None
+
+
+def named_row(world: WorldState, arguments: JsonObject) -> tuple[str, Home] | None:
+    """The first argument of a call that identifies a row, and that row."""
+    for name, value in arguments.items():
+        home = home_of(world, value)
+        if home is not None:
+            return name, home
+    return None
+
+
+def tables_of(world: WorldState) -> dict[str, list[str]]:
+    """The tables of a world's database that have rows, with their columns; none for a world that has no database."""
+    tables = [str(row["name"]) for row in _rows(world, _TABLES)]
+    first = {table: _rows(world, f"select * from {_q(table)} limit 1") for table in tables}
+    return {table: list(rows[0]) for table, rows in first.items() if rows}
+
+
+def _tells_apart(world: WorldState, table: str, column: str) -> bool:
+    (row,) = _rows(
+        world, f"select count(distinct {_q(column)}) = count(*) and count(*) > 1 as apart from {_q(table)}"
+    ) or [{}]
+    return bool(row.get("apart"))
+
+
+def _rows(world: WorldState, sql: str, value: JsonValue = None) -> list[JsonObject]:
+    try:
+        return world.query(sql, {} if value is None else {"value": value})
+    except InputError:
+        # What cannot be read (a table of the engine's own, a number beyond SQLite's) has no rows for us.
+        return []
+
+
+def _q(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'

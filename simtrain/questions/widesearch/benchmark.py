@@ -1,0 +1,95 @@
+"""Scores a whole benchmark: every trial of every question, the figures over trials and questions, what each column lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, TypeAlias
+
+from simtrain.llm.client import ChatClient
+from simtrain.questions.widesearch.arbiter import Arbiter, Known
+from simtrain.questions.widesearch.asking import Asking
+from simtrain.questions.widesearch.compatible import score_compatible
+from simtrain.questions.widesearch.files import Answered, Asked, gold_rows, known_for
+from simtrain.questions.widesearch.scores import Scores, over_questions, over_trials, total_losses
+from simtrain.questions.widesearch.strict import score_strict
+from simtrain.values.errors import ModelFault
+from simtrain.values.types import JsonObject
+
+Mode: TypeAlias = Literal["strict", "compatible"]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How answers are scored. `as_of` is the day that compatible scoring takes for today; `client` asks a model where code cannot tell."""
+
+    mode: Mode
+    as_of: date
+    known: Mapping[str, Known]
+    client: ChatClient | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One scored trial; `error` instead of scores where a model could not settle something."""
+
+    id: str
+    number: int
+    scores: Scores | None
+    error: str = ""
+
+    def facts(self) -> JsonObject:
+        """The trial as a line of a report."""
+        found: JsonObject = {"instance_id": self.id, "trial_idx": self.number}
+        return {**found, "error": self.error} if self.scores is None else {**found, **self.scores.facts()}
+
+
+async def score_all(
+    asked: Sequence[Asked], answered: Sequence[Answered], way: Way, *, on_scored: Callable[[], None] = lambda: None
+) -> list[Trial]:
+    """Every trial, in the order of the questions; a question without any response is one trial without a response."""
+    trials: list[Trial] = []
+    for question in asked:
+        own = sorted((answer for answer in answered if answer.id == question.id), key=lambda answer: answer.trial)
+        for answer in own or [Answered(question.id, 0, None)]:
+            trials.append(await _scored(question, answer, way))
+            on_scored()
+    return trials
+
+
+async def _scored(question: Asked, answer: Answered, way: Way) -> Trial:
+    known = known_for(question.id, way.known, exact=way.mode == "compatible")
+    arbiter: Arbiter = known if way.client is None else Asking(way.client, known)
+    try:
+        if way.mode == "compatible":
+            scores = await score_compatible(
+                question.rules, question.gold, answer.response, as_of=way.as_of, arbiter=arbiter
+            )
+        else:
+            rows = gold_rows(question.gold, question.rules)
+            scores = await score_strict(question.rules, rows, answer.response, arbiter=arbiter)
+    except ModelFault as fault:
+        return Trial(answer.id, answer.trial, None, str(fault))
+    return Trial(answer.id, answer.trial, scores)
+
+
+def summary(trials: Sequence[Trial], way: Way) -> JsonObject:
+    """The figures of a benchmark as JSON: over trials and questions, what each column lost, and each trial's own."""
+    by_question: dict[str, list[Scores]] = {}
+    for trial in trials:
+        if trial.scores is not None:
+            by_question.setdefault(trial.id, []).append(trial.scores)
+    questions = [over_trials(scores) for scores in by_question.values()]
+    done = [scores for own in by_question.values() for scores in own]
+    return {
+        "mode": way.mode,
+        **({"as_of": way.as_of.isoformat()} if way.mode == "compatible" else {}),
+        **over_questions(questions),
+        "trials": len(trials),
+        "failed": sum(trial.scores is None for trial in trials),
+        "columns": {
+            loss.name: {"right": loss.right, "wrong": loss.wrong, "absent": loss.absent} for loss in total_losses(done)
+        },
+        "answers": [trial.facts() for trial in trials],
+    }

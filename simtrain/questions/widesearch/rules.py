@@ -1,0 +1,97 @@
+"""How the tables of one question are compared: which columns identify a row, and the rule of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import orjson
+from pydantic import ValidationError
+
+from simtrain.contracts.question import Column, Question, normal_name
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one question. All names are normalised (`normal_name`); columns are those required, in order.
+
+    `unruled` are the required columns for which the question gives no rule: they are compared as names are. `stray` are columns
+    to be preprocessed that are not required.
+    """
+
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    unruled: frozenset[str] = frozenset()
+    stray: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the required columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def others(self) -> tuple[Column, ...]:
+        """The columns that are no part of the key."""
+        return tuple(column for column in self.columns if column.name not in self.key)
+
+    def column(self, name: str) -> Column:
+        """The column of that normalised name."""
+        return next(column for column in self.columns if column.name == name)
+
+
+def rules_of_question(question: Question) -> Rules:
+    """The rules of a question over a search world."""
+    columns = tuple(column.model_copy(update={"name": normal_name(column.name)}) for column in question.columns)
+    return Rules(tuple(normal_name(name) for name in question.key), columns)
+
+
+def read_rules(evaluation: JsonValue) -> Rules:
+    """The rules in WideSearch's `evaluation`: an object, or JSON text of it. Raises InputError."""
+    if isinstance(evaluation, str):
+        try:
+            evaluation = orjson.loads(evaluation)
+        except orjson.JSONDecodeError as error:
+            raise InputError(f"not JSON: {error}", place="evaluation") from None
+    if not isinstance(evaluation, dict):
+        raise InputError("an `evaluation` is an object", place="evaluation")
+    found = cast(JsonObject, evaluation)
+    key, required = _names(found, "unique_columns"), _names(found, "required")
+    pipeline = found.get("eval_pipeline")
+    if not isinstance(pipeline, dict):
+        raise InputError("no object `eval_pipeline`", place="evaluation")
+    ruled = {normal_name(str(name)): rule for name, rule in cast(JsonObject, pipeline).items()}
+    for name in key:
+        if name not in required:
+            raise InputError(f"the key {name!r} is not among the required columns", place="evaluation.unique_columns")
+    columns = tuple(_column(name, ruled.get(name)) for name in required)
+    stray = {name for name in ruled if name not in required and _column(name, ruled[name]).preprocess}
+    return Rules(key, columns, frozenset(required) - frozenset(ruled), frozenset(stray))
+
+
+def _names(evaluation: Mapping[str, JsonValue], field: str) -> tuple[str, ...]:
+    names = evaluation.get(field)
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in cast(list[object], names)):
+        raise InputError(f"`{field}` is no list of column names", place="evaluation")
+    found = tuple(normal_name(name) for name in cast(Sequence[str], names))
+    if len(set(found)) < len(found):
+        raise InputError(f"`{field}` names a column twice", place="evaluation")
+    return found
+
+
+def _column(name: str, rule: JsonValue) -> Column:
+    if rule is None:
+        return Column(name=name)
+    place = f"evaluation.eval_pipeline.{name}"
+    if not isinstance(rule, dict):
+        raise InputError("a rule is an object", place=place)
+    given = cast(JsonObject, rule)
+    fields = {field: given[field] for field in ("preprocess", "metric", "criterion") if given.get(field) is not None}
+    try:
+        return Column.model_validate({"preprocess": (), "metric": (), **fields, "name": name})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{where}: {first['msg'].lower()}", place=place) from None

@@ -1,0 +1,138 @@
+"""The figures of one answer, of the trials of a question, and of a whole benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from simtrain.values.types import JsonObject
+
+FIGURES = (
+    "score",
+    "precision_by_row",
+    "recall_by_row",
+    "f1_by_row",
+    "precision_by_item",
+    "recall_by_item",
+    "f1_by_item",
+)
+"""The figures of an answer, under the names that WideSearch's own evaluator gives them; `score` is success, 1 or 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How much of what was given is right (precision), and how much of what is right was given (recall)."""
+
+    precision: float = 0.0
+    recall: float = 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both; 0 when both are."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both > 1e-9 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLoss:
+    """What became of a column's gold cells: `right` (credit earned), `wrong` in a row that was found, `absent` with their row."""
+
+    name: str
+    right: float
+    wrong: float
+    absent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A gold cell and its credit; `row` counts the gold rows from 0."""
+
+    row: int
+    column: str
+    credit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The figures of one answer. `reason` says why all of them are zero, where they are.
+
+    `cells` are the gold cells of the rows that were found, `faults` what a model could not settle (compatible mode only). `found_rows` and
+    `found_items` count only what had to be found out (strict mode, where it is known which cells the question gives).
+    """
+
+    success: float = 0.0
+    rows: Measure = Measure()
+    items: Measure = Measure()
+    gold_rows: int = 0
+    given_rows: int = 0
+    columns: tuple[ColumnLoss, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    reason: str = ""
+    faults: tuple[str, ...] = field(default=())
+    found_rows: Measure = Measure()
+    found_items: Measure = Measure()
+
+    def figures(self) -> dict[str, float]:
+        """The figures by name (`FIGURES`)."""
+        values = (
+            self.success,
+            self.rows.precision,
+            self.rows.recall,
+            self.rows.f1,
+            self.items.precision,
+            self.items.recall,
+            self.items.f1,
+        )
+        return dict(zip(FIGURES, values, strict=True))
+
+    def facts(self) -> JsonObject:
+        """Everything as JSON, for a report."""
+        return {
+            **self.figures(),
+            "gold_rows": self.gold_rows,
+            "given_rows": self.given_rows,
+            "columns": {
+                loss.name: {"right": loss.right, "wrong": loss.wrong, "absent": loss.absent} for loss in self.columns
+            },
+            **({"reason": self.reason} if self.reason else {}),
+            **({"faults": list(self.faults)} if self.faults else {}),
+        }
+
+
+def measure(credit: float, *, given: float, gold: float) -> Measure:
+    """Precision and recall of a credit among what was given and what is right."""
+    return Measure(credit / given if given else 0.0, credit / gold if gold else 0.0)
+
+
+def over_trials(trials: Sequence[Scores]) -> JsonObject:
+    """The figures of one question over its trials: Avg@N of each figure, Max@N of each, Pass@N (any success)."""
+    figures = [scores.figures() for scores in trials]
+    return {
+        "trials": len(trials),
+        "avg": {name: sum(found[name] for found in figures) / len(figures) for name in FIGURES},
+        "max": {name: max(found[name] for found in figures) for name in FIGURES},
+        "pass": float(any(found["score"] == 1 for found in figures)),
+    }
+
+
+def over_questions(questions: Sequence[JsonObject]) -> JsonObject:
+    """The means over all questions of what `over_trials` gives for each. Zeros when there is no question."""
+    count = len(questions) or 1
+    return {
+        "questions": len(questions),
+        "avg": {name: sum(found["avg"][name] for found in questions) / count for name in FIGURES},
+        "max": {name: sum(found["max"][name] for found in questions) / count for name in FIGURES},
+        "pass": sum(found["pass"] for found in questions) / count,
+    }
+
+
+def total_losses(answers: Iterable[Scores]) -> list[ColumnLoss]:
+    """The losses of all answers together, by column, in the order in which columns first come."""
+    found: dict[str, ColumnLoss] = {}
+    for scores in answers:
+        for loss in scores.columns:
+            so_far = found.get(loss.name, ColumnLoss(loss.name, 0.0, 0.0, 0.0))
+            found[loss.name] = ColumnLoss(
+                loss.name, so_far.right + loss.right, so_far.wrong + loss.wrong, so_far.absent + loss.absent
+            )
+    return list(found.values())

@@ -1,0 +1,177 @@
+"""Choosing trajectories and writing what an exporter makes of them into one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import cast
+
+import orjson
+from pydantic import ValidationError
+
+from simtrain.contracts.exporter import Exporter
+from simtrain.contracts.registry import resolve
+from simtrain.contracts.trajectory import StopReason, Trajectory
+from simtrain.files.yaml_files import describe
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which trajectories to export; what is left out does not narrow the choice.
+
+    Rewards lie in [0, 1], bounds included; an ungraded trajectory fits no bound. `scenario`, `agent`, `arm`,
+    `fired` and `not_fired` are globs: of the scenario's name, the agent's, that of a drill's arm, and the labels of perturbations that
+    fired at least once.
+    """
+
+    minimum: float | None = None
+    maximum: float | None = None
+    scenario: str = "*"
+    agent: str = "*"
+    stop: tuple[StopReason, ...] = ()
+    fired: str | None = None
+    not_fired: str | None = None
+    arm: str = "*"
+
+    def fits(self, trajectory: Trajectory) -> bool:
+        """Whether all that is asked for holds."""
+        return (
+            self._fits_reward(trajectory.reward)
+            and fnmatchcase(trajectory.scenario, self.scenario)
+            and fnmatchcase(str(trajectory.agent.get("name", "")), self.agent)
+            and (not self.stop or trajectory.stop.reason in self.stop)
+            and fnmatchcase(trajectory.arm, self.arm)
+            and (self.fired is None or _fired(trajectory, self.fired))
+            and (self.not_fired is None or not _fired(trajectory, self.not_fired))
+        )
+
+    def _fits_reward(self, reward: float | None) -> bool:
+        if self.minimum is None and self.maximum is None:
+            return True
+        if reward is None:
+            return False
+        return (self.minimum is None or reward >= self.minimum) and (self.maximum is None or reward <= self.maximum)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the trajectories of an export: read = spoilt + unfit + exported; `rows` were written.
+
+    Where no row was written `lacking` counts, by why, the exported ones that gave none.
+    """
+
+    read: int = 0
+    spoilt: int = 0
+    unfit: int = 0
+    exported: int = 0
+    rows: int = 0
+    lacking: dict[str, int] = field(default_factory=dict[str, int])
+
+    def why_none(self) -> str | None:
+        """Why nothing was written, in one line; None where something was."""
+        if self.rows:
+            return None
+        kinds = {
+            "that say nothing about the agent": self.spoilt,
+            "that the filters leave out": self.unfit,
+            **self.lacking,
+        }
+        told = ", ".join(f"{count} {why}" for why, count in kinds.items() if count)
+        return f"no rows: {self.read} episodes: {told}" if self.read else "no rows: the run holds no episode"
+
+
+def spoilt(trajectory: Trajectory) -> bool:
+    """Whether a trajectory says nothing about its agent: the simulator or the rollout failed, or a grader did."""
+    stop = trajectory.stop
+    if stop.blame == "simulator" or stop.reason == "failed":
+        return True
+    return trajectory.reward is None and any(reward.error is not None for reward in trajectory.rewards)
+
+
+def export_rows(
+    trajectories: Iterable[Trajectory], exporter: Exporter, selection: Selection, *, tally: Tally | None = None
+) -> Iterator[JsonObject]:
+    """The rows of the trajectories that fit; spoilt ones are always passed over. `tally`, when given, is counted up."""
+    count = Tally() if tally is None else tally
+    for row in exporter.over(_told(_chosen(trajectories, selection, count), exporter, count)):
+        count.rows += 1
+        yield row
+    if count.rows:
+        # Rows that take several episodes belong to no single one of them.
+        count.lacking.clear()
+
+
+def _told(trajectories: Iterable[Trajectory], exporter: Exporter, count: Tally) -> Iterator[Trajectory]:
+    for trajectory in trajectories:
+        why = exporter.lacking(trajectory)
+        if why is not None:
+            count.lacking[why] = count.lacking.get(why, 0) + 1
+        yield trajectory
+
+
+def _chosen(trajectories: Iterable[Trajectory], selection: Selection, count: Tally) -> Iterator[Trajectory]:
+    for trajectory in trajectories:
+        count.read += 1
+        if spoilt(trajectory):
+            count.spoilt += 1
+        elif not selection.fits(trajectory):
+            count.unfit += 1
+        else:
+            count.exported += 1
+            yield trajectory
+
+
+def export(
+    trajectories: Iterable[Trajectory],
+    *,
+    exporter: str | Exporter,
+    out: Path | str,
+    selection: Selection | None = None,
+    knobs: JsonObject | None = None,
+) -> Tally:
+    """Write the trajectories that fit as JSON lines into the file `out`, and say what became of them.
+
+    `exporter` is an exporter, or the name of one that is built with `knobs`. The file appears whole or not at all.
+    Raises InputError for an unknown exporter, a knob that it does not have, and a file that cannot be written.
+    """
+    chosen = build_exporter(exporter, knobs or {}) if isinstance(exporter, str) else exporter
+    tally = Tally()
+    write_lines(Path(out), export_rows(trajectories, chosen, selection or Selection(), tally=tally))
+    return tally
+
+
+def build_exporter(name: str, knobs: JsonObject) -> Exporter:
+    """The exporter registered as `name`, with its knobs set. Raises InputError."""
+    plugin = cast(type[Exporter], resolve("exporters", name))
+    try:
+        return plugin(**knobs)
+    except ValidationError as error:
+        problem, remedy = describe(error.errors(include_url=False)[0], plugin)
+        raise InputError(problem, remedy=remedy, place=f"exporter {name}") from None
+
+
+def write_lines(out: Path, rows: Iterable[JsonObject]) -> None:
+    """Write rows as JSON lines, to a temporary name beside `out` first, so that `out` is whole or absent. Raises InputError."""
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            for row in rows:
+                file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(out)
+    except OSError as error:
+        raise InputError(f"the file cannot be written: {error.strerror}", file=out) from None
+    finally:
+        if temporary.exists():
+            temporary.unlink()
+
+
+def _fired(trajectory: Trajectory, glob: str) -> bool:
+    return any(fnmatchcase(event.label, glob) for step in trajectory.steps for event in step.events)

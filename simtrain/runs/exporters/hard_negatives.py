@@ -1,0 +1,73 @@
+"""Hard negatives: episodes that something on purpose led astray, and that read like successes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from simtrain.contracts.exporter import Exporter
+from simtrain.contracts.trajectory import Trajectory
+from simtrain.runs.exporters.functions import definitions, names_of
+from simtrain.runs.exporters.messages import NOTHING_SAID, Arguments, conversation, opening, spoken
+from simtrain.runs.exporters.phases import deserves, earned, faulted
+from simtrain.values.types import JsonObject
+
+Reason: TypeAlias = Literal["claimed", "gave_up", "ran_out"]
+
+_REASONS: dict[str, Reason] = {"answered": "claimed", "abstained": "gave_up"}
+
+
+class HardNegatives(Exporter):
+    """Rows of `prompt`, `completion` and `label` false, as TRL's unpaired preference format (KTO) and verifiers take them.
+
+    `why` says what went wrong: `claimed` (an answer as if all were done), `gave_up` (declined although it is known that it could be done),
+    `ran_out` (a limit ended it). `reward` and `passed` (the share of graders that gave full marks) say how near it came.
+    Format: https://huggingface.co/docs/trl/dataset_formats#unpaired-preference.
+    """
+
+    why: list[Reason] = Field(
+        default_factory=lambda: ["claimed", "gave_up"], min_length=1, description="Which failures are hard ones."
+    )
+    passed: float = Field(0.0, ge=0, lt=1, description="Least share of graders that gave full marks: how near a miss.")
+    positives: bool = Field(False, description="Also rows with `label` true: the recovered ones.")
+    reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
+    arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
+
+    def lacking(self, trajectory: Trajectory) -> str | None:
+        if trajectory.reward is None:
+            return "without a reward"
+        if not spoken(trajectory):
+            return NOTHING_SAID
+        if not faulted(trajectory):
+            return "in which the agent was told nothing else than where nothing is armed"
+        if earned(trajectory):
+            return None if self.positives else "that earned all"
+        if not deserves(trajectory):
+            return "that declined what is not known to be possible"
+        if _reason(trajectory) not in self.why:
+            return "that failed in another way"
+        return "that came less near" if _passed(trajectory) < self.passed else None
+
+    def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
+        """One row; none where the agent could notice nothing, or the episode is no hard one."""
+        if self.lacking(trajectory):
+            return
+        turns, good, passed = spoken(trajectory), earned(trajectory), _passed(trajectory)
+        reason = None if good else _reason(trajectory)
+        names = names_of(trajectory)
+        completion = conversation(turns, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
+        row: JsonObject = {"prompt": opening(trajectory), "completion": completion, "label": good}
+        if trajectory.tools:
+            row["tools"] = definitions(trajectory, names)
+        yield row | {"why": reason, "reward": trajectory.reward, "passed": round(passed, 6)}
+
+
+def _reason(trajectory: Trajectory) -> Reason:
+    return _REASONS.get(trajectory.stop.reason, "ran_out")
+
+
+def _passed(trajectory: Trajectory) -> float:
+    values = [reward.value for reward in trajectory.rewards if reward.value is not None]
+    return sum(value >= 1 for value in values) / len(values) if values else 0.0

@@ -1,0 +1,61 @@
+"""A trajectory as OpenAI chat messages: the task, what the agent said, what the tools replied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from simtrain.contracts.trajectory import Step, Trajectory, Turn
+from simtrain.values.types import JsonObject, encode
+
+Arguments: TypeAlias = Literal["text", "object"]
+"""How the arguments of calls are written: as JSON text, as OpenAI does, or as objects, as most chat templates read them."""
+
+
+def opening(trajectory: Trajectory) -> list[JsonObject]:
+    """What the agent read before its first turn."""
+    system: list[JsonObject] = [{"role": "system", "content": trajectory.system}] if trajectory.system else []
+    return [*system, {"role": "user", "content": trajectory.prompt}]
+
+
+def spoken(trajectory: Trajectory) -> list[Turn]:
+    """The turns in which the agent said or called something."""
+    return [turn for turn in trajectory.turns if turn.text or turn.steps]
+
+
+NOTHING_SAID = "in which the agent said nothing"
+
+
+def said(turn: Turn, names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text") -> JsonObject:
+    """The assistant message of a turn; `names` maps tools to names for the wire."""
+    message: JsonObject = {"role": "assistant", "content": turn.text or None}
+    if reasoning and turn.reasoning:
+        message["reasoning_content"] = turn.reasoning
+    if turn.steps:
+        message["tool_calls"] = [called(step, names, arguments) for step in turn.steps]
+    return message
+
+
+def replies(turn: Turn) -> list[JsonObject]:
+    """The tool messages that answer the calls of a turn."""
+    return [{"role": "tool", "tool_call_id": step.action.id, "content": step.observation.text} for step in turn.steps]
+
+
+def conversation(
+    turns: Sequence[Turn], names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text"
+) -> list[JsonObject]:
+    """Turns with their replies; those after the last message are cut, since a row must end on the agent's side."""
+    messages: list[JsonObject] = []
+    for turn in turns:
+        messages.append(said(turn, names, reasoning=reasoning, arguments=arguments))
+        if turn is not turns[-1]:
+            messages.extend(replies(turn))
+    return messages
+
+
+def called(step: Step, names: dict[str, str], arguments: Arguments) -> JsonObject:
+    """One call as it stands in a message."""
+    action = step.action
+    written = encode(action.arguments) if arguments == "text" else action.arguments
+    given = written if action.malformed is None else action.malformed
+    return {"id": action.id, "type": "function", "function": {"name": names[action.tool], "arguments": given}}

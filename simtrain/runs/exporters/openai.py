@@ -1,0 +1,67 @@
+"""OpenAI chat fine-tuning: one JSON line per trajectory, with messages and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from simtrain.contracts.exporter import Exporter
+from simtrain.contracts.trajectory import Trajectory, Turn
+from simtrain.runs.exporters.functions import definitions, names_of
+from simtrain.runs.exporters.messages import NOTHING_SAID, opening, replies, said, spoken
+from simtrain.values.types import JsonObject
+
+
+class OpenAI(Exporter):
+    """Chat messages with tools, as OpenAI's fine-tuning and most open trainers read them.
+
+    A row is a `FineTuneChatRequestInput` of the OpenAI API: `messages`, `tools`, `parallel_tool_calls`; the arguments of a call
+    are JSON text. Arguments that were no JSON object stand as the agent wrote them. Replies after the agent's last message are
+    cut, since a row must end on the agent's side.
+    """
+
+    reasoning: Literal["drop", "keep"] = Field(
+        "drop", description="Keep thinking as `reasoning_content`, which OpenAI's own service refuses."
+    )
+    weight: Literal["none", "answer", "succeeded"] = Field(
+        "none",
+        description="Which assistant messages are learnt: all (no `weight` is written), the last one, or those with no failed call.",
+    )
+    parallel_tool_calls: bool | None = Field(
+        None, description="What the row says of it; left out: whether any turn made several calls."
+    )
+
+    def lacking(self, trajectory: Trajectory) -> str | None:
+        return None if spoken(trajectory) else NOTHING_SAID
+
+    def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
+        """One row; none where the agent said nothing."""
+        if self.lacking(trajectory):
+            return
+        turns = spoken(trajectory)
+        names = names_of(trajectory)
+        messages = opening(trajectory)
+        for turn in turns:
+            messages.append(self._message(turn, names, last=turn is turns[-1]))
+            if turn is not turns[-1]:
+                messages.extend(replies(turn))
+        row: JsonObject = {"messages": messages}
+        if trajectory.tools:
+            row["tools"] = definitions(trajectory, names)
+            row["parallel_tool_calls"] = self._parallel(trajectory)
+        yield row
+
+    def _message(self, turn: Turn, names: dict[str, str], *, last: bool) -> JsonObject:
+        message = said(turn, names, reasoning=self.reasoning == "keep")
+        if self.weight == "answer":
+            message["weight"] = int(last)
+        elif self.weight == "succeeded":
+            message["weight"] = int(not any(step.observation.is_error for step in turn.steps))
+        return message
+
+    def _parallel(self, trajectory: Trajectory) -> bool:
+        if self.parallel_tool_calls is not None:
+            return self.parallel_tool_calls
+        return any(len(turn.steps) > 1 for turn in trajectory.turns)

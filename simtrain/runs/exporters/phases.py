@@ -1,0 +1,116 @@
+"""What each turn of a trajectory was: before a fault, met by one, a repetition, a diagnosis, the recovery; and whether it was a mistake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from simtrain.contracts.trajectory import Step, Trajectory, Turn
+from simtrain.runs.exporters.messages import spoken
+
+Phase: TypeAlias = Literal["before", "fault", "retry", "diagnosis", "recovery", "after"]
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A turn with what it was."""
+
+    turn: Turn
+    phase: Phase
+    mistake: bool
+
+
+def earned(trajectory: Trajectory, least: float = 1.0) -> bool:
+    """Whether a trajectory was rewarded with at least so much; one without a reward was not."""
+    return trajectory.reward is not None and trajectory.reward >= least - _ROUNDING
+
+
+def noticeable(trajectory: Trajectory) -> int | None:
+    """The first step that told the agent anything else than it would have heard where nothing is armed; -1 before its first call."""
+    if trajectory.noticeable is not None:
+        return trajectory.noticeable
+    # Records of earlier versions say only which replies were bent.
+    if any(event.changed for step in trajectory.steps for event in step.events):
+        return None
+    bent = (step.index for step in trajectory.steps if any(event.clean != event.perturbed for event in step.events))
+    return next(bent, None)
+
+
+def faulted(trajectory: Trajectory) -> bool:
+    """Whether the agent was told anything else than it would have heard where nothing is armed."""
+    return noticeable(trajectory) is not None
+
+
+def deserves(trajectory: Trajectory) -> bool:
+    """Whether an end that did not earn all may be held up as wrong: declining only where it is known that the task can be done."""
+    return trajectory.stop.reason != "abstained" or trajectory.solvability == "solvable"
+
+
+def _amiss(step: Step) -> bool:
+    """Whether something of a step was bent that matters: that it took longer does not."""
+    return any(not event.changed or set(event.changed) - {"clock"} for event in step.events)
+
+
+def labelled(trajectory: Trajectory) -> list[Labelled]:
+    """The turns in which the agent spoke, each with its phase.
+
+    What the agent cannot notice is no fault yet: turns before the first sign of one are `before`, that which met it aside. A fault
+    stays open until its tool gives a clean reply. Where that tool is not called again and the episode earned all, another
+    tool's clean reply closes it too, and so does the last message. While a fault is open, calling its tool is a `retry`, calling
+    others is `diagnosis`; what closes it is the `recovery`.
+    A mistake is a call that no tool could carry out, one that the world refused while no fault was open, and the last message
+    of an episode that did not earn all.
+    """
+    turns, sign = spoken(trajectory), noticeable(trajectory)
+    recovered, met, opened = earned(trajectory), sign is not None and sign < 0, set[str]()
+    found: list[Labelled] = []
+    for place, turn in enumerate(turns):
+        later = {step.action.tool for following in turns[place + 1 :] for step in following.steps}
+        hit = {step.action.tool for step in turn.steps if _amiss(step)}
+        hidden = sign is None or (bool(turn.steps) and turn.steps[-1].index < sign)
+        closed = _closed(turn, opened - hit, later, recovered=recovered)
+        found.append(
+            Labelled(
+                turn, _phase(turn, hit, opened, closed, met=met, hidden=hidden), _mistaken(trajectory, turn, opened)
+            )
+        )
+        opened = (opened - closed) | hit
+        met = met or bool(hit)
+    return found
+
+
+def _closed(turn: Turn, opened: set[str], later: set[str], *, recovered: bool) -> set[str]:
+    """The open faults that a turn makes an end of."""
+    if not turn.steps:
+        return opened if recovered else set()
+    clean = {step.action.tool for step in turn.steps if not _amiss(step) and not step.observation.is_error}
+    return {tool for tool in opened if tool in clean or (recovered and clean and tool not in later)}
+
+
+def _phase(turn: Turn, hit: set[str], opened: set[str], closed: set[str], *, met: bool, hidden: bool) -> Phase:
+    if hidden:
+        return "fault" if hit else "before"
+    if hit:
+        return "retry" if hit & opened else "fault"
+    if not opened:
+        return "after" if met else "before"
+    if closed:
+        return "recovery"
+    if not turn.steps:
+        return "after"
+    return "retry" if any(step.action.tool in opened for step in turn.steps) else "diagnosis"
+
+
+def _mistaken(trajectory: Trajectory, turn: Turn, opened: set[str]) -> bool:
+    if not turn.steps:
+        return not earned(trajectory) and deserves(trajectory)
+    return any(_refused(step, while_open=bool(opened)) for step in turn.steps)
+
+
+def _refused(step: Step, *, while_open: bool) -> bool:
+    if _amiss(step):
+        return False
+    source = step.observation.provenance.source if step.observation.provenance else None
+    return source == "proxy" or (step.observation.is_error and not while_open)

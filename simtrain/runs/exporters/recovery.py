@@ -1,0 +1,91 @@
+"""Recovery trajectories: the fault, the diagnosis and the recovery, with a label and a loss weight for every turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from simtrain.contracts.exporter import Exporter
+from simtrain.contracts.trajectory import Trajectory
+from simtrain.runs.exporters.functions import definitions, names_of
+from simtrain.runs.exporters.messages import NOTHING_SAID, Arguments, opening, replies, said, spoken
+from simtrain.runs.exporters.phases import Labelled, earned, faulted, labelled, noticeable
+from simtrain.values.types import JsonObject
+
+Weight: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+class RecoveryRows(Exporter):
+    """Chat rows of episodes in which something went wrong on purpose: nothing is cleaned away, retry cycles included.
+
+    `messages` and `tools` are those of `openai`, each assistant message with its loss `weight`. `turns` says of each assistant
+    message what it was: `message` (its place), `phase` (`before`, `fault`, `retry`, `diagnosis`, `recovery`, `after`) and
+    `mistake`. What a model reads holds no label.
+    """
+
+    outcome: Literal["recovered", "all"] = Field(
+        "recovered", description="Only episodes that earned all (reward 1), or also those that did not."
+    )
+    before: Weight = Field(0, description="Weight of turns up to the one that met the first fault.")
+    mistakes: Weight = Field(0, description="Weight of mistakes: refused calls, and a last message that is wrong.")
+    after: Weight = Field(0, description="Weight of turns after the recovery: they are those of an untroubled episode.")
+    others: Weight = Field(1, description="Weight of all other turns: retries, diagnosis, recovery, further faults.")
+    reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
+    arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
+    labels: bool = Field(False, description="Name the perturbations under `turns`. Never show them to an agent.")
+
+    def lacking(self, trajectory: Trajectory) -> str | None:
+        if not spoken(trajectory):
+            return NOTHING_SAID
+        if not faulted(trajectory):
+            return "in which the agent was told nothing else than where nothing is armed"
+        if self.outcome == "all":
+            return None
+        if not earned(trajectory):
+            return "that did not earn all"
+        return None if any(self._weights(trajectory, labelled(trajectory))) else "in which no turn has a weight"
+
+    def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
+        """One row; none where the agent could notice nothing, did not recover, or had nothing to do about it."""
+        if self.lacking(trajectory):
+            return
+        turns = labelled(trajectory)
+        names = names_of(trajectory)
+        messages, marks = opening(trajectory), list[JsonObject]()
+        for item, weight in zip(turns, self._weights(trajectory, turns), strict=True):
+            marks.append(self._mark(item, len(messages), weight))
+            message = said(item.turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
+            messages.append(message | {"weight": weight})
+            if item is not turns[-1]:
+                messages.extend(replies(item.turn))
+        row: JsonObject = {"messages": messages}
+        if trajectory.tools:
+            row["tools"] = definitions(trajectory, names)
+            row["parallel_tool_calls"] = any(len(item.turn.steps) > 1 for item in turns)
+        yield row | {"turns": marks}
+
+    def _weights(self, trajectory: Trajectory, turns: Sequence[Labelled]) -> list[float]:
+        met = next((place for place, item in enumerate(turns) if item.phase != "before"), None)
+        seen = (noticeable(trajectory) or 0) < 0
+        weights = [
+            self._by_phase(item, first=item.phase == "fault" and place == met and not seen)
+            for place, item in enumerate(turns)
+        ]
+        # OpenAI's service takes the integers 0 and 1.
+        return [int(weight) if weight in (0, 1) else weight for weight in weights]
+
+    def _by_phase(self, item: Labelled, *, first: bool) -> float:
+        if item.mistake:
+            return self.mistakes
+        if first or item.phase == "before":
+            return self.before
+        return self.after if item.phase == "after" else self.others
+
+    def _mark(self, item: Labelled, message: int, weight: float) -> JsonObject:
+        mark: JsonObject = {"message": message, "phase": item.phase, "mistake": item.mistake, "weight": weight}
+        if self.labels:
+            events = [event for step in item.turn.steps for event in step.events]
+            mark["events"] = [{"label": event.label, "use": event.use, "layer": event.layer} for event in events]
+        return mark

@@ -1,0 +1,37 @@
+"""The grade of an episode that was played, with what is known of whether it can be done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import SUCCESS, Solvability, Trajectory
+from simtrain.contracts.world import FinishedWorld
+from simtrain.grading.reward import blamed, grade
+from simtrain.runs.solvability.knowing import foretold, solvability_of
+from simtrain.runs.solvability.unarmed import first_difference
+
+
+async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
+    """The trajectory with its solvability, the first sign of what was armed, and its rewards. Raises InputError.
+
+    A way through is searched for only where the agent did not find one itself: before grading where it declined, since the grade
+    of that depends on it, as it does on the first sign, and after it where it did not earn all.
+    """
+    scenario = episode.scenario
+    known = foretold(episode)
+    if known is None and trajectory.stop.reason == "abstained":
+        known = await solvability_of(episode)
+    sign = await first_difference(episode, trajectory)
+    met = replace(trajectory, solvability=known or "unproved", noticeable=sign)
+    graded = await grade(met, scenario.grading, scenario.spec.rubric, world)
+    if known is not None:
+        return graded
+    return blamed(replace(graded, solvability=await _shown(episode, graded)))
+
+
+async def _shown(episode: Episode, graded: Trajectory) -> Solvability:
+    """What the end of an episode shows: one that earned all is a proof itself. One that was lost shows nothing."""
+    if graded.reward is None:
+        return "unproved"
+    return "solvable" if graded.reward >= SUCCESS else await solvability_of(episode)

@@ -1,0 +1,160 @@
+"""Grading a run again without playing it again: final worlds are restored from the changes that trajectories record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from pydantic import TypeAdapter
+
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.trajectory import Trajectory, to_line
+from simtrain.contracts.world import FinishedWorld, Variant
+from simtrain.files.jsonl import Replacement, write_whole
+from simtrain.perturbations.attacks.grading import with_attacks
+from simtrain.runs.judge import judge
+from simtrain.runs.run_folder import RUN_FILE, SUMMARY_FILE, RunFolder, part_files, read_facts, read_part, read_rows
+from simtrain.runs.summary import summarise
+from simtrain.scenarios.arms import armed
+from simtrain.scenarios.find import find_scenarios
+from simtrain.scenarios.load import load_scenario_file
+from simtrain.values.arm import Arm
+from simtrain.values.clock import instant
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+Place: TypeAlias = tuple[str, str]
+"""Scenario and arm; no arm is an empty name."""
+
+AT_ONCE = 32
+"""Trajectories that are graded at the same time, and all that are held in memory."""
+
+
+def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:
+    """Grade every trajectory of a run folder by the rubrics as the scenario files have them now; returns the new summary.
+
+    Each file of trajectories is replaced whole, when all that it holds is graded: interrupted, it can simply be started again.
+    Raises InputError when a scenario is gone, when its world is no longer the one that was played, when a grader's model cannot
+    be reached, and when the folder cannot be written or a run is writing into it.
+    """
+    folder = RunFolder.reopen(path)
+    try:
+        try:
+            asyncio.run(_regrade(path, _scenarios(path), on_graded))
+        except InputError as error:
+            raise error.at(file=path) from None
+        summary = summarise(read_rows(path))
+        write_whole(path / SUMMARY_FILE, summary)
+    finally:
+        folder.close()
+    return summary
+
+
+def _scenarios(path: Path) -> dict[Place, Scenario]:
+    try:
+        return _scenarios_of(path, read_facts(path))
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        problem = f"a run.json that names no scenario by which to grade ({type(error).__name__}: {error})"
+        raise InputError(problem, remedy="the run folder is damaged", file=path / RUN_FILE) from None
+
+
+def _scenarios_of(path: Path, facts: JsonObject) -> dict[Place, Scenario]:
+    plain: dict[str, Scenario] = {}
+    found: dict[Place, Scenario] = {}
+    for entry in facts.get("scenarios", []):
+        name, file = str(entry["name"]), Path(str(facts.get("folder", "")), str(entry["file"]))
+        if name not in plain:
+            source = file if file.is_file() else _by_name(name, path)
+            plain[name] = load_scenario_file(source, name)
+        arm = entry.get("arm")
+        found[name, str(arm["name"]) if arm else ""] = _in_arm(plain[name], entry)
+    return found
+
+
+def _in_arm(scenario: Scenario, entry: JsonObject) -> Scenario:
+    """The scenario as it is graded in an arm: with what is armed, and the graders of planted instructions."""
+    return armed(scenario, TypeAdapter(Arm).validate_python(entry["arm"])) if entry.get("arm") else scenario
+
+
+def _by_name(name: str, path: Path) -> Path:
+    """The file of a scenario that is not where it was: in a copied run it may be known by name."""
+    try:
+        return find_scenarios(name)[name]
+    except (InputError, KeyError):
+        raise InputError(f"the scenario {name!r} of this run is gone", remedy="put its file back", file=path) from None
+
+
+def _in_own_arm(scenario: Scenario | None, trajectory: Trajectory) -> Scenario | None:
+    """The scenario in an arm that its paradigm dealt of its own perturbations."""
+    if scenario is None or not trajectory.arm:
+        return scenario
+    items = [item for item in scenario.perturbations if item.label in trajectory.perturbations]
+    return replace(scenario, perturbations=tuple(items), grading=with_attacks(scenario.grading, items))
+
+
+async def _regrade(path: Path, scenarios: dict[Place, Scenario], on_graded: Callable[[], None]) -> None:
+    for scenario in scenarios.values():
+        for grading in scenario.grading:
+            await grading.grader.ready()
+    for part in part_files(path):
+        with Replacement(part) as new:
+            async for trajectory in _graded(read_part(part), scenarios):
+                new.write(to_line(trajectory))
+                on_graded()
+
+
+async def _graded(trajectories: Iterable[Trajectory], scenarios: dict[Place, Scenario]) -> AsyncIterator[Trajectory]:
+    """The trajectories with their new rewards, in order, some graded ahead."""
+    ahead: deque[asyncio.Task[Trajectory]] = deque()
+    try:
+        for trajectory in trajectories:
+            ahead.append(asyncio.create_task(_grade(trajectory, scenarios)))
+            if len(ahead) >= AT_ONCE:
+                yield await ahead.popleft()
+        while ahead:
+            yield await ahead.popleft()
+    finally:
+        for task in ahead:
+            task.cancel()
+        await asyncio.gather(*ahead, return_exceptions=True)
+
+
+async def _grade(trajectory: Trajectory, scenarios: dict[Place, Scenario]) -> Trajectory:
+    scenario = scenarios.get((trajectory.scenario, trajectory.arm))
+    if scenario is None:
+        scenario = _in_own_arm(scenarios.get((trajectory.scenario, "")), trajectory)
+    if scenario is None:
+        raise InputError(f"run.json does not name the scenario {trajectory.scenario!r}")
+    if scenario.source.digest != trajectory.world.digest:
+        raise InputError(
+            f"the world {trajectory.world.name!r} has changed since this run was played", remedy="play it again"
+        )
+    world = finished_world(trajectory, scenario)
+    try:
+        return await judge(_episode(trajectory, scenario), trajectory, world)
+    finally:
+        world.final.close()
+
+
+def _episode(trajectory: Trajectory, scenario: Scenario) -> Episode:
+    """The episode that a trajectory is the record of."""
+    return Episode(
+        scenario, trajectory.episode, trajectory.case, _variant(trajectory), trajectory.seed, trajectory.attempt
+    )
+
+
+def _variant(trajectory: Trajectory) -> Variant:
+    return Variant(trajectory.world.seed, tuple(sorted(trajectory.world.rows.items())))
+
+
+def finished_world(trajectory: Trajectory, scenario: Scenario) -> FinishedWorld:
+    """The world that a trajectory left behind, restored from its recorded changes, its clock where it stood at the end."""
+    world = scenario.source.build(_variant(trajectory))
+    final = world.open(trajectory.changes)
+    if trajectory.world.ended:
+        final.clock.moment = instant(trajectory.world.ended)
+    return FinishedWorld(world, final, trajectory.changes)

@@ -1,0 +1,76 @@
+"""One episode of a run played once more: the same scenario in the same arm, case, seed and attempt, by the same agent."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import orjson
+from pydantic import TypeAdapter
+
+from simtrain.agents.select import build_agent
+from simtrain.contracts.agent import Agent
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.trajectory import Trajectory, to_line
+from simtrain.runs.judge import judge
+from simtrain.runs.rollout import hosted
+from simtrain.runs.run_folder import read_facts
+from simtrain.scenarios.arms import armed
+from simtrain.scenarios.load import load_scenario_file, paradigm_of
+from simtrain.values.arm import Arm
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+
+def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
+    """What comes of playing a trajectory of a run again.
+
+    Raises InputError where its scenario, or a world or a pack of it, is gone or no longer the one that was played.
+    """
+    facts = read_facts(run)
+    episode = _episode(_scenario(facts, trajectory, run), trajectory)
+    said = cast(JsonObject, facts["agent"])
+    agent = build_agent(str(said["name"]), cast(JsonObject, said["knobs"]))
+    return asyncio.run(_played(episode, agent, str(said["name"])))
+
+
+def differing(recorded: Trajectory, again: Trajectory) -> list[str]:
+    """The parts in which two trajectories are not the same to the byte, by their keys; wall clock aside."""
+    was, now = (cast(JsonObject, orjson.loads(to_line(replace(one, timing={})))) for one in (recorded, again))
+    return [key for key in now if was[key] != now[key]]
+
+
+async def _played(episode: Episode, agent: Agent, name: str) -> Trajectory:
+    try:
+        async with hosted(agent, name=name, judge=judge) as play:
+            return await play(episode)
+    finally:
+        await agent.close()
+
+
+def _scenario(facts: JsonObject, trajectory: Trajectory, run: Path) -> Scenario:
+    for entry in cast("list[JsonObject]", facts["scenarios"]):
+        arm = cast("JsonObject | None", entry.get("arm"))
+        if entry["name"] != trajectory.scenario or (arm is not None and arm["name"] != trajectory.arm):
+            continue
+        file = Path(str(facts.get("folder", "")), str(entry["file"]))
+        scenario = load_scenario_file(file, trajectory.scenario)
+        found = scenario if arm is None else armed(scenario, TypeAdapter(Arm).validate_python(arm))
+        if found.digest != entry["digest"]:
+            raise InputError(
+                f"the scenario {trajectory.scenario} (or its world or a pack) has changed since it was played",
+                remedy="play it anew, or put the files back",
+                file=run,
+            )
+        return found
+    raise InputError(f"run.json does not name the scenario {trajectory.scenario!r} in this arm", file=run)
+
+
+def _episode(scenario: Scenario, trajectory: Trajectory) -> Episode:
+    for episode in paradigm_of(scenario).episodes(scenario, seed=trajectory.seed, attempts=1):
+        arm = episode.scenario.arm
+        if episode.id == trajectory.episode and (arm.name if arm else "") == trajectory.arm:
+            return replace(episode, attempt=trajectory.attempt)
+    raise InputError(f"{trajectory.scenario} no longer has the episode {trajectory.episode}", remedy="play it anew")

@@ -1,0 +1,218 @@
+"""One rollout: an episode opened, played, recorded and graded."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from time import perf_counter
+from typing import TypeAlias
+
+from simtrain.agents.answers import ANSWER_FORMAT
+from simtrain.contracts.agent import Agent, Briefing, Loop, Outlook, Outsider, Play, Policy
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Stop, Trajectory, WorldFacts
+from simtrain.contracts.transport import Connect
+from simtrain.contracts.world import FinishedWorld, World
+from simtrain.grading.reward import grade
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.errors import AgentFault, InputError, ModelFault, SimtrainError, SimulatorFault
+from simtrain.values.seeding import derive
+from simtrain.values.types import JsonObject
+from simtrain.values.version import VERSION
+
+SYSTEM = """\
+You complete a task by calling tools. Use only what the tools return; never invent a value.
+When several records look alike, make sure that you act on the right one. Lists may be paged: follow next_cursor until it is null.
+Change nothing beyond what the task asks for."""
+
+
+Judge: TypeAlias = Callable[[Episode, Trajectory, FinishedWorld], Awaitable[Trajectory]]
+"""Grades an episode that was played."""
+
+
+async def by_rubric(episode: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
+    """The trajectory, graded by the rubric alone."""
+    return await grade(trajectory, episode.scenario.grading, episode.scenario.spec.rubric, world)
+
+
+@asynccontextmanager
+async def hosted(
+    agent: Agent, *, name: str, judge: Judge = by_rubric, connect: Connect = nullcontext
+) -> AsyncGenerator[Play]:
+    """How an agent plays episodes, by `rollout` or from outside; what they share stands while the block runs."""
+    if isinstance(agent, Outsider):
+        async with agent.hosted(name=name) as play:
+            yield play
+        return
+    yield partial(rollout, agent=agent, name=name, judge=judge, connect=connect)
+
+
+async def rollout(
+    episode: Episode,
+    agent: Agent,
+    *,
+    name: str,
+    world: World | None = None,
+    judge: Judge = by_rubric,
+    connect: Connect = nullcontext,
+) -> Trajectory:
+    """Play one episode with an agent (known as `name`) and grade it; over another base than its own when `world` is given.
+
+    `judge` grades: by the rubric alone unless another is given (`simtrain.runs.judge` asks as well whether the task can be done).
+    `connect` is how the agent reaches the environment: straight, unless a transport is put between them.
+    Never raises for what goes wrong inside the episode: that is recorded in the trajectory's `stop`.
+    """
+    begun, clock = datetime.now(UTC), perf_counter()
+    facts: JsonObject = {**agent.facts(), "name": name}
+    async with AsyncExitStack() as stack:
+        try:
+            opened = await stack.enter_async_context(paradigm_of(episode.scenario).open(episode, world=world))
+            environment = await stack.enter_async_context(connect(opened))
+            briefing = brief(episode, environment, planned=agent.planned)
+        except InputError:
+            raise
+        except Exception as error:
+            return unopened(episode, error, facts)
+        journal = Journal(environment, episode.limits)
+        stop = await _play(agent, briefing, journal)
+        finished = environment.finished()
+        played = perf_counter() - clock
+        trajectory = record(episode, environment, briefing, journal, stop, finished, facts)
+        graded = await judge(episode, trajectory, finished)
+    timing: JsonObject = {
+        "started": begun.isoformat(timespec="milliseconds"),
+        "seconds": round(perf_counter() - clock, 6),
+        "playing": round(played, 6),
+        "steps": [round(seconds, 6) for seconds in journal.timings],
+    }
+    return replace(graded, timing=timing)
+
+
+def brief(episode: Episode, environment: Environment, *, planned: bool = False) -> Briefing:
+    """What the agent is told at the start. A plan that has to be found for the case is looked for where it is `planned`."""
+    scenario, paradigm = episode.scenario, paradigm_of(episode.scenario)
+    return Briefing(
+        system=scenario.spec.system if scenario.spec.system is not None else f"{SYSTEM}\n\n{ANSWER_FORMAT}",
+        prompt=environment.asks(scenario.prompt.render(episode.case)),
+        tools=environment.tools,
+        stated={name: value for name, value in episode.case.items() if name in scenario.stated},
+        seed=derive(episode.seed, scenario.name, episode.id, "agent", episode.attempt),
+        reference=paradigm.reference(episode) if planned or not paradigm.plans else None,
+        wrong=scenario.spec.wrong,
+        equivalents={tool: tuple(others) for tool, others in scenario.spec.equivalents.items()},
+    )
+
+
+async def outlook(episode: Episode) -> Outlook:
+    """What an agent will be told in an episode with nothing armed. No world model is opened. Raises InputError."""
+    scenario = replace(episode.scenario.unarmed or episode.scenario, perturbations=())
+    bare = replace(episode, scenario=scenario)
+    environment = paradigm_of(scenario).open(bare)
+    try:
+        return Outlook(scenario.name, brief(bare, environment), bare.limits)
+    finally:
+        await environment.__aexit__(None, None, None)
+
+
+async def _play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
+    try:
+        if isinstance(agent, Policy):
+            from simtrain.agents.loop import play
+
+            return await play(agent.player(briefing), journal)
+        assert isinstance(agent, Loop), "an agent is a Policy or a Loop"
+        from simtrain.agents.own_loop import host
+
+        return await host(agent, briefing, journal)
+    except InputError:
+        raise
+    except Exception as error:
+        return journal.end(failure(error))
+
+
+def failure(error: Exception) -> Stop:
+    """The stop that an exception of a player means: who is to blame."""
+    if isinstance(error, SimulatorFault):
+        return Stop("failed", "simulator", str(error))
+    if isinstance(error, ModelFault):
+        return Stop("failed", None, str(error))
+    detail = str(error) if isinstance(error, AgentFault) else f"{type(error).__name__}: {error}"
+    return Stop("failed", "agent", detail)
+
+
+def unopened(episode: Episode, error: Exception, agent: JsonObject) -> Trajectory:
+    """The trajectory of an episode that could not be opened, which is never the agent's fault: nothing was played."""
+    scenario, variant = episode.scenario, episode.variant
+    world = scenario.source.build(variant)
+    blame = None if isinstance(error, ModelFault) else "simulator"
+    detail = str(error) if isinstance(error, SimtrainError) else f"{type(error).__name__}: {error}"
+    return Trajectory(
+        scenario=scenario.name,
+        scenario_digest=scenario.digest,
+        episode=episode.id,
+        case=dict(episode.case),
+        seed=episode.seed,
+        attempt=episode.attempt,
+        paradigm=scenario.spec.paradigm,
+        world=WorldFacts(world.name, world.digest, world.seed, dict(variant.rows)),
+        agent=agent,
+        system="",
+        prompt="",
+        tools=(),
+        turns=[],
+        answer=None,
+        stop=Stop("failed", blame, detail),
+        impossible=scenario.spec.impossible,
+        arm=scenario.arm.name if scenario.arm else "",
+        perturbations=tuple(armed.label for armed in scenario.perturbations),
+        version=VERSION,
+    )
+
+
+def record(
+    episode: Episode,
+    environment: Environment,
+    briefing: Briefing,
+    journal: Journal,
+    stop: Stop,
+    world: FinishedWorld,
+    agent: JsonObject,
+) -> Trajectory:
+    """The trajectory of an episode that was played to its stop, ungraded; `agent` holds the agent's name and facts."""
+    scenario, last = episode.scenario, journal.message
+    ended = stop.reason in ("answered", "abstained") and last is not None
+    return Trajectory(
+        scenario=scenario.name,
+        scenario_digest=scenario.digest,
+        episode=episode.id,
+        case=dict(episode.case),
+        seed=episode.seed,
+        attempt=episode.attempt,
+        paradigm=scenario.spec.paradigm,
+        world=WorldFacts(
+            world.initial.name,
+            world.initial.digest,
+            world.initial.seed,
+            dict(episode.variant.rows),
+            world.final.clock.now,
+        ),
+        agent=agent,
+        system=briefing.system,
+        prompt=briefing.prompt,
+        tools=environment.tools,
+        turns=journal.turns,
+        answer=(last.text if last.answer is None else last.answer) if ended and last else None,
+        stop=stop,
+        changes=dict(world.changes),
+        impossible=scenario.spec.impossible,
+        arm=scenario.arm.name if scenario.arm else "",
+        perturbations=tuple(armed.label for armed in scenario.perturbations),
+        bent=environment.bent,
+        usage=journal.usage,
+        version=VERSION,
+    )

@@ -1,0 +1,263 @@
+"""A run: scenarios dealt into episodes, played in one process or several, into a run folder that can be resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from array import array
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from simtrain.agents.select import build_agent
+from simtrain.contracts.agent import Agent, Outsider
+from simtrain.contracts.registry import resolve
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.trajectory import SUCCESS
+from simtrain.curricula.stages import Course, Curriculum
+from simtrain.files.jsonl import write_whole
+from simtrain.runs.rollout import outlook
+from simtrain.runs.run_file import refuse_another_run, run_facts
+from simtrain.runs.run_folder import (
+    RUN_FILE,
+    SUMMARY_FILE,
+    Key,
+    RunFolder,
+    failures_writer,
+    finished_keys,
+    part_writer,
+    read_facts,
+    read_rows,
+    spent,
+)
+from simtrain.runs.runner import Played, RunOptions, Stopper, play, stop_on_signals
+from simtrain.runs.schedule import Deal, deal
+from simtrain.runs.summary import summarise
+from simtrain.runs.workers import Crew
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A finished or interrupted run: its folder, the figures of all that is in it, and what this session did."""
+
+    path: Path
+    summary: JsonObject
+    played: int
+    skipped: int
+    failed: int
+    interrupted: bool
+
+
+async def make_ready(scenarios: Sequence[Scenario], agent: Agent, *, firsts: Iterable[Episode]) -> None:
+    """Check, before anything is played, that the agent can play every scenario, and that it and all whom they need can be reached.
+
+    `firsts` are the episodes that show it what it will be told. Raises InputError.
+    """
+    for scenario in scenarios:
+        agent.check(scenario)
+    await agent.ready()
+    if type(agent).ready_for is not Agent.ready_for:
+        await agent.ready_for([await outlook(episode) for episode in firsts])
+    await make_scenarios_ready(scenarios)
+
+
+async def make_scenarios_ready(scenarios: Iterable[Scenario]) -> None:
+    """Check that all who answer, bend and grade can be reached; each is asked once. Raises InputError."""
+    plugins = (
+        plugin
+        for scenario in scenarios
+        for plugin in (
+            *(item.world_model for item in scenario.answering),
+            *(item.perturbation for item in scenario.perturbations),
+            *(item.grader for item in scenario.grading),
+        )
+    )
+    # The arms of a drill share most of what they are made of.
+    for plugin in {id(plugin): plugin for plugin in plugins}.values():
+        await plugin.ready()
+
+
+def run(
+    scenarios: Sequence[Scenario],
+    options: RunOptions,
+    out: Path,
+    *,
+    agent: Agent | None = None,
+    curriculum: Curriculum | None = None,
+    resume: bool = False,
+    on_played: Callable[[Played], None] = lambda _: None,
+    on_planned: Callable[[int], None] = lambda _: None,
+) -> RunResult:
+    """Play scenarios into a run folder, stage by stage where a curriculum says how hard.
+
+    `agent` is an agent made in Python, known in the trajectories as `options.agent`; without it the name is looked up, which is needed
+    for several workers. `on_planned` is told how many rollouts there will be, `on_played` of each as it finishes.
+    Raises InputError for bad input, and then leaves no new folder behind.
+    """
+    if agent is not None and options.workers > 1:
+        raise InputError(
+            "an agent made in Python plays in one process", remedy="register it as a plug-in, or leave --workers at 1"
+        )
+    player = agent or build_agent(options.agent, options.knobs)
+    episodes = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
+    _check_prompts(episodes.cases)
+    if options.via is not None:
+        resolve("transports", options.via)
+        if isinstance(player, Outsider):
+            raise InputError(f"{options.agent} plays over MCP anyway", remedy="leave --via out")
+    asyncio.run(_check(scenarios, player, episodes))
+    course = curriculum and Course(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
+    facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)
+    folder = _open(out, facts, resume=resume)
+    try:
+        finished = finished_keys(out)
+        session = _Session(player, options, folder, on_played)
+        if course is None:
+            missing = _missing(episodes, range(len(episodes)), finished)
+            planned = len(missing)
+            on_planned(planned)
+            session.play(scenarios, episodes, missing)
+        else:
+            planned = len(episodes) - len(finished)
+            on_planned(planned)
+            session.follow(course, finished)
+        summary = summarise(read_rows(out))
+        write_whole(out / SUMMARY_FILE, summary)
+    finally:
+        folder.close()
+    return RunResult(out, summary, session.played, len(episodes) - planned, session.failed, session.played < planned)
+
+
+def _missing(episodes: Deal, places: range, finished: Container[Key]) -> array[int]:
+    return array("L", (place for place in places if episodes[place].key not in finished))
+
+
+class _Session:
+    """One sitting at a run folder: plays what is missing, here or in several workers, and counts it."""
+
+    def __init__(
+        self, agent: Agent, options: RunOptions, folder: RunFolder, on_played: Callable[[Played], None]
+    ) -> None:
+        self.played = 0
+        self.failed = 0
+        self._agent = agent
+        self._options = options
+        self._folder = folder
+        self._on_played = on_played
+
+    def play(self, scenarios: Sequence[Scenario], episodes: Deal, missing: array[int]) -> bool:
+        """Play the missing places of a deal. False when it was stopped before the last."""
+        options, out, stopper = self._options, self._folder.path, Stopper()
+        budget = None if options.max_cost is None else options.max_cost - spent(out)
+        counter = _Counter(self._on_played, stopper, budget)
+        try:
+            if options.workers == 1:
+                chosen = (episodes[place] for place in missing)
+                with stop_on_signals(stopper, at_last=_end_at_once):
+                    asyncio.run(_play_here(chosen, self._agent, options, out, counter, stopper))
+            elif missing:
+                crew = Crew(scenarios, options, self._folder)
+                with stop_on_signals(stopper, at_last=crew.kill):
+                    crew.play(missing, on_played=counter, stopper=stopper)
+        finally:
+            self.played += counter.played
+            self.failed += counter.failed
+        return counter.played == len(missing)
+
+    def follow(self, course: Course, finished: Container[Key]) -> None:
+        """Play a curriculum stage by stage; what comes of a stage is written into the ledger before the next is dealt."""
+        options, out = self._options, self._folder.path
+        with closing(course.stages(out)) as stages:
+            for stage, line in stages:
+                dealt = deal(stage.scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
+                if not self.play(stage.scenarios, dealt, _missing(dealt, stage.places, finished)):
+                    return
+                line.write(_outcomes(out, {dealt[place].key for place in stage.places}))
+
+
+def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:
+    """The graded trajectories of a run folder among some: family, and whether it succeeded."""
+    for row in read_rows(out):
+        key = (row["scenario_digest"], row["episode"], row["seed"], row["attempt"])
+        if key in keys and row["reward"] is not None:
+            yield row["scenario"], row["reward"] >= SUCCESS
+
+
+def _open(out: Path, facts: JsonObject, *, resume: bool) -> RunFolder:
+    """The run folder, new or to go on with; a resumed run that was killed before it began is begun."""
+    if not resume or not (out / RUN_FILE).exists():
+        return RunFolder.create(out, facts)
+    folder = RunFolder.reopen(out)
+    try:
+        recorded = read_facts(out)
+        refuse_another_run(out, recorded=recorded, asked=facts)
+        if recorded != facts:
+            write_whole(out / RUN_FILE, facts)
+    except BaseException:
+        folder.close()
+        raise
+    return folder
+
+
+def _end_at_once() -> None:
+    """An agent that does not let go is left behind; what is finished is in the run folder."""
+    os._exit(1)
+
+
+def _check_prompts(cases: Iterable[Episode]) -> None:
+    """Refuse, with an InputError, a prompt that cannot be rendered for one of its cases: found now, it spoils no run."""
+    for episode in cases:
+        try:
+            episode.scenario.prompt.render(episode.case)
+        except InputError as error:
+            raise episode.scenario.document.relocate(error, ("prompt",)) from None
+
+
+async def _check(scenarios: Sequence[Scenario], agent: Agent, episodes: Deal) -> None:
+    try:
+        await make_ready(scenarios, agent, firsts=episodes.firsts)
+    finally:
+        await agent.close()
+
+
+class _Counter:
+    """Counts what is played, and asks the stopper once what is left of a budget is spent."""
+
+    def __init__(self, onward: Callable[[Played], None], stopper: Stopper, budget: float | None) -> None:
+        self.played = 0
+        self.failed = 0
+        self._onward = onward
+        self._stopper = stopper
+        self._left = budget
+        self._watch()
+
+    def __call__(self, played: Played) -> None:
+        self.played += 1
+        self.failed += not played.kept
+        if self._left is not None:
+            self._left -= played.cost
+            self._watch()
+        self._onward(played)
+
+    def _watch(self) -> None:
+        if self._left is not None and self._left <= 0 and not self._stopper.asked:
+            self._stopper.ask()
+
+
+async def _play_here(
+    episodes: Iterable[Episode],
+    agent: Agent,
+    options: RunOptions,
+    out: Path,
+    on_played: Callable[[Played], None],
+    stopper: Stopper,
+) -> None:
+    kept, failures = part_writer(out, 0, sync_every=options.sync_every), failures_writer(out)
+    try:
+        await play(episodes, agent, options, kept=kept, failures=failures, on_played=on_played, stopper=stopper)
+    finally:
+        kept.close()
+        failures.close()

@@ -1,0 +1,221 @@
+"""Playing episodes in one process: bounded concurrency, every trajectory written as it finishes, two stages of stopping."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AsyncExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import cast
+
+from simtrain.contracts.agent import Agent, Play
+from simtrain.contracts.registry import resolve
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Stop, Trajectory, to_line
+from simtrain.contracts.transport import Connect, Transport
+from simtrain.files.jsonl import LineWriter
+from simtrain.runs.judge import judge
+from simtrain.runs.rollout import hosted
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonValue
+
+GRACE = 2.0
+"""Seconds that rollouts have to let go after the second Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a progress display learns of one finished rollout. `kept` is false for one that is played again on resume.
+
+    `cost` is what its models cost, in US dollars.
+    """
+
+    scenario: str
+    reward: float | None
+    stop: str
+    steps: int
+    kept: bool
+    cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run is played. `episodes` is the total over all families; None plays every case once. `via` names a transport.
+
+    Once all that is in the run folder has cost `max_cost` US dollars, no further episode is begun. With `real_time` the delays of
+    perturbations are waited for.
+    """
+
+    agent: str
+    knobs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    seed: int = 0
+    episodes: int | None = None
+    attempts: int = 1
+    concurrency: int = 32
+    workers: int = 1
+    sync_every: int = 0
+    via: str | None = None
+    max_cost: float | None = None
+    real_time: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("attempts", "concurrency", "workers"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1")
+        if self.episodes is not None and self.episodes < 1:
+            raise InputError("episodes must be at least 1")
+
+
+class Stopper:
+    """Two-stage stop: the first asking lets rollouts in flight finish, the second drops them."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._listeners: list[Callable[[int], None]] = []
+
+    def ask(self) -> None:
+        """Ask once to drain, twice to drop what is in flight. May be called by a signal handler."""
+        self.asked += 1
+        for listener in self._listeners:
+            listener(self.asked)
+
+    def listen(self, listener: Callable[[int], None]) -> None:
+        """Call `listener` with the number of times asked, each time."""
+        self._listeners.append(listener)
+
+
+@contextmanager
+def stop_on_signals(stopper: Stopper, *, at_last: Callable[[], None]) -> Generator[None]:
+    """While the block runs, Ctrl-C (and SIGTERM) ask the stopper.
+
+    When the block still runs GRACE seconds after the second asking (an agent that blocks, or does not let go), `at_last` is
+    called in a thread of its own. Outside the main thread signals are left to whoever runs us there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    over = threading.Event()
+
+    def watch() -> None:
+        if not over.wait(GRACE):
+            at_last()
+
+    def asked(count: int) -> None:
+        if count == 2:
+            threading.Thread(target=watch, name="stop at once", daemon=True).start()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stopper.ask()
+
+    stopper.listen(asked)
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        over.set()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+async def play(
+    episodes: Iterable[Episode],
+    agent: Agent,
+    options: RunOptions,
+    *,
+    kept: LineWriter,
+    failures: LineWriter,
+    on_played: Callable[[Played], None],
+    stopper: Stopper,
+) -> None:
+    """Play episodes with bounded concurrency, writing each as it finishes. Raises InputError when a file cannot be written."""
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(agent.close)
+        connect: Connect = nullcontext
+        if options.via is not None:
+            transport = cast(Transport, resolve("transports", options.via)())
+            connect = await stack.enter_async_context(transport.running())
+        rollout = await stack.enter_async_context(hosted(agent, name=options.agent, judge=judge, connect=connect))
+        await _play(episodes, rollout, options, kept, failures, on_played, stopper)
+
+
+async def _play(
+    episodes: Iterable[Episode],
+    rollout: Play,
+    options: RunOptions,
+    kept: LineWriter,
+    failures: LineWriter,
+    on_played: Callable[[Played], None],
+    stopper: Stopper,
+) -> None:
+    queue = iter(episodes)
+    # Worlds, scenarios and modules stay for the whole run: out of the collector's sight, and collections rarer.
+    gc.collect()
+    gc.freeze()
+    thresholds = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 100)
+
+    async def worker() -> None:
+        while not stopper.asked:
+            episode = next(queue, None)
+            if episode is None:
+                return
+            if options.real_time:
+                episode = replace(episode, real_time=True)
+            trajectory, line = recorded(await rollout(episode))
+            lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
+            (failures if lost else kept).write(line)
+            on_played(
+                Played(
+                    trajectory.scenario,
+                    trajectory.reward,
+                    trajectory.stop.reason,
+                    len(trajectory.steps),
+                    not lost,
+                    trajectory.cost,
+                )
+            )
+
+    loop = asyncio.get_running_loop()
+    tasks = [asyncio.ensure_future(worker()) for _ in range(options.concurrency)]
+
+    def asked(count: int) -> None:
+        if count > 1:
+            loop.call_soon_threadsafe(_cancel, tasks)
+
+    stopper.listen(asked)
+    try:
+        await _gather(tasks)
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+
+
+def recorded(trajectory: Trajectory) -> tuple[Trajectory, bytes]:
+    """The trajectory and its line; where an agent said what no JSON can hold (half a surrogate pair), what is left without its words."""
+    try:
+        return trajectory, to_line(trajectory)
+    except TypeError as error:
+        stop = Stop("failed", "agent", f"what the agent said cannot be written as JSON: {error}")
+        kept = replace(trajectory, turns=[], answer=None, stop=stop, reward=0.0, rewards=(), usage=None)
+        return kept, to_line(kept)
+
+
+def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+
+
+async def _gather(tasks: list[asyncio.Task[None]]) -> None:
+    """Wait for all tasks; the first real error cancels the others and is raised."""
+    _, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    _cancel(list(pending))
+    if pending:
+        await asyncio.wait(pending)
+    # Every task is asked, since others may have failed in the same way.
+    errors = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
+    if errors:
+        raise errors[0]

@@ -1,0 +1,94 @@
+"""Dealing episodes: round-robin over families, then cases, then variants of the world, then new attempts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import overload
+
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.errors import InputError
+
+
+class Deal(Sequence[Episode]):
+    """The episodes of a run, in order. Each is made when it is asked for, so that a million of them take no memory.
+
+    `attempts` repeats each case so often before the next case is dealt. `total` is the number over all families; when it is
+    larger than all cases and variants, further attempts follow. Without it every case is played once (in every variant).
+    Raises InputError for cases that cannot be had.
+    """
+
+    def __init__(self, scenarios: Sequence[Scenario], *, seed: int, total: int | None, attempts: int) -> None:
+        if not scenarios:
+            raise InputError("there is nothing to play")
+        self._attempts = attempts
+        self._families = [
+            list(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1)) for scenario in scenarios
+        ]
+        self._total = total
+        # A round deals one episode of every family that has one left. Families run out in the order of their length, so the
+        # rounds fall into stretches in which the same families are dealt.
+        lengths = [len(family) * attempts for family in self._families]
+        ends = sorted(set(lengths)) if total is None else [-(-total // len(lengths))]
+        self._stretches = [
+            (begin, [index for index, length in enumerate(lengths) if total is not None or length > begin])
+            for begin, _ in zip([0, *ends], ends, strict=False)
+        ]
+        sizes = [(end - begin) * len(dealt) for (begin, dealt), end in zip(self._stretches, ends, strict=True)]
+        self._begins = [0, *accumulate(sizes)]
+
+    def __len__(self) -> int:
+        return self._begins[-1] if self._total is None else self._total
+
+    @overload
+    def __getitem__(self, index: int) -> Episode: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Episode]: ...
+
+    def __getitem__(self, index: int | slice) -> Episode | list[Episode]:
+        if isinstance(index, slice):
+            return [self._at(place) for place in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(index)
+        return self._at(place)
+
+    def __iter__(self) -> Iterator[Episode]:
+        return map(self._at, range(len(self)))
+
+    @property
+    def cases(self) -> Iterator[Episode]:
+        """Every case of every family in every variant once, as its first attempt."""
+        for family in self._families:
+            yield from family
+
+    @property
+    def firsts(self) -> list[Episode]:
+        """The first case of every family, once where arms of it are dealt."""
+        found = [family[0] for family in self._families if family]
+        return list({(episode.scenario.unarmed or episode.scenario).digest: episode for episode in found}.values())
+
+    def _at(self, place: int) -> Episode:
+        stretch = bisect_right(self._begins, place) - 1
+        begin, dealt = self._stretches[stretch]
+        rounds, index = divmod(place - self._begins[stretch], len(dealt))
+        family = self._families[dealt[index]]
+        again, rest = divmod(begin + rounds, len(family) * self._attempts)
+        case, attempt = divmod(rest, self._attempts)
+        episode = family[case]
+        return Episode(
+            episode.scenario,
+            episode.id,
+            episode.case,
+            episode.variant,
+            episode.seed,
+            again * self._attempts + attempt,
+        )
+
+
+def deal(scenarios: Sequence[Scenario], *, seed: int, total: int | None, attempts: int) -> Deal:
+    """The episodes of a run, in order; see `Deal`. Raises InputError."""
+    return Deal(scenarios, seed=seed, total=total, attempts=attempts)

@@ -1,0 +1,387 @@
+"""Getting one call of a plan across: it is made, and then whatever helps is tried until the world is right and the reply is known."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack
+
+from simtrain.agents.plan import Planned
+from simtrain.agents.recovery import mend
+from simtrain.agents.skills.fixing import fixed
+from simtrain.agents.skills.moved import MOST, followed
+from simtrain.agents.skills.remedies import Remedies
+from simtrain.contracts.request import Request
+from simtrain.contracts.scenario import Episode
+from simtrain.runs.solvability.evidence import Believed, same_reply
+from simtrain.runs.solvability.lines import Line, LineIsLong, Playing
+from simtrain.runs.solvability.moves import (
+    MOST_PAGES,
+    completed,
+    filled,
+    names_one,
+    next_page,
+    reads,
+    records_of,
+    stand_ins,
+    translated,
+)
+from simtrain.runs.solvability.truth import Truth, truth_of
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import Observation, ToolSpec
+
+REPETITIONS = 2
+WAITS = (1, 2, 4, 8)
+REMEDIES = 3
+FIXES = 4
+TOLD_AGAIN = 2
+READS = 8
+RECORDS, WITNESSES = 40, 2
+PAGES = 6
+
+REFUSED, UNSEEN, WITHHELD, SPOILT = "refused", "unseen", "withheld", "spoilt"
+"""Why a call was not got across: all that was tried is refused; nothing shows what is wrong; values are not to be had; the world is."""
+
+
+class Crossing:
+    """One planned call from one line; `ways` yields the lines on which the plan can go on."""
+
+    def __init__(self, episode: Episode, playing: Playing, start: Line, planned: Planned) -> None:
+        self.episode = episode
+        self.playing = playing
+        self.start = start
+        self.planned = planned
+        self.before = start.outcome
+
+    async def ways(self) -> AsyncGenerator[Line]:
+        """Lines with the reply that the plan may go on with. Their environments are closed with this generator."""
+        async with AsyncExitStack() as scope:
+            truth = truth_of(self.start.environment, self.planned)
+            if truth is None:
+                line = await self.playing.play(self.start, self.planned, scope)
+                yield line.believing(line.last)
+                return
+            scope.callback(truth.close)
+            yield await _Attempt(self, truth, scope, self.start).result()
+
+
+class _Attempt:
+    def __init__(self, crossing: Crossing, truth: Truth, scope: AsyncExitStack, start: Line) -> None:
+        self.crossing = crossing
+        self.playing = crossing.playing
+        self.planned = crossing.planned
+        self.truth = truth
+        self.scope = scope
+        self.start = self.line = start
+        self.told = Observation("", is_error=True)
+        self.reply = truth.reply
+        self.right = truth.left
+        self.world = start.environment.world
+        self.offered = start.environment.tools
+        self.unseen = False
+        self.first: Line | None = None
+
+    async def result(self) -> Line:
+        """The line after all that helps; with doubts where the call is not got across."""
+        measures: tuple[Callable[[], Awaitable[None]], ...] = (
+            self._made, self._paged, self._followed, self._refreshed, self._repeated, self._shown_again, self._mended, self._stood_in,
+            self._undone, self._read, self._waited,
+        )  # fmt: skip
+        if self.planned.tool in self.playing.switched:
+            measures = (self._stood_in, *measures)
+        for measure in measures:
+            try:
+                await measure()
+            except LineIsLong:
+                break
+            if self.settled or self.planned.tool in self.playing.closed:
+                break
+        if not self.settled and self.told.is_error and self.line.outcome == self.crossing.before and self._bent:
+            # Nothing helped: the plan goes on from the first refusal.
+            self.playing.closed.add(self.planned.tool)
+            if self.first is not None:
+                self.line, self.told = self.first, self.first.last
+        return self.line.believing(self.belief.observation, *self._doubts())
+
+    @property
+    def belief(self) -> Believed:
+        """The reply as far as it may be believed by now."""
+        return self.line.evidence.believe(self.planned, self.reply, self.told)
+
+    @property
+    def landed(self) -> bool:
+        """Whether the world is as the call should leave it."""
+        return self.line.outcome == self.right
+
+    @property
+    def settled(self) -> bool:
+        """Whether the world is right, and all of the reply is known."""
+        return self.landed and not self.belief.gaps and not self.unseen
+
+    @property
+    def _bent(self) -> bool:
+        """Whether the latest reply is not the world's own."""
+        return bool(self.line.environment.steps and self.line.environment.steps[-1].events)
+
+    def _doubts(self) -> tuple[str, ...]:
+        if self.unseen:
+            return (UNSEEN,)
+        if not self.landed:
+            return (REFUSED if self.told.is_error and self.line.outcome == self.crossing.before else SPOILT,)
+        if not self.belief.gaps:
+            return ()
+        if self.told.is_error:
+            return (REFUSED,)
+        return (
+            UNSEEN
+            if self.line is not self.start and self.playing.silent(self.line) and not self._was_sent_on
+            else WITHHELD,
+        )
+
+    @property
+    def _was_sent_on(self) -> bool:
+        """Whether the call was sent on to another page: that it is not the one which was asked for can be seen."""
+        first = self.first.last if self.first is not None else None
+        return first is not None and first.is_error and followed(self.planned, first.text) is not None
+
+    async def _made(self) -> None:
+        if not self._offers(self.planned):
+            return
+        self.line = self.first = await self.playing.play(self.line, self.planned, self.scope)
+        self.told = self.line.last
+        if not self.landed and not self.told.is_error and not await self._can_be_noticed():
+            self.unseen = True
+
+    async def _followed(self) -> None:
+        """Go where an error says that a page has moved."""
+        onward = followed(self.planned, self.told.text) if self.told.is_error else None
+        if onward is not None:
+            await self._repeat(self.line, onward)
+
+    async def _played(self, base: Line, planned: Planned) -> Line:
+        """The line with a call more, and those by which a page is followed that has moved."""
+        line = await self.playing.play(base, planned, self.scope)
+        for _ in range(MOST):
+            onward = followed(planned, line.last.text) if line.last.is_error else None
+            if onward is None:
+                break
+            planned = onward
+            line = await self.playing.play(line, planned, self.scope)
+        return line
+
+    async def _repeated(self) -> None:
+        for _ in range(REPETITIONS):
+            if self.settled or self.landed_write or not self._offers(self.planned):
+                return
+            await self._repeat(self.line, self.planned)
+
+    @property
+    def landed_write(self) -> bool:
+        """Whether the call wrote and its effect is there: to repeat it would do it twice."""
+        return self.landed and self.right != self.crossing.before
+
+    async def _shown_again(self) -> None:
+        """Where a thing is not known any more, have those reads tell of it again that did before, and repeat."""
+        if not self.told.is_error or self.landed_write:
+            return
+        before = [read for read in self.line.evidence.telling_of(self.planned) if not self._writes(read)]
+        for read in before[:TOLD_AGAIN]:
+            line = await self.playing.play(self.line, read, self.scope)
+            await self._repeat(line, self.planned)
+            if not self.told.is_error:
+                return
+
+    async def _repeat(self, base: Line, planned: Planned) -> None:
+        """Make the call once more; where that leaves the world neither as it was nor as it should be, it was not made."""
+        fresh = truth_of(base.environment, self.planned)
+        reply, right = self.reply, self.right
+        if fresh is not None:
+            # Ids and moments follow the time at which the call is made.
+            if fresh.reply.is_error is self.truth.reply.is_error:
+                reply = fresh.reply
+            if base.outcome == self.crossing.before:
+                right = fresh.left
+            fresh.close()
+        line = await self._played(base, planned)
+        if line.outcome not in (right, base.outcome):
+            return
+        self.line, self.told, self.reply, self.right = line, line.last, reply, right
+
+    async def _mended(self) -> None:
+        tool = self._tool(self.planned.tool)
+        original = next((tool for tool in self.world.tools if tool.name == self.planned.tool), None)
+        if tool is None or original is None or not self.told.is_error:
+            return
+        for other in (
+            translated(self.planned, original, tool),
+            Planned(tool.name, mend(self.planned.arguments, tool.input_schema)),
+            completed(self.planned, original, tool),
+        ):
+            if other != self.planned and self.told.is_error and not self.landed_write:
+                await self._repeat(self.line, other)
+        other: Planned | None = self.planned
+        for _ in range(FIXES):
+            if not self.told.is_error or self.landed_write:
+                return
+            other = next(fixed(other, tool, self.told.text, self.line.evidence.known()), None)
+            if other is None:
+                return
+            await self._repeat(self.line, other)
+
+    async def _stood_in(self) -> None:
+        base = self.start if self._damaged else self.line
+        for other in stand_ins(self.planned, self.offered, self.crossing.episode, self.world):
+            if self.landed_write:
+                return
+            line = await self._played(base, other)
+            if self._better(line, line.last):
+                self.line, self.told, self.unseen = line, line.last, False
+                self.playing.switched.add(self.planned.tool)
+                base = line
+            if self.settled:
+                return
+
+    @property
+    def _damaged(self) -> bool:
+        return self.line.outcome not in (self.crossing.before, self.right)
+
+    def _better(self, line: Line, told: Observation) -> bool:
+        """Whether a line has the world right, and knows more of the reply."""
+        if line.outcome != self.right:
+            return False
+        gaps = line.evidence.believe(self.planned, self.reply, told).gaps
+        return not self.landed or len(gaps) < len(self.belief.gaps)
+
+    async def _refreshed(self) -> None:
+        """Where calls are refused, use what a perturbation offers beside the world's tools, and repeat."""
+        if not self.told.is_error or self.landed_write:
+            return
+        spare = Remedies(self.offered, frozenset(tool.name for tool in self.world.tools))
+        known = self.line.evidence.known()
+        for remedy in spare.against(self.told.text, self.planned, known):
+            for _ in range(REMEDIES):
+                line = await self.playing.play(self.line, remedy, self.scope)
+                if line.last.is_error or not self._offers(self.planned):
+                    break
+                await self._repeat(line, self.planned)
+                if not self.told.is_error:
+                    return
+
+    async def _undone(self) -> None:
+        """Where a write landed in part or twice: complete it, or undo it and repeat."""
+        if not self._damaged:
+            return
+        known = self.line.evidence.known()
+        for tool in self.offered:
+            arguments = filled(tool, self.planned, known) if tool.writes else None
+            if arguments is None:
+                continue
+            line = await self.playing.play(self.line, Planned(tool.name, arguments), self.scope)
+            if line.outcome == self.right:
+                self.line = line
+                return
+            if line.outcome == self.crossing.before:
+                await self._repeat(line, self.planned)
+                return
+
+    async def _paged(self) -> None:
+        """Follow the cursor that the reply names and the true one does not."""
+        page = next_page(self.planned, self.told.content)
+        for _ in range(MOST_PAGES):
+            if page is None or self.settled or page == next_page(self.planned, self.truth.reply.content):
+                return
+            line = await self.playing.play(self.line, page, self.scope)
+            if line.outcome != self.line.outcome:
+                return
+            self.line = line
+            page = next_page(self.planned, line.last.content)
+
+    async def _read(self) -> None:
+        """Read elsewhere what is missing; only reads that tell some of it are made."""
+        if not self.landed or self.unseen:
+            return
+        wanted = frozenset(key for key, _ in self.belief.gaps)
+        for read in reads(self.planned, self.offered, self.line.evidence.known(), wanted)[:READS]:
+            await self._read_on(read)
+            if self.settled:
+                return
+        for record in records_of(self.told.content)[:RECORDS]:
+            known = {**self.line.evidence.known(), **record}
+            own = frozenset(value for value in record.values() if isinstance(value, str))
+            asking = [read for read in reads(self.planned, self.offered, known, wanted) if names_one(read, own)]
+            for read in asking[:WITNESSES]:
+                await self._read_on(read)
+                if self.settled:
+                    return
+
+    async def _read_on(self, read: Planned) -> None:
+        """Make a read, and turn its pages until one tells more of the reply."""
+        line, page = self.line, read
+        for _ in range(PAGES):
+            line = await self.playing.play(line, page, self.scope)
+            if self._better(line, self.told):
+                self.line = line
+                return
+            onward = next_page(read, line.last.content)
+            if onward is None or onward == page:
+                return
+            page = onward
+
+    async def _waited(self) -> None:
+        """Let time go by with harmless reads, and repeat."""
+        if self.landed_write or self.unseen or not self._offers(self.planned):
+            return
+        for waits in WAITS:
+            base = await self.later(self.line, waits)
+            if base is None:
+                return
+            await self._repeat(base, self.planned)
+            if self.settled:
+                return
+
+    async def later(self, line: Line, count: int = 2) -> Line | None:
+        """The line after some harmless reads; None where there is none to make."""
+        known = line.evidence.known()
+        candidates = reads(self.planned, self.offered, known, frozenset(self.truth.reply.content or ()))
+        # Time goes by in refused reads as well, where there are no others.
+        fresh = [read for read in candidates if not line.evidence.refused(read)]
+        before = [read for read in line.evidence.answered() if not self._writes(read)]
+        candidates = (fresh or before or candidates)[:READS]
+        if not candidates:
+            return None
+        for number in range(count):
+            line = await self.playing.play(line, candidates[(count - 1 + number) % len(candidates)], self.scope)
+        return line
+
+    async def _can_be_noticed(self) -> bool:
+        """Whether some read tells the world as it is from the world as it should be; the first that does is made."""
+        known = self.line.evidence.known()
+        true = self.reply.content
+        if true is not None:
+            known = {name: value for name, value in true.items() if not isinstance(value, dict | list)} | known
+        for read in reads(self.planned, self.offered, known, frozenset(true or ())):
+            line = await self.playing.play(self.line, read, self.scope)
+            right = self._rightly(read)
+            if right is not None and not same_reply(right, line.last):
+                self.line = line
+                return True
+        return False
+
+    def _rightly(self, read: Planned) -> Observation | None:
+        """What a read would tell were the world right."""
+        tool = next((tool for tool in self.world.tools if tool.name == read.tool), None)
+        if tool is None:
+            return None
+        try:
+            return self.truth.state.answer(Request(tool, read.arguments, 0, 0))
+        except SimulatorFault:
+            return None
+
+    def _tool(self, name: str) -> ToolSpec | None:
+        return next((tool for tool in self.offered if tool.name == name), None)
+
+    def _writes(self, planned: Planned) -> bool:
+        tool = self._tool(planned.tool)
+        return tool is None or tool.writes
+
+    def _offers(self, planned: Planned) -> bool:
+        return self._tool(planned.tool) is not None

@@ -1,0 +1,289 @@
+"""What an agent has been told: which values of a true reply stand in the replies that it got, and what it may therefore believe.
+
+A checker knows every true reply. It may act on a value only once the episode has shown it: in the reply itself, in a repetition, or in
+another reply that speaks of the same record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import cast
+
+from simtrain.agents.plan import Planned
+from simtrain.values.comparing import normal_text
+from simtrain.values.numerals import read_number
+from simtrain.values.types import JsonObject, JsonValue, Observation, encode
+
+SHORT = 3
+"""Texts shorter than this, and numbers below TELLING, name no record."""
+TELLING = 100
+
+# A comma may divide thousands or cells: a text says both readings.
+_NUMBERS = (
+    re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,2})?(?!\d)"),
+    re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
+)
+
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[tT ]\d\d:\d\d(?::\d\d)?[zZ]")
+
+Scalar = str | float | bool | None
+
+
+def same_reply(first: Observation, second: Observation) -> bool:
+    """Whether two replies say the same: both errors or neither, and equal in content, or in text where they have none."""
+    if first.is_error is not second.is_error:
+        return False
+    one, other = first.content, second.content
+    return first.text == second.text if one is None or other is None else one == other
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One reply with the arguments of its call."""
+
+    planned: Planned
+    observation: Observation
+
+    @cached_property
+    def leaves(self) -> frozenset[tuple[str, Scalar]]:
+        """Every scalar with the key that it stands under; a text that is JSON counts as what it holds."""
+        content = self.observation.content
+        parsed = content if content is not None else _parsed(self.observation.text)
+        return frozenset(_leaves("", parsed))
+
+    def tells(self, key: str, value: Scalar) -> bool:
+        """Whether a value stands under a key, be it as another type: a truth value or nothing as text, an instant in seconds."""
+        return any((key, form) in self.leaves for form in (value, *_other_forms(value)))
+
+    @cached_property
+    def values(self) -> frozenset[Scalar]:
+        """Every scalar, whatever it stands under, and every number in the texts."""
+        found = {value for _, value in self.leaves}
+        texts = [self.observation.text, *(value for value in found if isinstance(value, str))]
+        for text in texts:
+            found.update(float(number.replace(",", "")) for form in _NUMBERS for number in form.findall(text))
+        found.update(number for text in texts[1:] if (number := read_number(text)) is not None)
+        return frozenset(found)
+
+    @cached_property
+    def text(self) -> str:
+        """All that can be read, in the form in which texts are compared."""
+        told = (value for _, value in self.leaves if isinstance(value, str))
+        return "\n".join([normal_text(self.observation.text), *told])
+
+    @cached_property
+    def given(self) -> frozenset[Scalar]:
+        """The scalars of the arguments."""
+        return frozenset(value for _, value in _leaves("", self.planned.arguments))
+
+    def says(self, value: Scalar) -> bool:
+        """Whether a value stands in the reply."""
+        if isinstance(value, str) and len(value) >= SHORT:
+            return value in self.text
+        return value in self.values
+
+    def speaks_of(self, names: frozenset[Scalar]) -> bool:
+        """Whether the call or its reply names one of these; true where there is nothing to name."""
+        return not names or not names.isdisjoint(self.given) or any(self.says(name) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """A reply as far as it may be believed, and the (key, value) pairs of the true one that nothing has shown."""
+
+    observation: Observation
+    gaps: frozenset[tuple[str, Scalar]]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All replies of an episode so far, in order."""
+
+    heard: tuple[Heard, ...] = ()
+
+    def with_reply(self, planned: Planned, observation: Observation) -> Evidence:
+        """The evidence with one reply more."""
+        return replace(self, heard=(*self.heard, Heard(planned, observation)))
+
+    def known(self) -> JsonObject:
+        """The latest value that was told under each name; the `id` of a record in a list also as the id of its kind."""
+        found: JsonObject = {}
+        for item in self.heard:
+            content = item.observation.content
+            _gather(found, "", content if content is not None else _parsed(item.observation.text))
+            found.update({name: value for name, value in item.planned.arguments.items() if not isinstance(value, dict)})
+        return found
+
+    def answered(self, *texts: str) -> list[Planned]:
+        """The calls that were answered, with a reply in which one of the texts stands where some are given; the latest first, each once."""
+        found: list[Planned] = []
+        for item in reversed(self.heard):
+            told = item.observation
+            fits = not texts or any(text in told.text for text in texts)
+            if fits and item.planned.tool and item.planned not in found and not told.is_error:
+                found.append(item.planned)
+        return found
+
+    def refused(self, planned: Planned) -> bool:
+        """Whether the call was made, and never answered."""
+        made = [item.observation.is_error for item in self.heard if item.planned == planned]
+        return bool(made) and all(made)
+
+    def telling_of(self, planned: Planned) -> list[Planned]:
+        """The calls in whose replies a text of this call stands, the latest first, each once and none that is this one."""
+        texts = [value for value in planned.arguments.values() if isinstance(value, str) and len(value) >= SHORT]
+        return [call for call in (self.answered(*texts) if texts else []) if call != planned]
+
+    def believe(self, planned: Planned, true: Observation, told: Observation) -> Believed:
+        """The true reply to a call, so far as the episode has shown it; where it has not, what was told instead."""
+        if same_reply(true, told):
+            return Believed(told, frozenset())
+        content = true.content
+        if true.is_error or content is None:
+            own = [item.observation for item in self.heard if item.planned == planned or item.observation is told]
+            shown = any(same_reply(true, item) or (not true.is_error and _within(true.text, item)) for item in own)
+            return Believed(true, frozenset()) if shown else Believed(told, frozenset({("", true.text)}))
+        judged = _Judging(self, planned, told)
+        instead = None if told.is_error else told.content
+        believed = judged.value("", content, instead, frozenset())
+        if not judged.gaps:
+            return Believed(true, frozenset())
+        if told.is_error and not judged.shown:
+            return Believed(told, frozenset(judged.gaps))
+        return Believed(Observation(encode(believed), json=True), frozenset(judged.gaps))
+
+
+def _within(text: str, told: Observation) -> bool:
+    """Whether every line of a text stands in what was told, in its order."""
+    place = 0
+    for line in text.splitlines():
+        place = told.text.find(line, place)
+        if told.is_error or place < 0:
+            return False
+        place += len(line)
+    return True
+
+
+class _Judging:
+    """One true reply, value by value."""
+
+    def __init__(self, evidence: Evidence, planned: Planned, told: Observation) -> None:
+        self.evidence = evidence
+        self.planned = planned
+        self.given = frozenset(_telling(planned.arguments))
+        self.own = [
+            item
+            for item in evidence.heard
+            if (item.planned == planned or item.observation is told) and not item.observation.is_error
+        ]
+        self.gaps: set[tuple[str, Scalar]] = set()
+        self.shown = 0
+
+    def value(self, key: str, true: JsonValue, told: JsonValue, names: frozenset[Scalar]) -> JsonValue:
+        """A part of the reply as it may be believed; `names` are the scalars that tell its record."""
+        if isinstance(true, dict):
+            record = cast(JsonObject, true)
+            other = cast(JsonObject, told) if isinstance(told, dict) else {}
+            telling = frozenset(_telling(record)) or names
+            parts = {name: self.value(name, item, other.get(name), telling) for name, item in record.items()}
+            return {name: item for name, item in parts.items() if item is not _NOTHING}
+        if isinstance(true, list):
+            items = cast(list[JsonValue], true)
+            others = cast(list[JsonValue], told) if isinstance(told, list) else []
+            padded = [*others, *[None] * len(items)]
+            parts = [self.value(key, item, other, names) for item, other in zip(items, padded, strict=False)]
+            return [item for item in parts if item is not _NOTHING and item != {}]
+        value = _scalar(true)
+        if self._witnessed(key, value, names):
+            self.shown += 1
+            return true
+        self.gaps.add((key, value))
+        return _NOTHING if told is None else told
+
+    def _witnessed(self, key: str, value: Scalar, names: frozenset[Scalar]) -> bool:
+        others = (names - {value}) or (self.given - {value})
+        return (
+            any(item.tells(key, value) or (item.says(value) and item.speaks_of(others)) for item in self.own)
+            or value in self.given
+            or any(
+                (item.tells(key, value) or (_is_telling(value) and item.says(value))) and item.speaks_of(others)
+                for item in self.evidence.heard
+                if not item.observation.is_error
+            )
+        )
+
+
+_NOTHING = object()
+
+
+def _other_forms(value: Scalar) -> tuple[Scalar, ...]:
+    """What a value may be written as that is still read as it."""
+    if isinstance(value, bool):
+        return ("true", "yes") if value else ("false", "no")
+    if value is None:
+        return ("null", "")
+    if isinstance(value, str) and _INSTANT.fullmatch(value):
+        with suppress(ValueError):
+            return (datetime.fromisoformat(value.upper()).timestamp(),)
+    return ()
+
+
+def _telling(value: JsonValue) -> Iterator[Scalar]:
+    """The scalars of a record, one level deep, that tell it from others."""
+    members = cast(Mapping[str, JsonValue], value).values() if isinstance(value, dict) else ()
+    for item in members:
+        if not isinstance(item, dict | list) and _is_telling(found := _scalar(item)):
+            yield found
+
+
+def _is_telling(value: Scalar) -> bool:
+    if isinstance(value, str):
+        return len(value) >= SHORT
+    return isinstance(value, float) and abs(value) >= TELLING
+
+
+def _scalar(value: JsonValue) -> Scalar:
+    if isinstance(value, str):
+        return normal_text(value)
+    return value if value is None or isinstance(value, bool) else float(value)
+
+
+def _leaves(key: str, value: JsonValue) -> Iterator[tuple[str, Scalar]]:
+    if isinstance(value, dict):
+        for name, item in cast(JsonObject, value).items():
+            yield from _leaves(name, item)
+    elif isinstance(value, list):
+        for item in cast(list[JsonValue], value):
+            yield from _leaves(key, item)
+    else:
+        yield key, _scalar(value)
+
+
+def _parsed(text: str) -> JsonValue:
+    """What a text holds where it is JSON; else the text."""
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _gather(found: JsonObject, key: str, value: JsonValue) -> None:
+    if isinstance(value, dict):
+        record = cast(JsonObject, value)
+        if key and "id" in record:
+            found[f"{key.removesuffix('s')}_id"] = record["id"]
+        for name, item in record.items():
+            _gather(found, name, item)
+    elif isinstance(value, list):
+        for item in cast(list[JsonValue], value):
+            _gather(found, key, item)
+    elif key:
+        found[key] = value

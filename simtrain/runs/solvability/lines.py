@@ -1,0 +1,112 @@
+"""Lines of play: an episode as far as it was played, what was called, heard and believed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+
+from simtrain.agents.plan import Planned
+from simtrain.contracts.plan import Plan
+from simtrain.episodes.proxy import Proxy
+from simtrain.runs.solvability.evidence import Evidence
+from simtrain.runs.solvability.truth import outcome
+from simtrain.values.types import Action, Observation, canonical
+
+
+class OutOfBounds(Exception):
+    """The search has made all the calls that it may make."""
+
+
+class LineIsLong(Exception):
+    """The line has made all the calls that its episode allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of play. `believed` are the replies that the plan was given, `doubts` why some of them may not be right.
+
+    `settled` are the calls that were got across, with the replies to believe, `lost` those that were not. On a detour the plan is
+    another one, which is given the replies `known` by then, and asks for no such call once more.
+    """
+
+    environment: Proxy
+    calls: tuple[Planned, ...] = ()
+    believed: tuple[Observation, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
+    doubts: frozenset[str] = frozenset()
+    settled: Mapping[bytes, Observation] = field(default_factory=dict[bytes, Observation])
+    lost: tuple[Planned, ...] = ()
+    plan: Plan | None = None
+    known: Mapping[bytes, Observation] = field(default_factory=dict[bytes, Observation])
+
+    @property
+    def last(self) -> Observation:
+        """The latest reply."""
+        return self.environment.steps[-1].observation
+
+    @property
+    def outcome(self) -> bytes:
+        """What this line has changed in the world, moments aside."""
+        return outcome(self.environment.state.changes())
+
+    def believing(self, observation: Observation, *doubts: str) -> Line:
+        """The line with one more reply given to the plan."""
+        return replace(self, believed=(*self.believed, observation), doubts=self.doubts | set(doubts))
+
+    def settling(self, planned: Planned) -> Line:
+        """The line, with its latest reply as the one to that call."""
+        return replace(self, settled={**self.settled, key_of(planned): self.believed[-1]})
+
+    def turning(self, plan: Plan, doubts: frozenset[str]) -> Line:
+        """The line on another plan, with the doubts that it had before the call for which it turns."""
+        return replace(self, plan=plan, known=self.settled, believed=(), doubts=doubts)
+
+    def losing(self, planned: Planned) -> Line:
+        """The line without hope for a call."""
+        return replace(self, lost=(*self.lost, planned))
+
+
+def key_of(planned: Planned) -> bytes:
+    """The same bytes for the same call."""
+    return canonical([planned.tool, planned.arguments])
+
+
+@dataclass(slots=True)
+class Playing:
+    """Plays calls on copies of episodes, and counts them.
+
+    `most` bounds the whole search, `longest` one line. `quiet` are the labels of perturbations that no reply gives away,
+    `closed` the tools that were refused whatever was tried: there it is not tried all over again; `switched` those for which another
+    tool stood in.
+    """
+
+    most: int
+    longest: int
+    quiet: frozenset[str]
+    closed: set[str] = field(default_factory=set[str])
+    switched: set[str] = field(default_factory=set[str])
+    made: int = 0
+
+    def silent(self, line: Line) -> bool:
+        """Whether the latest reply was bent, and does not show it."""
+        bent = {event.label for event in line.environment.steps[-1].events}
+        return not line.last.is_error and (not bent or not bent.isdisjoint(self.quiet))
+
+    async def play(self, line: Line, planned: Planned, scope: AsyncExitStack) -> Line:
+        """The line with one call more, in an environment that `scope` closes. Raises OutOfBounds or LineIsLong."""
+        if self.made >= self.most:
+            raise OutOfBounds
+        if len(line.calls) >= self.longest:
+            raise LineIsLong
+        self.made += 1
+        environment = await line.environment.fork()
+        scope.push_async_exit(environment)
+        environment.begin_turn()
+        told = await environment.step(Action(f"call_{len(line.calls) + 1}", planned.tool, planned.arguments))
+        return replace(
+            line,
+            environment=environment,
+            calls=(*line.calls, planned),
+            evidence=line.evidence.with_reply(planned, told),
+        )

@@ -1,0 +1,253 @@
+"""What perturbations leave of scenario families: each alone and all together, how many cases can still be solved, and who solves them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+
+from simtrain.agents.select import build_agent
+from simtrain.contracts.agent import Agent
+from simtrain.contracts.scenario import Armed, Episode, Scenario
+from simtrain.contracts.trajectory import SUCCESS
+from simtrain.runs.rollout import rollout
+from simtrain.runs.solvability.search import Label, Solution, solve
+from simtrain.scenarios.arms import armed, bundles
+from simtrain.scenarios.load import load_scenario_file, paradigm_of
+from simtrain.values.arm import Arm
+from simtrain.values.seeding import Stream, derive
+from simtrain.values.types import JsonObject
+
+CASES = 3
+"""Cases of each family that are tried where nothing else is asked."""
+
+TOGETHER = "(together)"
+
+
+@dataclass(frozen=True, slots=True)
+class PackArm:
+    """Perturbations that are armed together: one of a pack, or all of it. `recoverable`: an agent can do more than abstain."""
+
+    pack: str
+    label: str
+    scenario: Scenario
+    recoverable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an agent's episode ended: with success or not, and whether it declined the task."""
+
+    success: bool
+    abstained: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One case under one arm, and what was found out; nothing is to be proved where nothing fired. `played`: by agent, how it ended."""
+
+    family: str
+    pack: str
+    label: str
+    recoverable: bool
+    episode: str
+    solution: Solution
+    proof: JsonObject | None
+    played: Mapping[str, Ending] = field(default_factory=dict[str, "Ending"])
+
+    @property
+    def counts(self) -> bool:
+        """Whether the case was perturbed at all."""
+        return bool(self.solution.fired)
+
+    def facts(self) -> JsonObject:
+        """The pair as JSON, without its proof."""
+        return {
+            "scenario": self.family,
+            "episode": self.episode,
+            "pack": self.pack,
+            "perturbation": self.label,
+            "recoverable": self.recoverable,
+            "fired": list(self.solution.fired),
+            "label": self.solution.label,
+            "reason": self.solution.reason,
+            "agents": {name: asdict(ending) for name, ending in self.played.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one worker does at a time: one family under one pack. `cases` are sampled; None takes all.
+
+    `agents` play every pair as well; `alone` leaves out the pack as a whole.
+    """
+
+    file: Path
+    family: str
+    pack: str
+    cases: int | None
+    seed: int
+    agents: tuple[str, ...] = ()
+    alone: bool = False
+
+
+def arms_of(scenario: Scenario, pack: str, *, alone: bool = False) -> Iterator[PackArm]:
+    """Every perturbation of a pack alone and, unless only that is asked for, the pack as a whole, over a family.
+
+    Raises InputError for a pack that does not fit.
+    """
+    load_scenario_file(scenario.document.path, scenario.name, packs=[pack])
+    (bundle,) = bundles(scenario, (pack,))
+    groups: dict[str, tuple[Armed, ...]] = {name: (item,) for name, item in bundle.armed.items()}
+    if len(groups) > 1 and not alone:
+        groups[TOGETHER] = tuple(bundle.armed.values())
+    for name, items in groups.items():
+        arm = Arm(f"{bundle.name}/{name}", (pack,), tuple(item.label for item in items))
+        yield PackArm(bundle.name, name, armed(scenario, arm), _recoverable(items))
+
+
+def _recoverable(items: Iterable[Armed]) -> bool:
+    return all(set(item.perturbation.recoverable_by) - {"abstain"} for item in items)
+
+
+def survey(jobs: Sequence[Job], *, workers: int = 1, on_done: Callable[[], None] = lambda: None) -> list[Pair]:
+    """Solve every case of every job. Raises InputError."""
+    if workers == 1:
+        return [pair for job in jobs for pair in _told(_survey(job), on_done)]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        return [pair for pairs in pool.map(_survey, jobs) for pair in _told(pairs, on_done)]
+
+
+def _told(pairs: list[Pair], on_done: Callable[[], None]) -> list[Pair]:
+    on_done()
+    return pairs
+
+
+def _survey(job: Job) -> list[Pair]:
+    return asyncio.run(_solve_all(job))
+
+
+async def _solve_all(job: Job) -> list[Pair]:
+    scenario = load_scenario_file(job.file, job.family)
+    agents = {name: build_agent(name) for name in job.agents}
+    return [
+        await _pair(arm, episode, agents)
+        for arm in arms_of(scenario, job.pack, alone=job.alone)
+        for episode in _episodes(arm, job)
+    ]
+
+
+def _episodes(arm: PackArm, job: Job) -> Iterator[Episode]:
+    """The same cases under every arm."""
+    episodes = list(paradigm_of(arm.scenario).episodes(arm.scenario, seed=job.seed, attempts=1))
+    if job.cases is None:
+        yield from episodes
+    else:
+        yield from Stream(derive(job.seed, job.family, "survey")).sample(episodes, job.cases)
+
+
+async def _pair(arm: PackArm, episode: Episode, agents: Mapping[str, Agent]) -> Pair:
+    solution = await solve(episode)
+    proof = solution.trace.facts(episode) if solution.trace is not None else None
+    played = {name: await _ending(episode, agent, name) for name, agent in agents.items() if solution.fired}
+    return Pair(arm.scenario.name, arm.pack, arm.label, arm.recoverable, episode.id, solution, proof, played)
+
+
+async def _ending(episode: Episode, agent: Agent, name: str) -> Ending:
+    played = await rollout(episode, agent, name=name)
+    return Ending(played.reward is not None and played.reward >= SUCCESS, played.stop.reason == "abstained")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of one perturbation over all families: pairs of a case in which it fired, and what became of them.
+
+    `earned`: by agent, the share of the proved pairs that it solves; None where nothing is proved.
+    """
+
+    pack: str
+    label: str
+    recoverable: bool
+    tried: int
+    labels: Counter[Label]
+    earned: Mapping[str, float | None]
+
+    @property
+    def pairs(self) -> int:
+        """The pairs that count: those in which it fired."""
+        return self.labels.total()
+
+    @property
+    def share(self) -> float | None:
+        """The share of the pairs that is proved; None where it fired in none."""
+        return self.labels["proved"] / self.pairs if self.pairs else None
+
+    def facts(self) -> JsonObject:
+        """The row as JSON."""
+        labels: tuple[Label, ...] = ("proved", "unsolvable", "unproved", "unnoticeable")
+        return {
+            "pack": self.pack,
+            "perturbation": self.label,
+            "recoverable": self.recoverable,
+            "tried": self.tried,
+            "pairs": self.pairs,
+            **{label: self.labels[label] for label in labels},
+            "share": self.share,
+            "agents": dict(self.earned),
+        }
+
+
+def rows_of(pairs: Sequence[Pair]) -> list[Row]:
+    """One row for each perturbation of each pack, in the order in which they come."""
+    grouped: dict[tuple[str, str], list[Pair]] = {}
+    for pair in pairs:
+        grouped.setdefault((pair.pack, pair.label), []).append(pair)
+    return [
+        Row(
+            pack,
+            label,
+            found[0].recoverable,
+            len(found),
+            Counter(pair.solution.label for pair in found if pair.counts),
+            {name: earned_share(found, name) for name in agents_of(found)},
+        )
+        for (pack, label), found in grouped.items()
+    ]
+
+
+def agents_of(pairs: Iterable[Pair]) -> list[str]:
+    """The agents that played, in order."""
+    return list(dict.fromkeys(name for pair in pairs for name in pair.played))
+
+
+def earned_share(pairs: Iterable[Pair], agent: str) -> float | None:
+    """The share of the proved pairs that an agent solves."""
+    return _share(pair.played[agent].success for pair in _played(pairs, agent, "proved"))
+
+
+def declined_share(pairs: Iterable[Pair], agent: str) -> float | None:
+    """The share of the unsolvable pairs in which an agent says that it cannot be done."""
+    return _share(pair.played[agent].abstained for pair in _played(pairs, agent, "unsolvable"))
+
+
+def missed(pairs: Iterable[Pair], agent: str) -> list[Pair]:
+    """The proved pairs that an agent does not solve."""
+    return [pair for pair in _played(pairs, agent, "proved") if not pair.played[agent].success]
+
+
+def _played(pairs: Iterable[Pair], agent: str, label: Label) -> Iterator[Pair]:
+    return (pair for pair in pairs if agent in pair.played and pair.solution.label == label)
+
+
+def _share(held: Iterable[bool]) -> float | None:
+    found = list(held)
+    return sum(found) / len(found) if found else None
+
+
+def proved_share(pairs: Sequence[Pair]) -> float | None:
+    """The share that is proved of all pairs with a recoverable perturbation that fired, those of whole packs included."""
+    return _share(pair.solution.label == "proved" for pair in pairs if pair.counts and pair.recoverable)

@@ -1,0 +1,58 @@
+"""What a call would do if nothing went wrong: the world's own reply and state, tried on a copy."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from simtrain.agents.plan import Planned
+from simtrain.contracts.request import Request
+from simtrain.contracts.world import WorldState
+from simtrain.episodes.proxy import Proxy
+from simtrain.episodes.toolbox import Toolbox
+from simtrain.values.types import Changes, JsonObject, JsonValue, Observation, canonical
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The reply that the world itself gives, and the state that this leaves; `close` frees the state."""
+
+    reply: Observation
+    state: WorldState
+    left: bytes
+
+    def close(self) -> None:
+        """Free the copy of the world."""
+        self.state.close()
+
+
+def truth_of(environment: Proxy, planned: Planned) -> Truth | None:
+    """What the world as it stands does on a call; None for a tool that it does not have, or arguments that do not fit."""
+    world = environment.world
+    tool = next((tool for tool in world.tools if tool.name == planned.tool), None)
+    if tool is None:
+        return None
+    checked = Toolbox((tool,), style=lambda name: world.errors_of(name).arguments).check(tool.name, planned.arguments)
+    if checked.problem is not None:
+        return None
+    state = environment.state.fork()
+    state.clock.tick()
+    reply = state.answer(Request(tool, checked.arguments, len(environment.steps), 0))
+    return Truth(reply, state, outcome(state.changes()))
+
+
+def outcome(changes: Changes) -> bytes:
+    """The rows that were changed, moments aside: the same deed done later counts as the same."""
+    rows = {
+        table: sorted(canonical([_timeless(change.before), _timeless(change.after)]).decode() for change in found)
+        for table, found in changes.items()
+    }
+    return canonical(rows)
+
+
+def _timeless(row: JsonObject | None) -> JsonValue:
+    if row is None:
+        return None
+    return {name: "" if isinstance(item, str) and _TIME.match(item) else item for name, item in row.items()}

@@ -1,0 +1,82 @@
+"""What an agent would have been told, had nothing been armed: its calls played again in the same episode, without perturbations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Step, Trajectory
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import JsonValue, Observation, ToolSpec
+
+BEFORE = -1
+"""The place of what an agent reads before its first call."""
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?")
+
+
+async def first_difference(episode: Episode, trajectory: Trajectory) -> int | None:
+    """The first step whose reply the same calls do not get where nothing is armed; None where there is none.
+
+    Moments of the episode itself are set aside, since what is armed takes time. It is -1 where the task, or a tool as an agent reads
+    it, was other than it is. Before it the agent cannot know that anything is wrong: a write that was lost in silence shows in a
+    later read or nowhere. Where the world cannot be asked the record is: the first reply that it says was bent.
+    """
+    if not trajectory.bent and not any(step.events for step in trajectory.steps):
+        return None
+    if any(use.use != "embedded" for use in episode.scenario.spec.world_models):
+        return _recorded(trajectory)
+    began, ended = trajectory.steps[0].clock if trajectory.steps else "", trajectory.world.ended
+    unarmed = replace(episode, scenario=replace(episode.scenario, perturbations=()), real_time=False)
+    try:
+        async with paradigm_of(unarmed.scenario).open(unarmed) as environment:
+            asked = environment.asks(episode.scenario.prompt.render(episode.case))
+            if asked != trajectory.prompt or _read(environment.tools) != _read(trajectory.tools):
+                return BEFORE
+            for turn in trajectory.turns:
+                environment.begin_turn()
+                for step in turn.steps:
+                    told = await _told(environment, step)
+                    if _said(told, began, ended) != _said(step.observation, began, ended):
+                        return step.index
+    except SimulatorFault:
+        return _recorded(trajectory)
+    return None
+
+
+def _read(tools: Sequence[ToolSpec]) -> list[JsonValue]:
+    """What of tools stands before an agent; what they may return does not."""
+    return [[tool.name, tool.description, tool.input_schema] for tool in tools]
+
+
+def _recorded(trajectory: Trajectory) -> int | None:
+    if trajectory.bent:
+        return BEFORE
+    bent = (
+        step.index
+        for step in trajectory.steps
+        if any(
+            "reply" in event.changed or (not event.changed and event.clean != event.perturbed) for event in step.events
+        )
+    )
+    return next(bent, None)
+
+
+async def _told(environment: Environment, step: Step) -> Observation:
+    """What a call is told where nothing is armed; of the read of a resource or a prompt, which is no tool's, what the record says."""
+    if "/" in step.action.tool:
+        return next((event.clean for event in step.events if event.clean is not None), step.observation)
+    return await environment.step(step.action)
+
+
+def _said(observation: Observation, began: str, ended: str) -> tuple[str, bool]:
+    """What a reply says, less the moments between the first call and the last."""
+
+    def now(found: re.Match[str]) -> str:
+        return "" if began[:16] <= found[0][:16].replace(" ", "T") <= ended[:16] else found[0]
+
+    return _MOMENT.sub(now, observation.text), observation.is_error

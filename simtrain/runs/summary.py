@@ -1,0 +1,109 @@
+"""The figures of a run: success with its confidence interval over cases, steps, stop reasons, cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
+
+from simtrain.contracts.trajectory import SUCCESS
+from simtrain.runs.intervals import share_interval
+from simtrain.values.types import JsonObject, JsonValue
+
+REASONS = 5
+"""Reasons for which graders gave nothing that a summary holds, the most frequent first."""
+
+Case: TypeAlias = tuple[str, str]
+"""Scenario and episode: what the attempts at it, and the arms in which it is played, have in common."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Figures over some trajectories. A success is a reward of 1; an episode without a reward does not count in the rate.
+
+    Attempts at one case are not independent: the interval of the rate is one over cases.
+    """
+
+    episodes: int = 0
+    graded: int = 0
+    successes: int = 0
+    rewards: float = 0.0
+    steps: int = 0
+    errors: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    stops: Counter[str] = field(default_factory=Counter[str])
+    ungraded: Counter[str] = field(default_factory=Counter[str])
+    cases: dict[Case, tuple[int, int]] = field(default_factory=dict[Case, tuple[int, int]])
+
+    def add(
+        self, case: Case, reward: float | None, *, stop: str, steps: int, errors: int, tokens: int, cost: float
+    ) -> None:
+        """Count one trajectory."""
+        self.episodes += 1
+        self.steps += steps
+        self.errors += errors
+        self.tokens += tokens
+        self.cost += cost
+        self.stops[stop] += 1
+        if reward is not None:
+            self.graded += 1
+            self.rewards += reward
+            self.successes += reward >= SUCCESS
+            passed, tried = self.cases.get(case, (0, 0))
+            self.cases[case] = (passed + (reward >= SUCCESS), tried + 1)
+
+    def facts(self) -> JsonObject:
+        """The figures as JSON."""
+        low, high = share_interval(list(self.cases.values()))
+        return {
+            "episodes": self.episodes,
+            "graded": self.graded,
+            "cases": len(self.cases),
+            "success": _share(self.successes, self.graded),
+            "success_low": low,
+            "success_high": high,
+            "mean_reward": _share(self.rewards, self.graded),
+            "mean_steps": _share(self.steps, self.episodes),
+            "mean_error_replies": _share(self.errors, self.episodes),
+            "stops": dict(sorted(self.stops.items())),
+            "ungraded": dict(sorted(self.ungraded.items(), key=lambda item: (-item[1], item[0]))[:REASONS]),
+            "tokens": self.tokens,
+            "cost": round(self.cost, 6),
+        }
+
+
+def _share(part: float, whole: int) -> float | None:
+    return round(part / whole, 6) if whole else None
+
+
+def summarise(rows: Iterable[JsonObject]) -> JsonObject:
+    """The figures of all trajectories together, by scenario and (where it was compared in arms) by arm, as summary.json holds them."""
+    total, by_scenario, by_arm = Tally(), dict[str, Tally](), dict[str, Tally]()
+    for row in rows:
+        _count(total, row)
+        _count(by_scenario.setdefault(str(row["scenario"]), Tally()), row)
+        if row.get("arm"):
+            _count(by_arm.setdefault(str(row["arm"]), Tally()), row)
+    found: JsonObject = {"total": total.facts(), "scenarios": _facts(by_scenario)}
+    return {**found, "arms": _facts(by_arm)} if by_arm else found
+
+
+def _facts(tallies: dict[str, Tally]) -> JsonObject:
+    return {name: tally.facts() for name, tally in sorted(tallies.items())}
+
+
+def _count(tally: Tally, row: JsonObject) -> None:
+    steps: list[JsonValue] = [step for turn in row["turns"] for step in turn["steps"]]
+    usage = cast(JsonObject, row.get("usage") or {})
+    tally.ungraded.update(f"{found['grader']}: {found['error']}" for found in row["rewards"] if found["value"] is None)
+    tally.add(
+        (row["scenario"], row["episode"]),
+        row["reward"],
+        stop=row["stop"]["reason"],
+        steps=len(steps),
+        errors=sum(step["observation"]["is_error"] for step in steps),
+        tokens=usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
+        cost=usage.get("cost", 0.0),
+    )

@@ -1,0 +1,140 @@
+"""Scenarios without a task: a world, or a captured manifest, opened for whoever connects; nothing is graded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from simtrain.contracts.registry import resolve
+from simtrain.contracts.scenario import Rubric, Scenario, ScenarioSpec
+from simtrain.contracts.world import WorldSource
+from simtrain.files.json_schemas import is_schema
+from simtrain.files.yaml_files import Document
+from simtrain.mcp_wire.manifest import Manifest, ServerManifest
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import assemble, load_world
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue, writable
+from simtrain.worlds.recorded.error_profile import error_texts
+from simtrain.worlds.recorded.served_servers import read_servers
+
+PROMPT = "You are connected to a simulated environment. There is no task: look around."
+LIMITS: JsonObject = {"turns": 1_000_000, "calls": 1_000_000}
+
+_REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def free_world(name: str, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> Scenario:
+    """A world by name or file, without a task. Raises InputError."""
+    path = find("worlds", name)
+    return _free(load_world(path), path, world_models=world_models, packs=packs)
+
+
+def free_servers(path: Path, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> Scenario:
+    """The servers of a manifest or a recording: what was said is replayed, the rest goes down the chain.
+
+    A recording is replayed in its order: a read after a write is not answered by what was read before. `world_models` come after
+    it; the tools that nobody answers say that they are not supported. Raises InputError.
+    """
+    source = manifest_world(read_servers(path), path)
+    match = "normalised" if path.suffix == ".json" else "sequence"
+    recorded: JsonObject = {"use": "replay", "with": {"recording": str(path.resolve()), "match": match, "miss": "next"}}
+    return _free(source, path, world_models=[recorded, *world_models, {"use": "embedded"}], packs=packs)
+
+
+def _free(source: WorldSource, path: Path, *, world_models: Sequence[JsonObject], packs: Sequence[str]) -> Scenario:
+    name = _REFUSED.sub("_", source.name).replace("-", "_").lower()
+    data: JsonObject = {
+        "name": name if name[:1].isalpha() else f"w_{name}",
+        "world": str(path),
+        "prompt": PROMPT,
+        "limits": LIMITS,
+        "perturbations": list(packs),
+        # A rubric must not be empty in a file; here it is emptied below, so that nothing is graded.
+        "rubric": [{"use": "tool_use"}],
+    }
+    if world_models:
+        data["world_models"] = list(world_models)
+    document = Document(path, data, {})
+    spec = document.parse(ScenarioSpec).model_copy(update={"rubric": Rubric.model_construct(graders=[])})
+    return assemble(document, spec, spec.name, source=source)
+
+
+def manifest_world(manifest: Manifest, path: Path) -> WorldSource:
+    """A world that has the tools of a manifest and answers none of them itself. Raises InputError."""
+    by_server = {name: _tools(server) for name, server in manifest.servers.items()}
+    tools = [tool for offered in by_server.values() for tool in offered]
+    if not tools:
+        raise InputError("the manifest has no tools", file=path)
+    name = _REFUSED.sub("_", path.name.partition(".")[0]).replace("-", "_").lower()
+    data: JsonObject = {
+        "kind": "service",
+        "name": name if name[:1].isalpha() else f"m_{name}",
+        "schema": "",
+        "manifest": str(path.resolve()),
+        "tools": tools,
+        "server_errors": {
+            native_server(name): error_texts(manifest.servers[name], _schemas(offered))
+            for name, offered in by_server.items()
+        },
+    }
+    return cast(WorldSource, resolve("worlds", "service").load(Document(path, data, {})))  # pyright: ignore[reportFunctionMemberAccess]
+
+
+def native_name(server: str, tool: str) -> str:
+    """The name in a world of a captured tool: `server.tool`, with characters that a world refuses replaced."""
+    return f"{native_server(server)}.{_plain(tool)}"
+
+
+def native_server(server: str) -> str:
+    """The name in a world of a captured server."""
+    return _plain(server)
+
+
+def _plain(name: str) -> str:
+    plain = _REFUSED.sub("_", name)
+    return plain if plain[:1].isalpha() else f"t_{plain}"
+
+
+def _tools(server: ServerManifest) -> list[JsonObject]:
+    found: dict[str, JsonObject] = {}
+    for tool in cast("list[JsonObject]", writable(server.tools)):
+        name: JsonValue = tool.get("name")
+        if not isinstance(name, str) or not name or native_name(server.name, name) in found:
+            # Captured as it is, but nobody could call it.
+            continue
+        native = native_name(server.name, name)
+        found[native] = {
+            "name": native,
+            "description": _text(tool.get("description")) or name,
+            "descriptor": {key: value for key, value in tool.items() if key not in _SAID},
+            "input": _input(tool.get("inputSchema")),
+            "unbound": True,
+            "writes": not _reads(tool.get("annotations")),
+            **({"output": tool["outputSchema"]} if is_schema(tool.get("outputSchema")) else {}),
+        }
+    return list(found.values())
+
+
+def _schemas(tools: list[JsonObject]) -> dict[str, JsonObject]:
+    return {cast(JsonObject, tool["descriptor"])["name"]: tool["input"] for tool in tools}
+
+
+_SAID = frozenset({"description", "inputSchema", "outputSchema"})
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _reads(annotations: JsonValue) -> bool:
+    return isinstance(annotations, dict) and cast(JsonObject, annotations).get("readOnlyHint") is True
+
+
+def _input(schema: JsonValue) -> JsonObject:
+    """The input schema of a captured tool, as a world takes it: one of an object; what is none checks nothing."""
+    empty: JsonObject = {"type": "object", "properties": {}}
+    whole = {**empty, **(cast(JsonObject, schema) if is_schema(schema) else {})}
+    return whole if whole["type"] == "object" else empty

@@ -1,0 +1,101 @@
+"""Names of scenarios, worlds and packs, and the files that they name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from simtrain.values.errors import InputError, nearest
+
+Kind: TypeAlias = Literal["scenarios", "worlds", "perturbations"]
+
+
+def shipped_root() -> Path:
+    """The folder that holds the shipped scenarios/, worlds/ and perturbations/: the checkout's own, else the wheel's."""
+    package = Path(__file__).resolve().parents[1]
+    checkout = package.parent
+    return (
+        checkout
+        if (checkout / "pyproject.toml").is_file() and (checkout / "scenarios").is_dir()
+        else package / "shipped"
+    )
+
+
+def roots() -> list[Path]:
+    """Where names are looked up, in this order: the working folder, the folders on SIMTRAIN_PATH, what ships."""
+    extra = [Path(part) for part in os.environ.get("SIMTRAIN_PATH", "").split(os.pathsep) if part]
+    found: list[Path] = []
+    for root in (Path.cwd(), *extra, shipped_root()):
+        if root.resolve() not in [known.resolve() for known in found]:
+            found.append(root)
+    return found
+
+
+def names(kind: Kind) -> dict[str, Path]:
+    """Every name of a kind and its file, sorted by name; an earlier root hides a later one."""
+    found: dict[str, Path] = {}
+    for root in roots():
+        for path in _files(root / kind):
+            found.setdefault(_name(path, root / kind), path)
+    return dict(sorted(found.items()))
+
+
+def shipped_scenarios() -> dict[str, Path]:
+    """Every family that ships, by name."""
+    folder = shipped_root() / "scenarios"
+    return {_name(path, folder): path for path in _files(folder)}
+
+
+def find(kind: Kind, name: str, *, beside: Path | None = None) -> Path:
+    """The file of one name, or of a path (relative to the folder `beside`, when given). Raises InputError with the nearest name."""
+    if name.endswith((".yaml", ".yml")):
+        path = Path(name) if beside is None or Path(name).is_absolute() else beside / name
+        if not path.is_file():
+            raise InputError(f"there is no file {name}")
+        return path
+    known = names(kind)
+    if name not in known:
+        raise InputError(f"unknown {kind.rstrip('s')} {name!r}", remedy=nearest(name, known))
+    return known[name]
+
+
+def find_scenarios(name: str) -> dict[str, Path]:
+    """The families that a word of the command line names: a family, a suite (all families in a folder), a file or a folder.
+
+    Raises InputError, with the nearest name, when it names nothing.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml"):
+        return {_standing(path): find("scenarios", name)}
+    known = names("scenarios")
+    if name in known:
+        return {name: known[name]}
+    suite = {family: file for family, file in known.items() if family.startswith(f"{name.rstrip('/')}/")}
+    if suite:
+        return suite
+    if path.is_dir():
+        inside = {_standing(file): file for file in _files(path)}
+        if inside:
+            return inside
+        raise InputError(f"the folder {name} holds no scenario file")
+    suites = {family.partition("/")[0] for family in known if "/" in family}
+    raise InputError(f"unknown scenario {name!r}", remedy=nearest(name, [*known, *suites]))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    yield from sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml") and path.is_file())
+
+
+def _name(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).with_suffix("").as_posix()
+
+
+def _standing(path: Path) -> str:
+    """The name of a file given by path: from its scenarios/ folder down where it lies in one, else its stem."""
+    parts = path.resolve().with_suffix("").parts
+    if "scenarios" in parts[:-1]:
+        last = len(parts) - 1 - parts[::-1].index("scenarios", 1)
+        return "/".join(parts[last + 1 :])
+    return path.stem

@@ -1,0 +1,322 @@
+"""Scenario files made into scenarios: every name resolved, every plug-in built, every SQL tried, before anything is played."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar, cast
+
+from pydantic import BaseModel
+
+from simtrain.contracts.grader import Grader
+from simtrain.contracts.paradigm import Paradigm
+from simtrain.contracts.perturbation import Perturbation
+from simtrain.contracts.plan import Plan
+from simtrain.contracts.registry import known, resolve
+from simtrain.contracts.scenario import (
+    Answering,
+    Armed,
+    Grading,
+    PackSpec,
+    PackUse,
+    PerturbationUse,
+    Scenario,
+    ScenarioSpec,
+    Use,
+    conflict,
+)
+from simtrain.contracts.tool_globs import matches, step_names
+from simtrain.contracts.user import ASK, ASKING
+from simtrain.contracts.world import World, WorldSource
+from simtrain.contracts.world_model import WorldModel
+from simtrain.files.file_bytes import file_bytes
+from simtrain.files.templates import Text
+from simtrain.files.yaml_files import Document, Place, read_document, read_place
+from simtrain.scenarios.cases import first_case, question_file
+from simtrain.scenarios.find import find
+from simtrain.scenarios.plan_check import PlanCheck
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
+
+PluginT = TypeVar("PluginT", bound=BaseModel)
+
+
+def load_world(path: Path) -> WorldSource:
+    """The source of a world file. Raises InputError."""
+    return _load_world(path.resolve(), path.stat().st_mtime_ns if path.exists() else 0)
+
+
+@lru_cache(maxsize=64)
+def _load_world(path: Path, _: int) -> WorldSource:
+    document = read_document(_shorten(path))
+    kind = document.data.get("kind")
+    if not isinstance(kind, str):
+        raise document.error((), "a world file begins with `kind:`", f"one of {', '.join(known('worlds'))}")
+    try:
+        spec = resolve("worlds", kind)
+    except InputError as error:
+        raise document.relocate(error, ("kind",)) from None
+    return cast(WorldSource, spec.load(document))  # pyright: ignore[reportFunctionMemberAccess]
+
+
+def load_scenario_file(path: Path, name: str, *, packs: Sequence[str] = ()) -> Scenario:
+    """The scenario in a file, checked as far as it can be without playing it; with more perturbation packs. Raises InputError."""
+    document = read_document(_shorten(path))
+    spec = document.parse(ScenarioSpec)
+    if packs:
+        more = [PackUse(pack=pack) for pack in packs]
+        spec = spec.model_copy(update={"perturbations": [*spec.perturbations, *more]})
+    return assemble(document, spec, name)
+
+
+def assemble(document: Document, spec: ScenarioSpec, name: str, *, source: WorldSource | None = None) -> Scenario:
+    """The scenario that a spec describes; over `source` instead of the world that it names, when given. Raises InputError."""
+    return _Assembler(document, spec, name, source).scenario()
+
+
+def paradigm_of(scenario: Scenario) -> Paradigm:
+    """The paradigm of a scenario, with its defaults."""
+    try:
+        return cast(Paradigm, resolve("paradigms", scenario.spec.paradigm)())
+    except InputError as error:
+        raise scenario.document.relocate(error, ("paradigm",)) from None
+
+
+def _shorten(path: Path) -> Path:
+    """The path as it is shown in messages: relative to the working folder where it lies in it."""
+    try:
+        return path.resolve().relative_to(Path.cwd().resolve())
+    except ValueError:
+        return path
+
+
+class _Assembler:
+    def __init__(self, document: Document, spec: ScenarioSpec, name: str, source: WorldSource | None = None) -> None:
+        self.document = document
+        self.spec = spec
+        self.name = name
+        self.source = source
+
+    def scenario(self) -> Scenario:
+        """The scenario, whole and checked."""
+        self._check_kinds()
+        source = self.source or self._world()
+        world = self._built(source)
+        packs: list[Document] = []
+        answering = self._answering(world)
+        perturbations = self._perturbations(world, packs)
+        case = first_case(self.spec.cases, world, self.document)
+        prompt = self._prompt(case)
+        self._check_tools(world)
+        asking = self._asking(world, case)
+        for key in ("reference", "wrong"):
+            plan = cast("Plan | None", getattr(self.spec, key))
+            if plan is not None:
+                PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(plan)
+        grading = self._grading(world, case)
+        files = [found for item in answering if (found := item.world_model.sources()) is not None]
+        asked = question_file(self.spec.cases, self.document)
+        files += [blake2b(file_bytes(asked), digest_size=16).hexdigest()] if asked else []
+        digest = blake2b(
+            canonical([self.document.data, source.digest, *(pack.data for pack in packs), *files]), digest_size=16
+        ).hexdigest()
+        return Scenario(self.name, self.spec, self.document, digest, source, prompt, answering, perturbations, grading)
+
+    def _check_kinds(self) -> None:
+        for key, kind, name in (("paradigm", "paradigms", self.spec.paradigm), ("domain", "domains", self.spec.domain)):
+            try:
+                resolve(kind, name)
+            except InputError as error:
+                raise self.document.relocate(error, (key,)) from None
+
+    def _world(self) -> WorldSource:
+        written: Place = ("world",) if isinstance(self.document.data.get("world"), str) else ("world", "use")
+        try:
+            path = find("worlds", self.spec.world.use, beside=self.document.path.parent)
+        except InputError as error:
+            raise self.document.relocate(error, written) from None
+        source = load_world(path)
+        return source.met(self.document, self.spec.world.knobs, ("world", "with")) if self.spec.world.knobs else source
+
+    def _built(self, source: WorldSource) -> World:
+        try:
+            return source.build(next(self.spec.variants()))
+        except InputError as error:
+            if error.file is not None:
+                raise
+            # Knobs that name what the built world does not have.
+            with self.document.at(("world", "with") if self.spec.world.knobs else ("world",)):
+                raise error
+
+    def _prompt(self, case: JsonObject) -> Text:
+        try:
+            text = Text(self.spec.prompt)
+        except InputError as error:
+            raise self.document.relocate(error, ("prompt",)) from None
+        for name in sorted(text.names - set(case)):
+            raise self.document.error(("prompt",), f"the prompt names {name!r}, which no case has", nearest(name, case))
+        return text
+
+    def _check_tools(self, world: World) -> None:
+        tools = [tool.name for tool in world.tools]
+        for index, glob in enumerate(self.spec.tools):
+            if not any(matches(tool, glob) for tool in tools):
+                raise self.document.error(
+                    ("tools", index), f"no tool of the world {world.name!r} matches {glob!r}", nearest(glob, tools)
+                )
+
+    def _asking(self, world: World, case: JsonObject) -> tuple[ToolSpec, ...]:
+        """The tool by which the user is asked, where there is one; what they say is tried."""
+        if self.spec.user is None:
+            return ()
+        if any(tool.name == ASK for tool in world.tools):
+            raise self.document.error(("user",), f"the world {world.name!r} has a tool {ASK!r} of its own")
+        for index, fact in enumerate(self.spec.user.facts):
+            place: Place = ("user", "facts", index, "says")
+            with self.document.at(place):
+                names = Text(fact.says).names
+            for name in sorted(names - set(case)):
+                raise self.document.error(place, f"the user names {name!r}, which no case has", nearest(name, case))
+        return (ASKING,)
+
+    def _answering(self, world: World) -> tuple[Answering, ...]:
+        found: list[Answering] = []
+        for index, use in enumerate(self.spec.world_models):
+            place: Place = ("world_models", index)
+            globs = (use.tools,) if isinstance(use.tools, str) else tuple(use.tools)
+            plugin = self._plugin("world_models", use, place, WorldModel)
+            found.append(Answering(use.label or use.use, globs, plugin))
+        for tool in world.tools:
+            offered = matches(tool.name, tuple(self.spec.tools))
+            if offered and not any(matches(tool.name, answering.tools) for answering in found):
+                raise self.document.error(
+                    ("world_models",), f"nobody answers the tool {tool.name!r}", 'add {tools: "*", use: embedded}'
+                )
+        self._distinct([item.label for item in found], "world_models")
+        return tuple(found)
+
+    def _perturbations(self, world: World, packs: list[Document]) -> tuple[Armed, ...]:
+        gathered: list[tuple[str | None, Armed]] = []
+        for index, item in enumerate(self.spec.perturbations):
+            place: Place = ("perturbations", index)
+            if isinstance(item, PackUse):
+                name, armed = self._pack(item, place, packs)
+                gathered += [(name, one) for one in armed]
+            else:
+                gathered.append((None, arm(self.document, item, place)))
+        found = _qualified(gathered)
+        self._distinct([item.label for item in found], "perturbations")
+        problem = conflict([(pack, item) for (pack, _), item in zip(gathered, found, strict=True)])
+        if problem is not None:
+            raise self.document.error(("perturbations",), problem, "remove one of them")
+        for item in found:
+            globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
+            if not any(matches(name, globs) for name in step_names(world)):
+                raise self.document.error(
+                    ("perturbations",), f"the perturbation {item.label!r} matches no tool of the world {world.name!r}"
+                )
+            try:
+                check_armed(item, world)
+            except InputError as error:
+                raise self.document.relocate(error, ("perturbations",)) from None
+        return tuple(found)
+
+    def _pack(self, use: PackUse, place: Place, packs: list[Document]) -> tuple[str, list[Armed]]:
+        try:
+            document = read_document(_shorten(find("perturbations", use.pack, beside=self.document.path.parent)))
+        except InputError as error:
+            raise self.document.relocate(error, place) from None
+        packs.append(document)
+        return document.parse(PackSpec).name, arm_pack(document, severity=use.severity)
+
+    def _grading(self, world: World, case: JsonObject) -> tuple[Grading, ...]:
+        inner: Place = ("rubric",) if isinstance(self.document.data.get("rubric"), list) else ("rubric", "graders")
+        found: list[Grading] = []
+        for index, use in enumerate(self.spec.rubric.graders):
+            place: Place = (*inner, index)
+            grader = self._plugin("graders", use, place, Grader)
+            try:
+                grader.check(world, case)
+            except InputError as error:
+                raise self.document.error(
+                    (*place, "with", *read_place(error.place)), error.problem, error.remedy
+                ) from None
+            found.append(
+                Grading(use.label or use.use, use.weight, grader.gates if use.gate is None else use.gate, grader)
+            )
+        self._distinct([item.label for item in found], "rubric")
+        return tuple(found)
+
+    def _plugin(self, kind: str, use: Use, place: Place, contract: type[PluginT]) -> PluginT:
+        return build_plugin(self.document, kind, use, place, contract)
+
+    def _distinct(self, labels: Sequence[str], key: str) -> None:
+        for index, label in enumerate(labels):
+            if label in labels[:index]:
+                raise self.document.error(
+                    (key,), f"the label {label!r} stands twice", "give one of them another name with `as`"
+                )
+
+
+def check_armed(item: Armed, world: World) -> None:
+    """Refuse, with an InputError, a perturbation whose trigger or knobs cannot work in a world."""
+    try:
+        if item.when.state is not None:
+            world.query(item.when.state)
+        item.perturbation.check(world)
+    except InputError as error:
+        raise InputError(
+            f"the perturbation {item.label!r} cannot be used over the world {world.name!r}: {error.place or 'when.state'}: {error.problem}",
+            remedy=error.remedy,
+        ) from None
+
+
+def _qualified(gathered: Sequence[tuple[str | None, Armed]]) -> list[Armed]:
+    """All of them; where a label stands several times, those of packs are known as `pack.label`."""
+    often = Counter(item.label for _, item in gathered)
+    return [
+        replace(item, label=f"{pack}.{item.label}") if pack and often[item.label] > 1 else item
+        for pack, item in gathered
+    ]
+
+
+def build_plugin(
+    document: Document,
+    kind: str,
+    use: Use,
+    place: Place,
+    contract: type[PluginT],
+    extra: Mapping[str, JsonValue] | None = None,
+) -> PluginT:
+    """The plug-in that a `use` names, with its knobs. Raises InputError at the place of the mistake."""
+    try:
+        plugin = cast(type[PluginT], resolve(kind, use.use))
+    except InputError as error:
+        raise document.relocate(error, (*place, "use")) from None
+    return document.parse(plugin, {**(extra or {}), **use.knobs}, (*place, "with"))
+
+
+def arm(document: Document, use: PerturbationUse, place: Place, *, severity: float | None = None) -> Armed:
+    """One perturbation of a scenario or a pack, ready to fire; `severity` where its knobs leave it out. Raises InputError."""
+    extra = {} if severity is None else {"severity": severity}
+    perturbation = build_plugin(document, "perturbations", use, place, Perturbation, extra)
+    if not perturbation.semantic and not use.protocol:
+        raise document.error(
+            (*place, "use"),
+            f"at {use.use} client libraries raise, so that no agent sees it",
+            "say `protocol: true` beside it if that is what you want",
+        )
+    return Armed(use.label or use.use, use.use, use.when, perturbation)
+
+
+def arm_pack(document: Document, *, severity: float | None = None) -> list[Armed]:
+    """All perturbations of a pack, ready to fire, as hard as the pack says unless `severity` is given. Raises InputError."""
+    pack = document.parse(PackSpec)
+    return [
+        arm(document, item, ("perturbations", index), severity=pack.severity if severity is None else severity)
+        for index, item in enumerate(pack.perturbations)
+    ]

@@ -1,0 +1,56 @@
+"""Fiction: questions about an invented world, answered by searching and reading the web that tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.plan import Plan
+from simtrain.contracts.question import Question
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.world import World
+from simtrain.episodes.proxy import Proxy
+from simtrain.questions.browser import texts
+from simtrain.questions.solving import plan_in
+from simtrain.scenarios.paradigms.impersonation import Impersonation
+from simtrain.values.errors import InputError
+from simtrain.values.types import Action
+from simtrain.worlds.search.state import SearchState
+
+
+class Fiction(Impersonation):
+    """Every question is an episode. The oracle's plan for it is found through the world's own search engine."""
+
+    plans: ClassVar[bool] = True
+
+    def open(self, episode: Episode, *, world: World | None = None) -> Environment:
+        """The proxy over a fresh state of the world, whose snippets may keep back what the question asks for."""
+        opened = super().open(episode, world=world)
+        question = Question.model_validate(episode.case)
+        if isinstance(opened, Proxy) and isinstance(opened.state, SearchState):
+            gold = question.gold(episode.scenario.source.build(episode.variant).query)
+            opened.state.conceal((cell for row in gold for cell in row.values()), question=question.id)
+        return opened
+
+    def reference(self, episode: Episode) -> Plan | None:
+        """The scenario's own plan, else the one found for the question. Raises InputError where there is no way to the answer."""
+        own = super().reference(episode)
+        if own is not None:
+            return own
+        question = Question.model_validate(episode.case)
+        try:
+            return plan_in(episode.scenario.source.build(episode.variant), question)
+        except InputError as error:
+            raise episode.scenario.document.relocate(error, ("cases", "questions")) from None
+
+    def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
+        """A plan that reads the same on other pages, found by other searches; None where no page in reach states it."""
+        if episode.scenario.spec.reference is not None:
+            return None
+        world, question = episode.scenario.source.build(episode.variant), Question.model_validate(episode.case)
+        named = frozenset(text for call in lost for _, text in texts(call.arguments))
+        try:
+            return plan_in(world, question, without=named)
+        except InputError:
+            return None

@@ -1,0 +1,58 @@
+"""Impersonation: the world stands in for the servers that an agent would really call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from simtrain.contracts.domain import Domain
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.paradigm import Paradigm
+from simtrain.contracts.registry import resolve
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.tool_globs import matches
+from simtrain.contracts.user import ASKING
+from simtrain.contracts.world import Variant, World
+from simtrain.episodes.proxy import Proxy
+from simtrain.episodes.toolbox import Toolbox
+from simtrain.scenarios.cases import cases_of
+
+
+class Impersonation(Paradigm):
+    """Every case of a scenario is an episode; the world, behind the proxy, answers as the real servers would."""
+
+    def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
+        """Cases first, then variants of the world, then attempts. Raises InputError for cases that cannot be had."""
+        variants = [(variant, cases_of(scenario, variant, seed)) for variant in scenario.spec.variants()]
+        for attempt in range(attempts):
+            for number, (variant, cases) in enumerate(variants):
+                suffix = f"v{number}" if len(variants) > 1 else ""
+                for index, case in enumerate(cases):
+                    yield Episode(scenario, f"c{index:04d}{suffix}", case, variant, seed, attempt)
+
+    def open(self, episode: Episode, *, world: World | None = None) -> Environment:
+        """The proxy over a fresh state of the episode's world."""
+        toolbox, routes, domain = _offer(episode.scenario.unarmed or episode.scenario, episode.variant)
+        return Proxy(
+            episode,
+            world or episode.scenario.source.build(episode.variant),
+            toolbox=toolbox,
+            routes=routes,
+            domain=domain,
+        )
+
+
+@lru_cache(maxsize=256)
+def _offer(scenario: Scenario, variant: Variant) -> tuple[Toolbox, Mapping[str, tuple[int, ...]], Domain]:
+    """What all episodes of a scenario in one variant of its world share."""
+    world = scenario.source.build(variant)
+    tools = tuple(tool for tool in world.tools if matches(tool.name, tuple(scenario.spec.tools)))
+    routes = {
+        tool.name: tuple(
+            place for place, answering in enumerate(scenario.answering) if matches(tool.name, answering.tools)
+        )
+        for tool in tools
+    }
+    users = (ASKING,) if scenario.spec.user else ()
+    toolbox = Toolbox((*tools, *users), style=lambda tool: world.errors_of(tool).arguments)
+    return toolbox, routes, resolve("domains", scenario.spec.domain)()

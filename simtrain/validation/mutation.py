@@ -1,0 +1,109 @@
+"""Worlds and episodes with one thing changed, to prove that rewards depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from simtrain.contracts.trajectory import Stop, Trajectory
+from simtrain.contracts.world import FinishedWorld, World, WorldState
+from simtrain.values.errors import InputError
+from simtrain.values.types import Change, Changes
+
+FEW = 6
+"""The most different values that a column may hold and still be tried with each of them."""
+
+
+def column_changes(world: World) -> Iterator[str]:
+    """Statements that each change one column of one table in all rows; keys come last, since they break more than a value."""
+    pairs = [(table, column) for table, columns in world.columns().items() for column in columns]
+    values = sorted(pair for pair in pairs if not _is_key(pair[1]))
+    keys = sorted(pair for pair in pairs if _is_key(pair[1]))
+    yield from (_another_value(table, column) for table, column in values)
+    for table, column in values:
+        yield from _one_value(world, table, column)
+    yield from (_another_value(table, column) for table, column in keys)
+
+
+def _another_value(table: str, column: str) -> str:
+    """A number moves by more than any tolerance, a null gets a value, a text is one that a search for the old one does not find."""
+    name = f'"{column}"'
+    # What was different stays different, so that no unique column stands in the way.
+    text = f"'~' || substr({name}, 2) || substr({name}, 1, 1)"
+    return f"update \"{table}\" set {name} = case typeof({name}) when 'text' then {text} when 'null' then 1 else {name} + 1000 end"
+
+
+def _one_value(world: World, table: str, column: str) -> Iterator[str]:
+    """Every row gets one of the values that are there: what is refused because of its status may then be allowed."""
+    rows = world.query(f'select distinct quote("{column}") as told from "{table}" order by told limit {FEW + 1}')
+    if len(rows) <= FEW:
+        yield from (f'update "{table}" set "{column}" = {row["told"]}' for row in rows)
+
+
+class Telling:
+    """The changes that told something in earlier cases: they are worth trying first in the next one."""
+
+    def __init__(self) -> None:
+        self._statements: list[str] = []
+
+    def first(self, statements: Iterable[str]) -> Iterator[str]:
+        """These, the latest to tell at the head, then the others."""
+        known = tuple(self._statements)
+        yield from known
+        yield from (statement for statement in statements if statement not in known)
+
+    def add(self, statement: str) -> None:
+        """This one has told something."""
+        if statement in self._statements:
+            self._statements.remove(statement)
+        self._statements.insert(0, statement)
+
+
+def _is_key(column: str) -> bool:
+    return column == "id" or column.endswith("_id")
+
+
+def answer_changes(trajectory: Trajectory) -> Iterator[Trajectory]:
+    """The trajectory with other ends: no answer, another answer, an answer instead of declining and the other way round, no act at all."""
+    yield replace(trajectory, answer="")
+    yield replace(trajectory, answer=f"{trajectory.answer or ''} and also 987654")
+    yield replace(trajectory, stop=Stop("abstained"), answer="this cannot be done")
+    yield replace(trajectory, stop=Stop("answered"), answer="Done.")
+    yield replace(trajectory, turns=[], answer=None, stop=Stop("max_turns"))
+
+
+def state_changes(finished: FinishedWorld, statements: Iterable[str]) -> Iterator[tuple[str | None, FinishedWorld]]:
+    """The finished world with its final state changed: all undone, then by one statement after another, which is given with it.
+
+    Statements that the world's constraints refuse are left out.
+    """
+    world = finished.initial
+    untouched = world.open()
+    yield None, FinishedWorld(world, untouched, {})
+    untouched.close()
+    for statement in statements:
+        final = world.open(finished.changes)
+        try:
+            final.execute(statement)
+            yield statement, FinishedWorld(world, final, _differences(world, final))
+        except InputError:
+            continue
+        finally:
+            final.close()
+
+
+def _differences(world: World, final: WorldState) -> Changes:
+    """The rows that differ from the base, by comparing whole tables: a restored state keeps no record of its own."""
+    found: dict[str, tuple[Change, ...]] = {}
+    for table in world.columns():
+        sql = f'select rowid as "_row", * from "{table}" order by rowid'
+        before = {row.pop("_row"): row for row in world.query(sql)}
+        after = {row.pop("_row"): row for row in final.query(sql)}
+        changes = tuple(
+            Change(row, before.get(row), after.get(row))
+            for row in sorted({*before, *after})
+            if before.get(row) != after.get(row)
+        )
+        if changes:
+            found[table] = changes
+    return found

@@ -1,0 +1,284 @@
+"""Proofs about a scenario family: that it can be solved, cannot be faked, depends on its world, and gives nothing away."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+from typing import cast
+
+from simtrain.agents.select import build_agent
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.tool_globs import matches
+from simtrain.contracts.trajectory import SUCCESS, Trajectory, to_line
+from simtrain.contracts.world import FinishedWorld, World
+from simtrain.grading.reward import grade
+from simtrain.runs.rollout import rollout
+from simtrain.scenarios.cautions import cautions
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import load_scenario_file, paradigm_of
+from simtrain.validation.mutation import Telling, answer_changes, column_changes, state_changes
+from simtrain.validation.proof import Proof as Proof
+from simtrain.validation.proof import why
+from simtrain.validation.question_proofs import prove_questions
+from simtrain.values.errors import InputError, SimtrainError
+from simtrain.values.seeding import Stream, derive
+from simtrain.values.types import JsonObject, JsonValue
+
+_WORDLESS = frozenset({"", "yes", "no", "true", "false", "none", "null"})
+
+
+async def prove(scenario: Scenario, *, cases: int | None = None, seed: int = 0) -> Proof:
+    """Prove all that a family claims, over every case or `cases` sampled ones. Raises InputError for a file that cannot be used."""
+    proof = Proof(scenario.name)
+    if scenario.spec.cases.questions is not None:
+        return await prove_questions(scenario, proof, cases=cases, seed=seed)
+    if scenario.spec.reference is None:
+        proof.problems.append("there is no `reference` plan, so nothing can be proved")
+        return proof
+    episodes = list(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1))
+    if cases is not None:
+        episodes = Stream(derive(seed, scenario.name, "proof")).sample(episodes, cases)
+    await _Prover(scenario, episodes, proof).prove()
+    proof.warnings += cautions(scenario)
+    return proof
+
+
+class _Prover:
+    def __init__(self, scenario: Scenario, episodes: Sequence[Episode], proof: Proof) -> None:
+        self.scenario = scenario
+        self.episodes = episodes
+        self.proof = proof
+        self.wrong_trips = 0
+        self.tripped: set[str] = set()
+        self.lowering = Telling()
+        self.spoiling = Telling()
+
+    async def prove(self) -> None:
+        """Run every proof; problems are collected, one line each."""
+        self.proof.cases = len(self.episodes)
+        self._distinct_prompts()
+        self._has_its_twin()
+        oracles: list[tuple[Episode, Trajectory]] = []
+        for episode in self.episodes:
+            try:
+                self._nothing_leaks(episode)
+                oracles.append((episode, await self._plays(episode)))
+            except InputError as error:
+                self._note(episode, str(error))
+        if oracles:
+            counts = [len(trajectory.steps) for _, trajectory in oracles]
+            self.proof.calls = (min(counts), max(counts))
+        self._wrong_plan_trips()
+        for episode, trajectory in oracles:
+            if trajectory.reward is not None and trajectory.reward >= SUCCESS:
+                await self._depends_on_world(episode, trajectory)
+                await self._graders_can_fail(episode, trajectory)
+                await self._orders_are_fixed(episode, trajectory)
+
+    def _note(self, episode: Episode, problem: str) -> None:
+        self.proof.problems.append(f"case {episode.id}: {problem}")
+
+    def _distinct_prompts(self) -> None:
+        prompts = Counter((self.scenario.prompt.render(episode.case), episode.variant) for episode in self.episodes)
+        for (prompt, _), count in prompts.items():
+            if count > 1:
+                self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
+
+    def _has_its_twin(self) -> None:
+        """The twin has the same prompt and the other outcome, so that the wording gives the outcome away to nobody."""
+        spec = self.scenario.spec
+        if spec.twin is None:
+            return
+        twin = load_scenario_file(
+            find("scenarios", spec.twin, beside=self.scenario.document.path.parent), spec.twin
+        ).spec
+        if twin.prompt != spec.prompt:
+            self.proof.problems.append(f"the prompt of the twin {spec.twin!r} reads otherwise")
+        if twin.impossible is spec.impossible:
+            self.proof.problems.append(f"the twin {spec.twin!r} has the same outcome")
+
+    def _nothing_leaks(self, episode: Episode) -> None:
+        """No gold value stands in the prompt or in a tool's description; parameters, yes and no, and small numbers aside."""
+        world, offered = self.scenario.source.build(episode.variant), tuple(self.scenario.spec.tools)
+        texts = [
+            ("the prompt", self.scenario.prompt.render(episode.case)),
+            *(
+                (f"the description of {tool.name}", tool.description)
+                for tool in world.tools
+                if matches(tool.name, offered)
+            ),
+        ]
+        stated = {str(value).lower() for value in episode.case.values()}
+        for grading in self.scenario.grading:
+            for value in _leaves(grading.grader.gold(world, episode.case)):
+                told = _as_told(value)
+                if told is None or told in stated:
+                    continue
+                for where, text in texts:
+                    if re.search(rf"(?<![\w.]){re.escape(told)}(?![\w]|\.\d)", text.lower()):
+                        self._note(episode, f"the gold value {value!r} stands in {where}")
+
+    async def _plays(self, episode: Episode) -> Trajectory:
+        """The oracle earns all, the agents that do nothing earn less, one that abstains earns nothing where the task can be done."""
+        oracle = await self._play(episode, "oracle")
+        if oracle.reward is None or oracle.reward < SUCCESS:
+            self._note(episode, f"the oracle earns {oracle.reward}, not 1: {why(oracle)}")
+        for name in ("nop", "claims_done"):
+            idle = await self._idle(episode, name)
+            if idle.reward is None or idle.reward >= SUCCESS:
+                self._note(episode, f"the agent {name}, which calls nothing, earns {idle.reward}")
+        if not self.scenario.spec.impossible:
+            declined = await self._idle(episode, "abstain")
+            if declined.reward != 0:
+                self._note(episode, f"an agent that declines at once earns {declined.reward}, not 0")
+        if self.scenario.spec.wrong is not None:
+            wrong = await self._play(episode, "wrong")
+            self.wrong_trips += await self._harms(episode, wrong)
+            self.tripped |= _lowered(wrong)
+            self.proof.rules |= _rules(wrong)
+        self.proof.rules |= _rules(oracle)
+        self._says_only_what_is_stated(episode, oracle)
+        return oracle
+
+    async def _idle(self, episode: Episode, agent: str) -> Trajectory:
+        """An agent without a call, by what the graders alone say of it: as if it had made some for show."""
+        rubric = self.scenario.spec.rubric.model_copy(update={"calls": "optional"})
+        spec = self.scenario.spec.model_copy(update={"rubric": rubric})
+        return await self._play(replace(episode, scenario=replace(self.scenario, spec=spec)), agent)
+
+    async def _play(self, episode: Episode, agent: str, world: World | None = None) -> Trajectory:
+        return await rollout(episode, build_agent(agent), name=agent, world=world)
+
+    async def _harms(self, episode: Episode, wrong: Trajectory) -> bool:
+        """Whether a grader finds that something was done that was not to be; that the work is not done is no harm yet."""
+        world = self.scenario.source.build(episode.variant)
+        final = world.open(wrong.changes)
+        finished = FinishedWorld(world, final, wrong.changes)
+        found = [await item.grader.decline(wrong, finished) for item in self.scenario.grading if item.gate]
+        final.close()
+        return any(reward is not None and reward.value == 0 for reward in found)
+
+    def _says_only_what_is_stated(self, episode: Episode, trajectory: Trajectory) -> None:
+        """A case parameter that the plan uses must stand in the prompt as it is, not only steer its wording."""
+        prompt = trajectory.prompt.lower()
+        for name in self.scenario.stated:
+            value = episode.case[name]
+            if (
+                isinstance(value, str)
+                and len(value) > 3
+                and value.lower() not in prompt
+                and any(value in str(step.action.arguments) for step in trajectory.steps[:1])
+            ):
+                self._note(episode, f"the plan uses {name!r}, but its value {value!r} does not stand in the prompt")
+
+    def _wrong_plan_trips(self) -> None:
+        writes = {tool.name for tool in self.scenario.source.build().tools if tool.writes}
+        plan = self.scenario.spec.reference
+        if plan is None or self.scenario.spec.impossible or not any(step.call in writes for step in plan.calls()):
+            return
+        if self.scenario.spec.wrong is None:
+            self.proof.problems.append("a family that writes needs a `wrong` plan, to show that its checks catch one")
+        elif self.wrong_trips == 0:
+            self.proof.problems.append("the wrong plan trips no forbidden-effect check in any case")
+
+    async def _depends_on_world(self, episode: Episode, oracle: Trajectory) -> None:
+        """With plan and gold fixed, some changed value of the world lowers the oracle's reward."""
+        world = self.scenario.source.build(episode.variant)
+        for statement in self.lowering.first(column_changes(world)):
+            try:
+                altered = world.altered(statement)
+                played = await self._play(episode, "oracle", altered)
+            except SimtrainError:
+                continue
+            final = altered.open(played.changes)
+            graded = await self._grade(played, FinishedWorld(world, final, played.changes))
+            final.close()
+            if graded.reward is not None and graded.reward < SUCCESS:
+                self.lowering.add(statement)
+                return
+        self._note(
+            episode,
+            "no changed value of the world lowers the oracle's reward: the plan or the gold does not depend on the world",
+        )
+
+    async def _graders_can_fail(self, episode: Episode, oracle: Trajectory) -> None:
+        unmoved = {grading.label for grading in self.scenario.grading} - self.tripped
+        if not unmoved:
+            return
+        world = self.scenario.source.build(episode.variant)
+        async for statement, graded in self._spoilt(world, oracle):
+            moved = unmoved & _lowered(graded)
+            if moved and statement is not None:
+                self.spoiling.add(statement)
+            unmoved -= moved
+            if not unmoved:
+                return
+        for label in sorted(unmoved):
+            self._note(
+                episode, f"the grader {label!r} gives full marks whatever is changed in the answer or the final state"
+            )
+
+    async def _spoilt(self, world: World, oracle: Trajectory) -> AsyncIterator[tuple[str | None, Trajectory]]:
+        """The oracle's trajectory graded with another end, or over another final state and then with the statement that made it."""
+        final = world.open(oracle.changes)
+        finished = FinishedWorld(world, final, oracle.changes)
+        for changed in answer_changes(oracle):
+            yield None, await self._grade(changed, finished)
+        for statement, state in state_changes(finished, self.spoiling.first(column_changes(world))):
+            yield statement, await self._grade(replace(oracle, changes=dict(state.changes)), state)
+        final.close()
+
+    async def _grade(self, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
+        return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric, world)
+
+    async def _orders_are_fixed(self, episode: Episode, oracle: Trajectory) -> None:
+        """A query without a full ORDER BY may answer otherwise on another machine; turning SQLite's free choices round shows it."""
+        world = self.scenario.source.build(episode.variant)
+        played = await self._play(episode, "oracle", world.backwards())
+        if to_line(replace(played, timing={})) != to_line(replace(oracle, timing={})):
+            step = next(
+                (ours for ours, theirs in zip(oracle.steps, played.steps, strict=False) if ours != theirs), None
+            )
+            tool = step.action.tool if step else "a tool"
+            self._note(
+                episode, f"the reply of {tool} depends on an order that its SQL leaves open; complete its ORDER BY"
+            )
+
+
+def _leaves(value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, dict):
+        for item in cast(JsonObject, value).values():
+            yield from _leaves(item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in cast(Sequence[JsonValue], value):
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _as_told(value: JsonValue) -> str | None:
+    """How a gold value would stand in a text; None for what anybody could guess."""
+    if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 100):
+        return None
+    text = str(value).strip().lower()
+    if text in _WORDLESS:
+        return None
+    try:
+        return None if abs(float(text)) < 100 else text
+    except ValueError:
+        return text
+
+
+def _lowered(trajectory: Trajectory) -> set[str]:
+    """The graders that gave less than full marks."""
+    return {reward.grader for reward in trajectory.rewards if reward.value is not None and reward.value < SUCCESS}
+
+
+def _rules(trajectory: Trajectory) -> set[str]:
+    return {
+        step.observation.provenance.rule
+        for step in trajectory.steps
+        if step.observation.provenance and step.observation.provenance.rule
+    }

@@ -1,0 +1,161 @@
+"""The whole check of a search world: constraints, pages, reach, questions, names, likeness to other worlds, closed books."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from simtrain.contracts.question import Question
+from simtrain.contracts.world import World
+from simtrain.llm.client import ChatClient
+from simtrain.validation.search_worlds.names import check_names, real_names
+from simtrain.validation.search_worlds.overlap import overlap, runs
+from simtrain.validation.search_worlds.questions import QuestionAudit, closed_book
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.search.checking.conflicts import check_conflicts
+from simtrain.worlds.search.checking.facts import Facts
+from simtrain.worlds.search.checking.pages import check_pages
+from simtrain.worlds.search.checking.pieces import NOTHING, Wording
+from simtrain.worlds.search.checking.reach import Reach
+from simtrain.worlds.search.checking.sense import check_sense
+from simtrain.worlds.search.checking.soundness import refuse_unsound
+from simtrain.worlds.search.engine.web import web_of
+from simtrain.worlds.search.file import blaming, open_file
+
+ALIKE: Final = 0.3
+"""The share of five-word runs that two worlds may have in common."""
+SHOWN: Final = 100
+"""Problems of one kind that a report holds; all are counted."""
+RESULTS: Final = 10
+
+Watch = Callable[[str, int | None], None]
+"""Told what is being done, and of how many steps it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, the author's prose and file, a
+    model to ask and how it samples, and how many processes read pages."""
+
+    depth: int = 4
+    names: Path | None = None
+    others: tuple[tuple[str, Path], ...] = ()
+    prose: Wording = NOTHING
+    data: JsonValue = None
+    client: ChatClient | None = None
+    sampling: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    workers: int = 1
+
+
+class Check:
+    """The check of one built file; `found` is the report, one part for each thing that was proved or was not."""
+
+    def __init__(
+        self,
+        path: Path,
+        units: Mapping[str, tuple[str, float]],
+        options: Options,
+        *,
+        begin: Watch = lambda doing, total: None,
+        advance: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Raises InputError for a file that is none, or not what its own tables say, and for a list of names that cannot be read."""
+        self.lists = real_names(options.names)
+        self.path, self.units, self.options = path, units, options
+        self.begin, self.advance = begin, advance
+        self.connection = open_file(path)
+        refuse_unsound(self.connection, path)
+        self.found: JsonObject = {}
+        self.reach: Container[int] = ()
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    def constraints(self, check: Callable[[sqlite3.Connection], None], count: int) -> None:
+        """The author's constraints hold; `check` raises InputError where one does not."""
+        try:
+            check(self.connection)
+        except InputError as error:
+            self._note("constraints", [str(error)], constraints=count)
+        else:
+            self._note("constraints", [], constraints=count)
+
+    def read(self) -> None:
+        """Pages against facts, whether they could be, reach, names, likeness: all that the file alone shows."""
+        self.begin("reading pages", self.connection.execute("select count(*) from _pages").fetchone()[0])
+        options = self.options
+        read = check_pages(
+            self.connection, self.units, wording=options.prose, workers=options.workers, on_pages=self.advance
+        )
+        self._note("pages", map(str, read.problems), pages=read.pages, statements=read.statements, links=read.links)
+        self.begin("deciding conflicts", None)
+        decided = check_conflicts(self.connection, self.units)
+        self._note("conflicts", decided.problems, facts=decided.facts, rules=decided.by_rule, alone=decided.alone)
+        self.begin("reading what pages tell", read.pages)
+        sense = check_sense(self.connection, options.data, on_pages=self.advance)
+        self._note("sense", map(str, sense.problems), rules=sense.rules, dates=sense.dates, lists=sense.lists)
+        web = web_of(self.path)
+        found = Reach(
+            self.connection,
+            lambda query: [hit.page for hit in web.ranking.top(query, count=RESULTS)],
+            depth=options.depth,
+            begin=lambda total: self.begin("looking for pages", total),
+            on_page=self._one,
+        )
+        self.reach = found
+        lost = [f"{url} is reached neither by links nor by a search" for url in found.lost]
+        by_links = {str(distance): count for distance, count in found.links.items()}
+        self._note("reach", lost, links=by_links, searched=found.searched, tried=len(found.tried))
+        self.begin("comparing names", None)
+        names = check_names(Facts(self.connection).names(), self.lists)
+        taken = [f"{name!r} stands in the list of {source}" for name, source in names.taken.items()]
+        self._note("names", taken, names=names.names, lists=names.lists, words=len(names.words))
+        self._compare()
+
+    def _compare(self) -> None:
+        self.begin("comparing worlds", len(self.options.others))
+        own = runs(self.connection) if self.options.others else set[str]()
+        shares: dict[str, float] = {}
+        for name, path in self.options.others:
+            with blaming(path), closing(open_file(path)) as other:
+                shares[name] = round(overlap(own, runs(other)), 4)
+            self.advance(1)
+        alike = [
+            f"{share:.0%} of the five-word runs are those of {name}" for name, share in shares.items() if share >= ALIKE
+        ]
+        self._note("likeness", alike, shares=shares)
+
+    async def questions(self, world: World, questions: Sequence[Question]) -> None:
+        """The questions of the world, and a model without books where one is named. Raises ModelFault."""
+        self.begin("auditing questions", len(questions))
+        audited = await QuestionAudit(world, self.reach).audit(questions, on_question=self._one)
+        told = [str(finding) for finding in audited.findings]
+        guesses = {way: round(mean, 4) for way, mean in audited.guesses.items()}
+        best = max(guesses.values())
+        self._note("questions", told, questions=audited.questions, cells=audited.cells, guess=best, guesses=guesses)
+        if self.options.client is None:
+            return
+        self.begin("asking a model without books", len(questions))
+        client = self.options.client
+        known = await closed_book(client, world, questions, sampling=self.options.sampling, on_question=self._one)
+        problems = [f"the model {client.model}: {problem}" for problem in known.problems]
+        facts = {"model": client.model, "item_f1": round(known.item_f1, 4), "asked": known.asked, "cut": known.cut}
+        self._note("closed_book", problems, **facts)
+
+    def _one(self) -> None:
+        self.advance(1)
+
+    def _note(self, part: str, problems: Sequence[str] | map[str], **facts: object) -> None:
+        found = list(problems)
+        self.found[part] = {**facts, "problems": found[:SHOWN], "wrong": len(found)}
+
+    @property
+    def wrong(self) -> int:
+        """How many problems were found."""
+        return sum(part["wrong"] for part in self.found.values())

@@ -1,0 +1,31 @@
+"""Makes the filter of real words anew, from every list that is at hand: `make words`."""
+
+from __future__ import annotations
+
+from html import entities
+from importlib.util import find_spec
+
+from simtrain.validation.search_worlds.names import real_names
+from simtrain.values.errors import InputError
+from simtrain.worlds.search.facts.real_words import RealWords, keys_of
+from simtrain.worlds.service.names import POOLS
+
+
+def collected() -> RealWords:
+    """The words of all lists: those the check of names reads, the service worlds' people and firms, the names of signs in HTML.
+
+    Raises InputError where a library that brings one is not installed.
+    """
+    for library in ("faker", "zxcvbn"):
+        if find_spec(library) is None:
+            raise InputError(f"{library} is not installed", remedy="pip install 'simtrain[names]'")
+    own = [*entities.name2codepoint, *(entry for pool in POOLS.values() for entry in pool)]
+    return RealWords.of(
+        key for entry in [*own, *(e for found in real_names().values() for e in found)] for key in keys_of(entry)
+    )
+
+
+if __name__ == "__main__":
+    words = collected()
+    path = words.write()
+    print(f"{words.count:,} words in {path.stat().st_size:,} bytes: {path}")

@@ -1,0 +1,138 @@
+"""Whether invented names are taken: by real people, towns, firms and words in the lists that libraries bring, or in a user's list."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+from zoneinfo import available_timezones
+
+from simtrain.files.file_bytes import file_bytes
+from simtrain.values.errors import InputError
+from simtrain.worlds.search.facts.real_words import MIN_LETTERS, folded
+
+_WORD = re.compile(r"[^\W\d_]+")
+_LISTS = re.compile(
+    r"first_names|last_names|cit(?:y|ies)|countr(?:y|ies)|town|compan|streets?(?:_names)?$|words?(?:_list)?$|states?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NameCheck:
+    """Which lists were read, with their sizes, and how many names were compared.
+
+    `taken` are names that stand in a list, or whose invented words all do: name -> by which list. `words` are single invented words that
+    do; short ones cannot but meet some word of some language.
+    """
+
+    lists: dict[str, int]
+    names: int
+    taken: dict[str, str]
+    words: dict[str, str]
+
+
+def real_names(user: Path | None = None) -> dict[str, frozenset[str]]:
+    """The lists that are at hand, by name, folded: towns of the time zones; where they are installed, Faker's names of all its languages
+    and zxcvbn's English words and surnames; the user's.
+
+    Raises InputError for a user's list that cannot be read.
+    """
+    found = {"time zones": _folded(name.rpartition("/")[2].replace("_", " ") for name in available_timezones())}
+    if find_spec("faker") is not None:
+        found["faker"] = _folded(_from_faker())
+    if find_spec("zxcvbn") is not None:
+        found["zxcvbn"] = _folded(_from_zxcvbn())
+    if user is not None:
+        try:
+            lines = file_bytes(user).decode("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            problem = error.strerror if isinstance(error, OSError) and error.strerror else "not UTF-8 text"
+            raise InputError(problem.lower(), file=user) from None
+        found[user.name] = _folded(line.strip() for line in lines if line.strip())
+    return found
+
+
+def check_names(names: Iterable[tuple[str, str]], lists: Mapping[str, frozenset[str]]) -> NameCheck:
+    """Compare whole names, and their invented words, with the lists. A name comes with its type.
+
+    A word that half of the names of a type have is no invented one but says what they name: Station, Holdings.
+    """
+    by_type: dict[str, list[str]] = {}
+    for kind, name in dict.fromkeys(names):
+        by_type.setdefault(kind, []).append(name)
+    real: dict[str, str] = {}
+    taken: dict[str, str] = {}
+    for own in by_type.values():
+        kinds = _kinds(own)
+        for name in own:
+            invented = [word for word in _WORD.findall(name) if word not in kinds]
+            found = {word: source for word in invented if (source := _source(word, lists)) is not None}
+            real |= found
+            long = [word for word in invented if len(word) >= MIN_LETTERS]
+            source = _source(name, lists)
+            if source is None and long and all(word in found for word in long):
+                source = found[long[0]]
+            if source is not None:
+                taken[name] = source
+    sizes = {source: len(found) for source, found in lists.items()}
+    return NameCheck(sizes, sum(map(len, by_type.values())), taken, dict(sorted(real.items())))
+
+
+def _kinds(names: Sequence[str]) -> set[str]:
+    """The words of at least half of the names; of one or two names nothing can be told."""
+    if len(names) < 3:
+        return set()
+    shared = Counter(word for name in names for word in set(_WORD.findall(name)))
+    return {word for word, count in shared.items() if 2 * count >= len(names)}
+
+
+def _folded(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(folded, texts))
+
+
+def _source(text: str, lists: Mapping[str, frozenset[str]]) -> str | None:
+    key = folded(text)
+    return next((source for source, found in lists.items() if key in found), None)
+
+
+def _from_zxcvbn() -> Iterator[str]:
+    """Words by how often they are met in English, and names; not the passwords beside them."""
+    lists = cast("dict[str, list[str]]", import_module("zxcvbn.frequency_lists").FREQUENCY_LISTS)
+    for name in sorted(lists):
+        if name != "passwords":
+            yield from lists[name]
+
+
+def _from_faker() -> Iterator[str]:
+    """The names and words in the tables of Faker's providers, of every language."""
+    package: Any = import_module("faker.providers")
+    for folder in sorted(Path(package.__path__[0]).glob("*/")):
+        if folder.name not in ("person", "address", "company", "lorem") or not folder.is_dir():
+            continue
+        for module in _modules(f"faker.providers.{folder.name}", folder):
+            provider = getattr(module, "Provider", None)
+            for field in dir(provider) if provider is not None else ():
+                if _LISTS.search(field):
+                    yield from _texts(getattr(provider, field))
+
+
+def _modules(name: str, folder: Path) -> Iterator[ModuleType]:
+    yield import_module(name)
+    for part in sorted(folder.iterdir()):
+        if (part / "__init__.py").is_file():
+            yield import_module(f"{name}.{part.name}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if "{" not in value:
+            yield value
+    elif isinstance(value, list | tuple | dict | set | frozenset):
+        for item in cast(Iterable[Any], value):
+            yield from _texts(item)

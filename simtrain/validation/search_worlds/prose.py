@@ -1,0 +1,142 @@
+"""The words of an author's own prose: what a world file says outside of the places that facts are put into."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import cast
+
+from simtrain.validation.search_worlds.followers import BAR, CLOSE, OPEN, followers
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.search.checking.pieces import Wording, folded
+
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|⟦\d+⟧|[\n|\[\]]|[^\W\d_][\w'’-]*", re.DOTALL)
+_PHRASE = re.compile(r"\{\{\s*voice\.(\w+)\s*\}\}")
+_ANYWHERE = frozenset({"a", "yes", "no"})
+"""What may stand at any place for a fact: articles, and what is said of yes and no."""
+_LABELS = ("label", "plural")
+_NAVIGATION = "{{}} Page {{}} of {{}} Previous page {{}} Next page {{}}"
+"""What the parts of a list say of each other, in every world."""
+_VALUES = ("category", "text", "words", "says")
+"""Under which keys a world file has what attributes may be, what that is called in questions, and phrases: no prose of their own."""
+
+
+def prose_of(data: JsonValue, reworded: Iterable[str] = ()) -> Wording:
+    """The prose of all texts in a world file, and of pages in other words; of what stands in braces only what is quoted there."""
+    found = _Found(_phrases(data))
+    for text in [*_texts(data, but=_VALUES), *reworded, _NAVIGATION]:
+        found.text(text)
+    for text in [*_names(data), *_texts(data, under=("category", "text", "words"))]:
+        # A label that nobody wrote is what a thing is called.
+        found.words(text.replace("_", " "))
+        found.words(text)
+    for text in [*_texts(data, under=_LABELS), *_navigated(data)]:
+        found.label(text)
+    return found.wording()
+
+
+class _Found:
+    def __init__(self, phrases: Mapping[str, str]) -> None:
+        self._phrases = phrases
+        self._words: set[str] = set()
+        self._pairs: set[tuple[str, str]] = set()
+        self._before, self._after, self._first = set[str](), set[str](), set[str]()
+
+    def wording(self) -> Wording:
+        words, pairs = frozenset(self._words), frozenset(self._pairs)
+        return Wording(
+            words, pairs, _ANYWHERE.union(self._before), _ANYWHERE.union(self._after), _ANYWHERE.union(self._first)
+        )
+
+    def words(self, text: str) -> list[str]:
+        """Words that stand together."""
+        words = [folded(word) for word in _TOKEN.findall(text)]
+        self._words.update(words)
+        self._pairs.update(pairwise(words))
+        return words
+
+    def label(self, text: str) -> None:
+        """Words that are put somewhere as a whole, before or behind what is stated."""
+        words = self.words(text)
+        self._after.update(words[:1])
+        self._before.update(words[-1:])
+
+    def text(self, text: str) -> None:
+        """Prose with places for facts."""
+        spoken = _PHRASE.sub(lambda match: self._phrases.get(match[1], ""), text)
+        tokens = ["\n", *_signed(_TOKEN.findall(spoken)), "\n"]
+        for quoted in (part for token in tokens if token.startswith("{{") for part in _QUOTED.findall(token)):
+            self.label(quoted[0] or quoted[1])
+        for one, other in followers(tokens):
+            if _is_word(one) and _is_word(other):
+                self._pairs.add((folded(one), folded(other)))
+            elif _is_word(other):
+                (self._first if one in "\n|" else self._after).add(folded(other))
+            elif _is_word(one):
+                self._before.add(folded(one))
+        self._words.update(folded(token) for token in tokens if _is_word(token))
+
+
+def _is_word(token: str) -> bool:
+    return not token.startswith(("{", "⟦", "\n", "|", OPEN, BAR, CLOSE))
+
+
+def _signed(tokens: Iterable[str]) -> Iterator[str]:
+    """The tokens, bars within brackets told from those of tables."""
+    depth = 0
+    for token in tokens:
+        depth += (token == OPEN) - (token == CLOSE)
+        yield BAR if token == "|" and depth else token
+
+
+def _phrases(data: JsonValue) -> dict[str, str]:
+    """What voices say, by its name: the phrases of all voices of all sites as alternatives."""
+    found: dict[str, list[str]] = {}
+    for site in _parts(data, "sites"):
+        for voice in _parts(site, "voices"):
+            for name, phrases in _object(voice, "says").items():
+                found.setdefault(name, []).extend(map(str, cast(list[JsonValue], phrases)))
+    return {name: f"{OPEN}{'|'.join(phrases)}{CLOSE}" for name, phrases in found.items()}
+
+
+def _navigated(data: JsonValue) -> Iterator[str]:
+    """What the links of a site's navigation say."""
+    for site in _parts(data, "sites"):
+        yield from _object(site, "navigation")
+
+
+def _parts(value: JsonValue, key: str) -> Iterator[JsonObject]:
+    """What stands under a key, one object after the other."""
+    if isinstance(value, dict):
+        yield from cast(list[JsonObject], list(_object(cast(JsonObject, value), key).values()))
+
+
+def _object(value: JsonObject, key: str) -> JsonObject:
+    return cast(JsonObject, value.get(key, {}))
+
+
+def _texts(value: JsonValue, *, under: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> Iterator[str]:
+    """All texts; with `under`, those that stand under such a key; with `but`, those that do not."""
+    if isinstance(value, str):
+        if not under:
+            yield value
+    elif isinstance(value, dict):
+        for name, part in cast(JsonObject, value).items():
+            if name not in but:
+                yield from _texts(part, under=() if name in under else under, but=but)
+    elif isinstance(value, list):
+        for part in cast(list[JsonValue], value):
+            yield from _texts(part, under=under, but=but)
+
+
+def _names(value: JsonValue) -> Iterator[str]:
+    """What things are called: all keys."""
+    if isinstance(value, dict):
+        for name, part in cast(JsonObject, value).items():
+            yield str(name)
+            yield from _names(part)
+    elif isinstance(value, list):
+        for part in cast(list[JsonValue], value):
+            yield from _names(part)

@@ -1,0 +1,158 @@
+"""Comparing what is right with what was given: text, numbers as numbers, cells, rows in any order, JSON."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from simtrain.values.numerals import read_number
+from simtrain.values.types import JsonObject, JsonValue, encode
+
+# Signs that carry meaning inside names (C#, C++, -5, $) are not among them.
+_AROUND = " \t\n.,;:!?*_`'\"“”„‘’«»()[]{}<>…"
+_EMPTY = frozenset({"", "null", "none", "n/a", "-", "–", "—"})
+
+
+def text_of(value: JsonValue) -> str:
+    """A value as text: text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else encode(value)
+
+
+def normal_text(text: str) -> str:
+    """Text without case, surrounding punctuation and runs of white space (Unicode NFKC)."""
+    joined = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return joined.strip(_AROUND) or joined
+
+
+def is_number(value: JsonValue) -> bool:
+    """Whether a value is a number; true and false are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def same_number(expected: float, given: float, *, tolerance: float) -> bool:
+    """Whether two numbers differ by at most `tolerance` (absolute)."""
+    # The slack is for binary fractions: 0.305 and 0.3 are 0.005 apart to a reader.
+    return abs(expected - given) <= tolerance + 1e-12 * max(1.0, abs(expected))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of an answer, prepared for comparison: its normal text, and its number where it holds exactly one."""
+
+    text: str
+    number: float | None
+
+
+def cell_of(value: JsonValue) -> Cell:
+    """A cell from text that an agent wrote, or from a JSON scalar."""
+    if value is None:
+        return Cell("", None)
+    if isinstance(value, bool):
+        return Cell("true" if value else "false", float(value))
+    if is_number(value):
+        return Cell(encode(value), float(value))
+    return Cell(normal_text(value), read_number(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What a cell should hold, prepared for comparison: a number, or one of some normal texts."""
+
+    texts: frozenset[str]
+    number: float | None
+
+    def met_by(self, cell: Cell, *, tolerance: float) -> bool:
+        """Whether a cell holds it: numbers as numbers, text without case, punctuation and runs of white space."""
+        if self.number is None:
+            return cell.text in self.texts
+        return cell.number is not None and same_number(self.number, cell.number, tolerance=tolerance)
+
+
+def due(value: JsonValue) -> Due:
+    """What is expected for a scalar: null is an empty cell or `none`, true is also `yes`."""
+    if value is None:
+        return Due(_EMPTY, None)
+    if isinstance(value, bool):
+        return Due(frozenset(("true", "yes") if value else ("false", "no")), None)
+    if is_number(value):
+        return Due(frozenset(), float(value))
+    return Due(frozenset((normal_text(value),)), None)
+
+
+def same_json(expected: JsonValue, given: JsonValue, *, tolerance: float) -> bool:
+    """Whether two JSON values are equal: numbers within `tolerance`, lists in order, true and false as 1 and 0 where 1 or 0 is due."""
+    if isinstance(expected, dict):
+        wanted = cast(JsonObject, expected)
+        if not isinstance(given, dict) or wanted.keys() != cast(JsonObject, given).keys():
+            return False
+        return all(same_json(value, given[key], tolerance=tolerance) for key, value in wanted.items())
+    if isinstance(expected, list):
+        items = cast(list[JsonValue], expected)
+        others = cast(list[JsonValue], given) if isinstance(given, list) else []
+        if not isinstance(given, list) or len(items) != len(others):
+            return False
+        return all(same_json(one, other, tolerance=tolerance) for one, other in zip(items, others, strict=True))
+    if is_number(expected) and isinstance(given, int | float):
+        return same_number(float(expected), float(given), tolerance=tolerance)
+    return type(expected) is type(given) and expected == given
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How two collections agree: what is in both, what is `missing` from the given one, and what is `extra` there."""
+
+    shared: int
+    missing: int
+    extra: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing and nothing is extra."""
+        return self.missing == 0 and self.extra == 0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall; 1 for two empty collections."""
+        return 1.0 if self.whole else 2 * self.shared / (2 * self.shared + self.missing + self.extra)
+
+
+def overlap_of_sets(expected: Sequence[JsonValue], given: Sequence[JsonValue], *, tolerance: float) -> Overlap:
+    """How two sets of scalars agree; what stands twice counts once."""
+    wanted = [due(value) for value in distinct(expected)]
+    cells = list(dict.fromkeys(cell_of(value) for value in given))
+    shared = sum(any(want.met_by(cell, tolerance=tolerance) for cell in cells) for want in wanted)
+    extra = sum(not any(want.met_by(cell, tolerance=tolerance) for want in wanted) for cell in cells)
+    return Overlap(shared, len(wanted) - shared, extra)
+
+
+def overlap_of_rows(
+    expected: Sequence[Sequence[JsonValue]], given: Sequence[Sequence[JsonValue]], *, tolerance: float
+) -> Overlap:
+    """How two lists of rows agree, each row matched at most once, in any order."""
+    left = [[cell_of(value) for value in row] for row in given]
+    shared = 0
+    for row in expected:
+        wanted = [due(value) for value in row]
+        place = next((index for index, cells in enumerate(left) if _met(wanted, cells, tolerance)), None)
+        if place is not None:
+            del left[place]
+            shared += 1
+    return Overlap(shared, len(expected) - shared, len(left))
+
+
+def _met(wanted: Sequence[Due], cells: Sequence[Cell], tolerance: float) -> bool:
+    return all(want.met_by(cell, tolerance=tolerance) for want, cell in zip(wanted, cells, strict=True))
+
+
+def distinct(values: Sequence[JsonValue]) -> list[JsonValue]:
+    """The scalars without repetitions, in order; text that differs in case or punctuation alone is a repetition."""
+    return list({due(value): value for value in reversed(values)}.values())[::-1]
+
+
+def shown(value: JsonValue, *, limit: int = 160) -> str:
+    """A value in a few words, for the detail of a reward."""
+    head = text_of(value)[: 4 * limit]
+    text = " ".join(head.split()).encode("utf-8", "replace").decode()
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,81 @@
+"""Entities in replies: the JSON objects that have an id, what they are called, and what is said of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from simtrain.values.tool_words import singular, tool_words
+from simtrain.values.types import JsonObject, JsonValue
+
+IDS = ("id", "uuid", "key", "number", "slug", "sha", "path", "uri", "url", "name")
+"""The fields by which an object is known, the surest first; a `*_id` that is named like the object comes before all of them."""
+
+PAGE = "page"
+"""The kind of what is known by its address alone, whichever tool speaks of it: a page of the web, or another resource."""
+
+DEEPEST = 12
+
+_LETTERS = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An object of a reply: its kind (a noun in the singular), its id as text, and its fields, entities within it aside."""
+
+    kind: str
+    id: str
+    fields: JsonObject
+
+
+def entities_in(value: JsonValue, *, tool: str) -> list[Entity]:
+    """All entities in a reply of a tool, in the order in which they stand. The tool's noun names those that nothing else does."""
+    return list(_walk(value, tool_words(tool).noun, 0))
+
+
+def _walk(value: JsonValue, kind: str, depth: int) -> Iterator[Entity]:
+    if depth > DEEPEST:
+        return
+    if isinstance(value, list):
+        for item in cast("list[JsonValue]", value):
+            yield from _walk(item, kind, depth + 1)
+    elif isinstance(value, dict):
+        held = cast(JsonObject, value)
+        identity = _identity(held, kind)
+        inner = {name: item for name, item in held.items() if _holds_entities(item)}
+        if identity is not None:
+            field, shown = identity
+            fields = {name: item for name, item in held.items() if name not in inner and name != field}
+            yield Entity(PAGE if field.lower() in ("url", "uri") else kind, shown, fields)
+        for name, item in inner.items():
+            yield from _walk(item, kind_under(name) or kind, depth + 1)
+
+
+def _identity(held: JsonObject, kind: str) -> tuple[str, str] | None:
+    """The field that identifies an object, and its value."""
+    by_form = {_plain(name): name for name in held}
+    for wanted in (f"{_plain(kind)}id", *IDS):
+        name = by_form.get(wanted)
+        value: JsonValue = None if name is None else held[name]
+        if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+            return cast(str, name), str(value)
+    return None
+
+
+def _holds_entities(value: JsonValue) -> bool:
+    """Whether a field is objects of its own, and not a plain value of the object that has it."""
+    if isinstance(value, dict):
+        return True
+    return isinstance(value, list) and any(isinstance(item, dict) for item in cast("list[JsonValue]", value))
+
+
+def kind_under(name: str) -> str:
+    """The kind of what stands under a key, in the singular; empty for keys that say nothing of it."""
+    plain = singular(name.lower())
+    return "" if plain in ("item", "result", "data", "record", "entry", "row", "value", "content") else plain
+
+
+def _plain(name: str) -> str:
+    return _LETTERS.sub("", name.lower())

@@ -1,0 +1,73 @@
+"""Passages of a text, found by the words around them, and the amounts and days that people write there."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Final, Literal, TypeAlias
+
+from simtrain.values.errors import InputError
+from simtrain.values.numerals import read_number
+
+Form: TypeAlias = Literal["text", "number", "date"]
+
+_SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALE: Final = re.compile(r"(?<=[\d ])(thousand|million|billion|trillion)\b", re.IGNORECASE)
+_MONTHS: Final = {
+    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6,
+    "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
+}  # fmt: skip
+_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DAYS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?P<year>\d{4})-(?P<number>\d{2})-(?P<day>\d{2})\b",
+        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH},? (?P<year>\d{{4}})\b",
+        rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})\b",
+        r"\b(?P<day>\d{1,2})\.(?P<number>\d{1,2})\.(?P<year>\d{4})\b",
+    )
+)
+
+
+def find_passage(text: str, *, after: str, until: str) -> str:
+    """What stands between `after` and the next `until`; an empty one stands for the text's own end. Raises InputError."""
+    begin = text.find(after)
+    if begin < 0:
+        raise InputError(f"the text does not hold {after[-60:]!r}")
+    begin += len(after)
+    end = text.find(until, begin) if until else len(text)
+    if end < 0:
+        raise InputError(f"the text does not hold {until[:60]!r} after {after[-60:]!r}")
+    return text[begin:end].strip()
+
+
+def read_amount(text: str) -> float | None:
+    """The one number in a text, with a word like `million` counted in; None where there is none, or several."""
+    number = read_number(_SCALE.sub(" ", text))
+    scale = _SCALE.search(text)
+    return None if number is None else number * (_SCALES[scale[1].lower()] if scale else 1.0)
+
+
+def read_day(text: str) -> str | None:
+    """The first whole date in a text, in ISO form: 2147-03-02, 2 March 2147, March 2, 2147 or 02.03.2147."""
+    for pattern in _DAYS:
+        found = pattern.search(text)
+        if found is None:
+            continue
+        parts = found.groupdict()
+        month = int(parts["number"]) if parts.get("number") else _MONTHS[parts["month"].lower()]
+        try:
+            return date(int(parts["year"]), month, int(parts["day"])).isoformat()
+        except ValueError:
+            continue
+    return None
+
+
+def read_as(text: str, form: Form) -> str | int | float:
+    """A passage as it is, as a number, or as a date. Raises InputError where it is none."""
+    if form == "text":
+        return text
+    found = read_amount(text) if form == "number" else read_day(text)
+    if found is None:
+        raise InputError(f"{text[:60]!r} is no {form}")
+    return int(found) if isinstance(found, float) and found.is_integer() else found

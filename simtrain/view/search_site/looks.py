@@ -1,0 +1,48 @@
+"""How a site looks: by the kind that its author gave it, in a colour of its own."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Final, Literal, TypeAlias
+
+from simtrain.worlds.search.engine.web import Site
+from simtrain.worlds.search.pages.formats import MONTHS
+
+Look: TypeAlias = Literal["news", "forum", "data", "wiki", "office", "plain"]
+
+COLOURS: Final = 8
+
+_LOOKS: Final[tuple[tuple[Look, re.Pattern[str]], ...]] = (
+    ("news", re.compile(r"news|press|gazette|magazine|journal|paper|wire")),
+    ("forum", re.compile(r"forum|thread|board|chat|social|community|lounge")),
+    ("data", re.compile(r"data|sheet|statistic|catalog|index|database")),
+    ("wiki", re.compile(r"wiki|encyclop|reference|handbook|guide")),
+    ("office", re.compile(r"offici|regist|govern|archive|authority|agency|council")),
+)
+"""Kinds are words of the author's own; the first look that one speaks of is taken."""
+
+
+def look_of(kind: str) -> Look:
+    """The look of a site of some kind."""
+    for look, spoken in _LOOKS:
+        if spoken.search(kind.lower()):
+            return look
+    return "plain"
+
+
+def classes(site: Site) -> str:
+    """The classes of a site's documents in the style sheet."""
+    return f"{look_of(site.kind)} c{(site.id - 1) % COLOURS}"
+
+
+def spoken_date(day: str) -> str:
+    """A date (YYYY-MM-DD) as people write it."""
+    return f"{int(day[8:10])} {MONTHS[int(day[5:7]) - 1]} {day[:4]}"
+
+
+@cache
+def style() -> bytes:
+    """The style sheet of all sites."""
+    return files("simtrain.view.search_site").joinpath("style.css").read_bytes()

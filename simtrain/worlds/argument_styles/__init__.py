@@ -1,0 +1,1 @@
+"""How servers check arguments and word what is wrong with them, one file for each library."""

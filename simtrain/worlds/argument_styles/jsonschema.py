@@ -1,0 +1,31 @@
+"""Argument checks as servers on the first Python MCP SDK make them: the `jsonschema` package, which names the best match alone."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from jsonschema import exceptions
+from jsonschema.validators import validator_for
+from referencing import Registry
+
+from simtrain.contracts.argument_style import Check, Checked
+from simtrain.files.json_schemas import validator
+from simtrain.values.types import JsonObject
+
+
+def jsonschema(tool: str, schema: JsonObject) -> Check:
+    """The check by the schema alone; of several mistakes the one is told that `jsonschema` finds most telling.
+
+    Raises ValueError for what is no JSON Schema or refers to another file.
+    """
+    compiled = validator(schema)
+    # The compiled validator is a hundred times as fast; the slow one is asked for words. An empty registry opens no address.
+    words: Any = validator_for(schema)(schema, registry=Registry[Any]())
+
+    def check(arguments: JsonObject) -> Checked:
+        if compiled.is_valid(arguments):
+            return Checked(arguments)
+        found = cast(Any, exceptions).best_match(words.iter_errors(arguments))
+        return Checked(arguments, found and found.message)
+
+    return check

@@ -1,0 +1,26 @@
+"""Plain argument checks: the input schema decides, and every mistake is named with its path."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from simtrain.contracts.argument_style import Check, Checked
+from simtrain.files.json_schemas import validator
+from simtrain.values.types import JsonObject
+
+
+def plain(tool: str, schema: JsonObject) -> Check:
+    """The check by the schema alone: nothing is coerced, and all that is wrong stands in one line."""
+    compiled = validator(schema)
+
+    def check(arguments: JsonObject) -> Checked:
+        if compiled.is_valid(arguments):
+            return Checked(arguments)
+        return Checked(arguments, "; ".join(_explain(error) for error in compiled.iter_errors(arguments)))
+
+    return check
+
+
+def _explain(error: Any) -> str:
+    path = ".".join(str(part) for part in cast(list[object], error.instance_path))
+    return f"{path}: {error.message}" if path else str(error.message)

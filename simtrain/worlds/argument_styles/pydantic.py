@@ -1,0 +1,217 @@
+"""Argument checks as the Python MCP SDK makes them: a pydantic model per tool, lax coercion, and pydantic's own words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Any, Literal, Union, cast
+from uuid import UUID
+
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic_core import ErrorDetails, InitErrorDetails, SchemaError
+
+from simtrain.contracts.argument_style import Check, Checked
+from simtrain.files.json_schemas import validator
+from simtrain.values.types import JsonObject, JsonValue
+
+_VERSION = re.compile(r"(?m)^(    For further information visit https://errors\.pydantic\.dev/)[\d.]+/")
+# The words must not depend on which version of pydantic checks; the servers that are imitated link to this one.
+_LINK = r"\g<1>2.14/"
+
+_BEYOND = 2**63
+_PLAIN: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool, "null": None}
+# Even a strict model reads addresses leniently.
+_ADDRESS = Annotated[AnyUrl, Field(strict=False)]
+_FORMATS: Mapping[str, Any] = {
+    "date": date, "date-time": datetime, "time": time, "duration": timedelta, "uri": _ADDRESS, "uuid": UUID,
+}  # fmt: skip
+_LIMITS: Mapping[str, str] = {
+    "minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt", "multipleOf": "multiple_of",
+    "minLength": "min_length", "maxLength": "max_length", "minItems": "min_length", "maxItems": "max_length", "pattern": "pattern",
+}  # fmt: skip
+
+
+def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
+    """The check of a server made with the Python SDK. Arguments come out coerced, without unknown ones, with defaults.
+
+    A text for an argument that is no text is read as JSON first, as that SDK does. Raises ValueError for what is no JSON Schema,
+    or has limits that pydantic does not know. `strict`: nothing is coerced, as in servers whose models say so.
+    """
+    types = _Types(schema, strict=strict)
+    model = _compiled(types, cast(str, schema.get("title", f"{tool.rpartition('.')[2]}Arguments")), schema)
+    properties = cast(JsonObject, schema.get("properties", {}))
+    structured = {name for name, described in properties.items() if not types.is_text(described)}
+
+    def check(arguments: JsonObject) -> Checked:
+        whole = cast(JsonObject, _numbers_changed(arguments, _whole))
+        given = {name: _parsed(value) if name in structured else value for name, value in whole.items()}
+        try:
+            found = model.model_validate(given)
+        except ValidationError as error:
+            return Checked(arguments, _VERSION.sub(_LINK, str(error)))
+        return Checked(cast(JsonObject, _numbers_changed(found.model_dump(mode="json", by_alias=True), _within)))
+
+    return check
+
+
+def pydantic_strict(tool: str, schema: JsonObject) -> Check:
+    """The check of a server made with the Python SDK that coerces nothing. Raises ValueError as `pydantic` does."""
+    return pydantic(tool, schema, strict=True)
+
+
+def pydantic_call(tool: str, schema: JsonObject) -> Check:
+    """The check of a server made with FastMCP, where pydantic calls the tool's function: unknown arguments are refused.
+
+    Raises ValueError as `pydantic` does.
+    """
+    title = f"call[{tool.rpartition('.')[2]}]"
+    model = _compiled(_Types(schema, strict=False), title, schema)
+    known = cast(JsonObject, schema.get("properties", {}))
+
+    def check(arguments: JsonObject) -> Checked:
+        problems: list[InitErrorDetails] = [
+            {"type": "unexpected_keyword_argument", "loc": (name,), "input": value}
+            for name, value in arguments.items()
+            if name not in known
+        ]
+        try:
+            found = model.model_validate(_numbers_changed(arguments, _whole))
+            if not problems:
+                return Checked(
+                    cast(JsonObject, _numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
+                )
+        except ValidationError as error:
+            problems = [*(_of_a_call(one) for one in error.errors(include_url=False)), *problems]
+        return Checked(arguments, _VERSION.sub(_LINK, str(ValidationError.from_exception_data(title, problems))))
+
+    return check
+
+
+def _of_a_call(found: ErrorDetails) -> InitErrorDetails:
+    """A model's problem as a function's: what is a missing field there is a missing argument here."""
+    missing = found["type"] == "missing" and len(found["loc"]) == 1
+    kind = "missing_argument" if missing else found["type"]
+    return {"type": kind, "loc": found["loc"], "input": found["input"], "ctx": found.get("ctx", {})}
+
+
+def _compiled(types: _Types, name: str, schema: JsonObject) -> type[BaseModel]:
+    validator(schema)
+    try:
+        return types.model(name, schema)
+    except (PydanticUserError, SchemaError, TypeError, RecursionError) as error:
+        raise ValueError(f"pydantic cannot check this schema: {error}") from None
+
+
+def _numbers_changed(value: JsonValue, change: Callable[[int | float], int | float]) -> JsonValue:
+    """The value with every number in it changed."""
+    if isinstance(value, int | float):
+        return change(value)
+    if isinstance(value, list):
+        return [_numbers_changed(item, change) for item in cast("list[JsonValue]", value)]
+    if isinstance(value, dict):
+        return {key: _numbers_changed(item, change) for key, item in cast(JsonObject, value).items()}
+    return value
+
+
+def _whole(number: float) -> int | float:
+    """A whole number beyond 64 bits, which reaches the check as a double, as an integer: so a client has written it."""
+    beyond = isinstance(number, float) and abs(number) >= _BEYOND and number.is_integer()
+    return int(number) if beyond else number
+
+
+def _within(number: float) -> int | float:
+    """An integer beyond 64 bits as the greatest or least one of these: no server does anything else with more."""
+    if isinstance(number, int) and abs(number) >= _BEYOND:
+        return _BEYOND - 1 if number > 0 else 1 - _BEYOND
+    return number
+
+
+def _parsed(value: JsonValue) -> JsonValue:
+    """A list, object or null that was written as JSON text; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return value if isinstance(found, str | int | float) else found
+
+
+def _union(types: Iterable[Any]) -> Any:
+    return Union[tuple(types)]  # noqa: UP007
+
+
+class _Types:
+    """Python types out of one JSON Schema, with its definitions."""
+
+    def __init__(self, root: JsonObject, *, strict: bool) -> None:
+        self._root = root
+        self._config = ConfigDict(protected_namespaces=(), strict=strict)
+        self._models: dict[str, Any] = {}
+
+    def model(self, name: str, schema: JsonObject) -> type[BaseModel]:
+        """The model of an object with properties. Fields have neutral names, since an argument may be called `copy` or `_x`."""
+        required = cast(list[str], schema.get("required", []))
+        fields: dict[str, Any] = {}
+        properties = cast(dict[str, JsonObject], schema.get("properties", {}))
+        for index, (argument, described) in enumerate(properties.items()):
+            default = ... if argument in required else described.get("default")
+            # A model among the defaults is dumped like one that was given.
+            whole = default is not ... and default is not None
+            fields[f"f{index}"] = (
+                self.annotation(described),
+                Field(default, alias=argument, validate_default=whole),
+            )
+        return create_model(name, __config__=self._config, **fields)
+
+    def is_text(self, described: JsonObject) -> bool:
+        """Whether a schema describes a text and nothing else."""
+        return self.annotation({key: value for key, value in described.items() if key not in _LIMITS}) is str
+
+    def annotation(self, schema: JsonValue) -> Any:
+        """The type of a value that a schema describes."""
+        if not isinstance(schema, dict):
+            return Any
+        described = cast(JsonObject, schema)
+        if "$ref" in described:
+            return self._referred(described["$ref"])
+        if "const" in described or "enum" in described:
+            return Literal[tuple(described.get("enum", [described.get("const")]))]
+        for key in ("anyOf", "oneOf"):
+            if described.get(key):
+                return _union(self.annotation(one) for one in described[key])
+        kind = described.get("type")
+        if isinstance(kind, list):
+            return _union(self.annotation({**described, "type": one}) for one in cast(list[str], kind))
+        return self._limited(self._typed(cast(str, kind), described), described)
+
+    def _typed(self, kind: str | None, schema: JsonObject) -> Any:
+        if kind == "string":
+            return _FORMATS.get(schema.get("format", ""), str)
+        if kind == "array":
+            item = self.annotation(schema.get("items"))
+            return set[item] if schema.get("uniqueItems") else list[item]
+        if kind == "object":
+            if schema.get("properties"):
+                return self.model(schema.get("title", "Model"), schema)
+            return dict[str, self.annotation(schema.get("additionalProperties"))]
+        return _PLAIN.get(kind or "", Any)
+
+    def _limited(self, annotation: Any, schema: JsonObject) -> Any:
+        limits = {_LIMITS[key]: value for key, value in schema.items() if key in _LIMITS}
+        if annotation is _ADDRESS or not limits:
+            return annotation
+        return Annotated[annotation, Field(**limits)]
+
+    def _referred(self, reference: str) -> Any:
+        if reference not in self._models:
+            found: JsonValue = self._root
+            for part in reference.removeprefix("#/").split("/"):
+                found = found[part.replace("~1", "/").replace("~0", "~")]
+            # A definition that contains itself is checked one level deep.
+            self._models[reference] = Any
+            self._models[reference] = self.annotation({"title": reference.rpartition("/")[2], **found})
+        return self._models[reference]

@@ -1,0 +1,257 @@
+"""Argument checks as servers of the JavaScript SDK make them: by zod, from the JSON Schema that zod wrote of itself.
+
+Nothing is coerced, unknown keys are dropped, absent arguments get their defaults, and every mistake has a line of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, cast
+
+from simtrain.contracts.argument_style import Check, Checked
+from simtrain.files.json_schemas import validator
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.argument_styles.zod_checks import length_limits, number_limits, text_limits
+from simtrain.worlds.argument_styles.zod_words import (
+    MISSING,
+    Issue,
+    Parsed,
+    expected,
+    is_number,
+    no_option,
+    not_one_of,
+    unrecognized,
+)
+
+Read: TypeAlias = Callable[[JsonValue], Parsed]
+
+MAX_DEPTH = 64
+
+
+def zod(tool: str, schema: JsonObject) -> Check:
+    """The check of a server of the JavaScript SDK. Raises ValueError for what is no JSON Schema, or refers to itself."""
+    return zod_check(schema, lambda issues: "\n".join(str(issue) for issue in issues))
+
+
+def zod_check(schema: JsonObject, worded: Callable[[Sequence[Issue]], str]) -> Check:
+    """The check by zod, with its issues put into words. Raises ValueError as `zod` does."""
+    validator(schema)
+    read = _Compiler(schema).object(schema, 0)
+
+    def check(arguments: JsonObject) -> Checked:
+        parsed = read(arguments)
+        if parsed.issues:
+            return Checked(arguments, worded(parsed.issues))
+        return Checked(parsed.value)
+
+    return check
+
+
+class _Compiler:
+    """Compiles the parts of one schema document; references are followed within it."""
+
+    def __init__(self, root: JsonObject) -> None:
+        self._root = root
+
+    def read(self, schema: JsonObject, depth: int) -> Read:
+        """The reader of the values that a schema describes."""
+        if depth > MAX_DEPTH:
+            raise ValueError("the schema refers to itself, or is nested too deeply")
+        schema = self._resolved(schema)
+        for key in ("anyOf", "oneOf"):
+            if isinstance(schema.get(key), list):
+                return self._union(cast(list[JsonObject], schema[key]), depth, tagged=key == "oneOf")
+        if "const" in schema:
+            return _literal([schema["const"]])
+        if isinstance(schema.get("enum"), list):
+            return _literal(schema["enum"])
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            return self._union([{**schema, "type": one} for one in cast(list[str], kind)], depth)
+        match kind:
+            case "string":
+                return _text(schema)
+            case "number" | "integer":
+                return _number(schema)
+            case "boolean":
+                return _plain("boolean", bool)
+            case "null":
+                return _plain("null", type(None))
+            case "array":
+                return self._list(schema, depth)
+            case "object":
+                return self.object(schema, depth)
+            case _:
+                return Parsed
+
+    def object(self, schema: JsonObject, depth: int) -> Read:
+        """The reader of an object: a record where every value has the same schema, else one with known properties."""
+        properties = cast("dict[str, JsonObject]", schema.get("properties", {}))
+        names = schema.get("propertyNames")
+        required = cast(list[str], schema.get("required", []))
+        rest = schema.get("additionalProperties")
+        kind = "record" if names is not None or (isinstance(rest, dict) and rest and not properties) else "object"
+        value = self.read(cast(JsonObject, rest), depth + 1) if isinstance(rest, dict) else Parsed
+        readers = {name: self.read(described, depth + 1) for name, described in properties.items()}
+        if isinstance(names, dict) and "enum" in names:
+            readers |= dict.fromkeys(cast(list[str], names["enum"]), value)
+            rest = False
+        defaults = {name: described["default"] for name, described in properties.items() if "default" in described}
+
+        def parse(given: JsonValue) -> Parsed:
+            if not isinstance(given, dict):
+                return Parsed(given, (expected(kind, given),))
+            known = cast(JsonObject, given)
+            found: JsonObject = {}
+            issues: list[Issue] = []
+            extra = [name for name in known if name not in readers]
+            for name in [*readers, *(extra if rest is not None and rest is not False else ())]:
+                if name not in known and name not in required:
+                    if name in defaults:
+                        found[name] = defaults[name]
+                    continue
+                parsed = readers.get(name, value)(known.get(name, MISSING))
+                if parsed.value is not MISSING:
+                    found[name] = parsed.value
+                issues += [issue.under(name) for issue in parsed.issues]
+            if rest is False and extra:
+                issues.append(unrecognized(extra))
+            return Parsed(found, tuple(issues))
+
+        return parse
+
+    def _list(self, schema: JsonObject, depth: int) -> Read:
+        """The reader of a list, or of a tuple where every place has its own schema."""
+        items = schema.get("prefixItems", schema.get("items", {}))
+        most = cast("int | None", schema.get("maxItems"))
+        limits = length_limits(schema.get("minItems"), most)
+        if isinstance(items, list):
+            places = [self.read(item, depth + 1) for item in cast(list[JsonObject], items)]
+            return _tuple(places)
+        item = self.read(cast(JsonObject, items), depth + 1)
+
+        def parse(given: JsonValue) -> Parsed:
+            if not isinstance(given, list):
+                return Parsed(given, (expected("array", given), *limits(given)))
+            if most is not None and len(cast(list[JsonValue], given)) > most:
+                return Parsed(given, tuple(limits(given)))
+            parsed = [item(one) for one in cast(list[JsonValue], given)]
+            issues = [issue.under(index) for index, one in enumerate(parsed) for issue in one.issues]
+            return Parsed([one.value for one in parsed], (*issues, *limits(given)))
+
+        return parse
+
+    def _union(self, options: list[JsonObject], depth: int, *, tagged: bool = False) -> Read:
+        """The reader of a value that fits one of several schemas; a type or nothing is spoken of as that type."""
+        others = [option for option in options if option != {"type": "null"} and option.get("type") != "null"]
+        if len(others) == 1 and len(options) == 2:
+            only = self.read(others[0], depth + 1)
+            return lambda given: Parsed(None) if given is None else only(given)
+        readers = [self.read(option, depth + 1) for option in options]
+        tag = self._tag(options) if tagged else None
+        if tag is not None:
+            values = [self._resolved(option)["properties"][tag]["const"] for option in options]
+            return _tagged(tag, dict(zip(values, readers, strict=True)))
+
+        def parse(given: JsonValue) -> Parsed:
+            tried = [read(given) for read in readers]
+            for parsed in tried:
+                if not parsed.issues:
+                    return parsed
+            mild = [parsed for parsed in tried if all(issue.mild for issue in parsed.issues)]
+            return mild[0] if len(mild) == 1 else Parsed(given, (no_option(given, tried),))
+
+        return parse
+
+    def _tag(self, options: list[JsonObject]) -> str | None:
+        """The property whose constant tells the options apart, where zod wrote the union as `oneOf`."""
+        tags: list[dict[str, str]] = []
+        for option in options:
+            properties = cast("dict[str, JsonObject]", self._resolved(option).get("properties", {}))
+            tags.append({name: one["const"] for name, one in properties.items() if isinstance(one.get("const"), str)})
+        shared = [name for name in tags[0] if all(name in other for other in tags)]
+        return next((name for name in shared if len({other[name] for other in tags}) == len(tags)), None)
+
+    def _resolved(self, schema: JsonObject) -> JsonObject:
+        """The schema with references into the same document followed, and what `allOf` adds."""
+        for _ in range(MAX_DEPTH):
+            reference = schema.get("$ref")
+            if not isinstance(reference, str) or not reference.startswith("#"):
+                break
+            found: JsonValue = self._root
+            for part in reference.removeprefix("#").split("/")[1:]:
+                found = cast(JsonObject, found).get(part.replace("~1", "/").replace("~0", "~"), {})
+            schema = {**cast(JsonObject, found), **{key: value for key, value in schema.items() if key != "$ref"}}
+        for part in map(self._resolved, cast(list[JsonObject], schema.get("allOf", []))):
+            properties = {**part.get("properties", {}), **schema.get("properties", {})}
+            required = [*schema.get("required", []), *part.get("required", [])]
+            schema = {**part, **schema, **({"properties": properties, "required": required} if properties else {})}
+        return schema
+
+
+def _plain(kind: str, of: type) -> Read:
+    return lambda given: Parsed(given) if isinstance(given, of) else Parsed(given, (expected(kind, given),))
+
+
+def _literal(options: list[JsonValue]) -> Read:
+    def parse(given: JsonValue) -> Parsed:
+        # To Python, true equals 1; to JSON it does not.
+        fits = any(isinstance(given, bool) is isinstance(option, bool) and given == option for option in options)
+        return Parsed(given) if fits else Parsed(given, (not_one_of(options, given),))
+
+    return parse
+
+
+def _text(schema: JsonObject) -> Read:
+    lengths, form = length_limits(schema.get("minLength"), schema.get("maxLength")), text_limits(schema)
+
+    def parse(given: JsonValue) -> Parsed:
+        if not isinstance(given, str):
+            return Parsed(given, (expected("string", given), *lengths(given)))
+        return Parsed(given, (*lengths(given), *form(given)))
+
+    return parse
+
+
+def _number(schema: JsonObject) -> Read:
+    limits = number_limits(schema)
+
+    def parse(given: JsonValue) -> Parsed:
+        return Parsed(given, tuple(limits(given)) if is_number(given) else (expected("number", given),))
+
+    return parse
+
+
+def _tuple(places: list[Read]) -> Read:
+    lengths = length_limits(len(places), None), length_limits(None, len(places))
+
+    def parse(given: JsonValue) -> Parsed:
+        if not isinstance(given, list):
+            return Parsed(given, (expected("tuple", given),))
+        items = cast(list[JsonValue], given)
+        short, long = (tuple(check(items)) for check in lengths)
+        if short:
+            return Parsed(given, short)
+        parsed = [read(item) for read, item in zip(places, items, strict=False)]
+        issues = [issue.under(index) for index, one in enumerate(parsed) for issue in one.issues]
+        return Parsed([one.value for one in parsed], (*long, *issues))
+
+    return parse
+
+
+def _tagged(tag: str, readers: dict[str, Read]) -> Read:
+    choices = " | ".join(f"'{value}'" for value in readers)
+    problem = Issue(
+        f"Invalid discriminator value. Expected {choices}",
+        (tag,),
+        facts={"code": "invalid_union", "errors": [], "note": "No matching discriminator", "discriminator": tag},
+    )
+
+    def parse(given: JsonValue) -> Parsed:
+        if not isinstance(given, dict):
+            return Parsed(given, (expected("object", given),))
+        value = cast(JsonObject, given).get(tag)
+        read = readers.get(value) if isinstance(value, str) else None
+        return Parsed(given, (problem,)) if read is None else read(given)
+
+    return parse

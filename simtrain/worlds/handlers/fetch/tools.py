@@ -1,0 +1,101 @@
+"""Fetching a page of the world's web, for the tool and for the prompt."""
+
+from __future__ import annotations
+
+from simtrain.contracts.handler import HandlerContext, Reply, ToolError
+from simtrain.values.types import JsonObject
+from simtrain.worlds.handlers.fetch.html_tree import parse
+from simtrain.worlds.handlers.fetch.markdown import markdown
+from simtrain.worlds.handlers.fetch.readability import main_part
+from simtrain.worlds.handlers.fetch.robots import allowed
+from simtrain.worlds.handlers.fetch.web import Refused, Response, Unreachable, get, robots_txt
+
+AGENT = "ModelContextProtocol/1.0 (Autonomous; +https://github.com/modelcontextprotocol/servers)"
+PROMPT = "Fetch a URL and extract its contents as markdown"
+NO_TEXT = "<error>Page failed to be simplified from HTML</error>"
+NO_MORE = "<error>No more content available.</error>"
+
+
+def fetch(context: HandlerContext) -> Reply:
+    """A page as Markdown, or raw, from `start_index` on; what the site does not let programs fetch is refused."""
+    url: str = context.arguments["url"]
+    try:
+        _ask_robots(context, url)
+        prefix, text = _page(context, url, raw=context.arguments["raw"])
+    except ToolError as error:
+        raise ToolError(f"Error executing tool fetch: {error}") from None
+    start, most = context.arguments["start_index"], context.arguments["max_length"]
+    return Reply(f"{prefix}Contents of {url}:\n{_part(text, start, most)}")
+
+
+def fetch_prompt(context: HandlerContext) -> JsonObject:
+    """The prompt: the whole page as a message of the user, whatever the site says to programs."""
+    url = context.arguments["url"]
+    if not url:
+        raise ToolError("URL is required")
+    try:
+        prefix, text = _page(context, url, raw=False)
+    except ToolError as error:
+        prefix, text = "", str(error)
+    return {
+        "description": PROMPT,
+        "messages": [{"role": "user", "content": {"type": "text", "text": prefix + text}}],
+    }
+
+
+def _part(text: str, start: int, most: int) -> str:
+    part = text[start : start + most]
+    if not part:
+        return NO_MORE
+    end = start + len(part)
+    if end >= len(text):
+        return part
+    return f"{part}\n\n<error>Content truncated. Call the fetch tool with a start_index of {end} to get more content.</error>"
+
+
+def _page(context: HandlerContext, url: str, *, raw: bool) -> tuple[str, str]:
+    """What stands before the content, and the content. Raises ToolError."""
+    try:
+        response = get(context, url)
+    except Unreachable as error:
+        raise ToolError(f"Failed to fetch {url}: {error}") from None
+    if response.status >= 400:
+        raise ToolError(f"Failed to fetch {url} - status code {response.status}")
+    if _is_html(response) and not raw:
+        return "", _simplified(response.text)
+    kind = response.media_type
+    return f"Content type {kind} cannot be simplified to markdown, but here is the raw content:\n", response.text
+
+
+def _is_html(response: Response) -> bool:
+    return "<html" in response.text[:100] or "text/html" in response.media_type or not response.media_type
+
+
+def _simplified(html: str) -> str:
+    found = main_part(parse(html))
+    return (markdown(found) if found is not None else "") or NO_TEXT
+
+
+def _ask_robots(context: HandlerContext, url: str) -> None:
+    """Raises ToolError for a page that the site's robots.txt keeps programs from."""
+    rules = robots_txt(url)
+    try:
+        response = get(context, rules)
+    except Refused:
+        raise
+    except Unreachable:
+        raise ToolError(f"Failed to fetch robots.txt {rules} due to a connection issue") from None
+    if response.status in (401, 403):
+        raise ToolError(
+            f"When fetching robots.txt ({rules}), received status {response.status} so assuming that autonomous fetching "
+            "is not allowed, the user can try manually fetching by using the fetch prompt"
+        )
+    if response.status >= 300 or allowed(response.text, agent=AGENT, url=url):
+        return
+    raise ToolError(
+        f"The sites robots.txt ({rules}), specifies that autonomous fetching of this page is not allowed, "
+        f"<useragent>{AGENT}</useragent>\n<url>{url}</url><robots>\n{response.text}\n</robots>\n"
+        "The assistant must let the user know that it failed to view the page. The assistant may provide further guidance "
+        "based on the above information.\nThe assistant can tell the user that they can try manually fetching the page by "
+        "using the fetch prompt within their UI."
+    )

@@ -1,0 +1,188 @@
+"""The tools that look around: listings, the tree, searches, what is known of a file, the allowed folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from posixpath import relpath
+
+from simtrain.contracts.handler import HandlerContext, Reply, ToolError
+from simtrain.values.types import encode
+from simtrain.worlds.handlers.filesystem.collation import collation_key
+from simtrain.worlds.handlers.filesystem.failures import Failure
+from simtrain.worlds.handlers.filesystem.globs import Test, glob
+from simtrain.worlds.handlers.filesystem.paths import located
+from simtrain.worlds.handlers.filesystem.reading import said
+from simtrain.worlds.handlers.filesystem.tree import Node, Tree
+
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+_MARKS = {"directory": "[DIR]", "file": "[FILE]", "symlink": "[FILE]"}
+
+
+def list_directory(context: HandlerContext) -> Reply:
+    """What lies in a directory."""
+    tree = Tree(context)
+    entries = tree.entries(located(tree, context.arguments["path"]))
+    return said("\n".join(f"{_MARKS[node.kind]} {node.name}" for node in entries))
+
+
+def list_directory_with_sizes(context: HandlerContext) -> Reply:
+    """What lies in a directory with sizes, by name or from the largest down, and the sums."""
+    tree = Tree(context)
+    entries = [(node, _size(tree, node)) for node in tree.entries(located(tree, context.arguments["path"]))]
+    if context.arguments["sortBy"] == "size":
+        entries.sort(key=lambda entry: -entry[1])
+    else:
+        entries.sort(key=lambda entry: collation_key(entry[0].name))
+    files = [size for node, size in entries if node.kind != "directory"]
+    lines = [_sized(node, size) for node, size in entries]
+    sums = [
+        f"Total: {len(files)} files, {len(entries) - len(files)} directories",
+        f"Combined size: {_written(sum(files))}",
+    ]
+    return said("\n".join([*lines, "", *sums]))
+
+
+def _size(tree: Tree, node: Node) -> int:
+    """The size of a node, or of what a symlink points to; nothing for one that points nowhere."""
+    if node.kind != "symlink":
+        return node.size
+    try:
+        return tree.real(node.path).size
+    except Failure:
+        return 0
+
+
+def _sized(node: Node, size: int) -> str:
+    written = "" if node.kind == "directory" else _written(size).rjust(10)
+    # JavaScript pads to so many units of UTF-16.
+    width = 30 - sum(character > "\uffff" for character in node.name)
+    return f"{_MARKS[node.kind]} {node.name.ljust(width)} {written}"
+
+
+def _written(size: int) -> str:
+    """A size in the largest unit of which there is at least one: `1.50 KB`."""
+    unit = 0
+    while size >= 1024 ** (unit + 1) and unit < len(_UNITS) - 1:
+        unit += 1
+    if unit == 0:
+        return f"{size} B"
+    return f"{(Decimal(size) / 1024**unit).quantize(Decimal('0.01'), ROUND_HALF_UP)} {_UNITS[unit]}"
+
+
+def directory_tree(context: HandlerContext) -> Reply:
+    """Everything below a directory as nested JSON, without what matches the excluded patterns."""
+    tree = Tree(context)
+    top = located(tree, context.arguments["path"])
+    excluded = [test for pattern in context.arguments["excludePatterns"] for test in _anywhere(pattern)]
+    below = tree.below(top)
+    kept = {
+        path: [node for node in nodes if not _any_fits(excluded, relpath(node.path, top))]
+        for path, nodes in below.items()
+    }
+    return said("".join(_nested(kept, top)))
+
+
+def _anywhere(pattern: str) -> list[Test]:
+    """A pattern without a star also means a name, or what lies below it, at any depth."""
+    if "*" in pattern:
+        return [glob(pattern)]
+    return [glob(pattern), glob(f"**/{pattern}"), glob(f"**/{pattern}/**")]
+
+
+def _any_fits(tests: list[Test], path: str) -> bool:
+    return any(test(path) for test in tests)
+
+
+def _nested(kept: Mapping[str, list[Node]], top: str) -> Iterator[str]:
+    """The entries below a directory as JSON.stringify writes them with an indent of two spaces, in pieces.
+
+    An agent may nest directories deeper than Python calls itself, so the open lists are kept at hand.
+    """
+    yield "["
+    open_lists = [iter(kept[top])]
+    first = True
+    while open_lists:
+        margin = "    " * (len(open_lists) - 1)
+        node = next(open_lists[-1], None)
+        if node is None:
+            open_lists.pop()
+            yield "]" if first else f"\n{margin}]"
+            if open_lists:
+                yield f"\n{margin[2:]}}}"
+            first = False
+            continue
+        kind = "directory" if node.kind == "directory" else "file"
+        yield ("" if first else ",") + f'\n{margin}  {{\n{margin}    "name": {encode(node.name)},'
+        yield f'\n{margin}    "type": "{kind}"'
+        first = kind == "directory"
+        if first:
+            yield f',\n{margin}    "children": ['
+            open_lists.append(iter(kept[node.path]))
+        else:
+            yield f"\n{margin}  }}"
+
+
+def search_files(context: HandlerContext) -> Reply:
+    """The paths below a directory that match a pattern, directories first reached first."""
+    tree = Tree(context)
+    top = located(tree, context.arguments["path"])
+    wanted = glob(context.arguments["pattern"])
+    excluded = [glob(pattern) for pattern in context.arguments["excludePatterns"]]
+    found = [node.path for node, path in _walk(tree, top, excluded) if wanted(path)]
+    return said("\n".join(found) or "No matches found")
+
+
+def _walk(tree: Tree, top: str, excluded: list[Test]) -> Iterator[tuple[Node, str]]:
+    """All nodes below a directory with their paths from it, each directory before what lies in it."""
+    below = tree.below(top)
+    waiting = below[top][::-1]
+    while waiting:
+        node = waiting.pop()
+        path = relpath(node.path, top)
+        if _any_fits(excluded, path) or (node.kind == "symlink" and not _leads_inside(tree, node.path)):
+            continue
+        yield node, path
+        if node.kind == "directory":
+            waiting += below[node.path][::-1]
+
+
+def _leads_inside(tree: Tree, path: str) -> bool:
+    try:
+        located(tree, path)
+    except ToolError:
+        return False
+    return True
+
+
+def get_file_info(context: HandlerContext) -> Reply:
+    """Size, times, kind and permissions of a file or directory."""
+    tree = Tree(context)
+    path = located(tree, context.arguments["path"])
+    node = tree.node(path)
+    if node is None:
+        raise Failure("ENOENT", "stat", path)
+    known = {
+        "size": node.size,
+        "created": _date(node.created),
+        "modified": _date(node.modified),
+        "accessed": _date(node.accessed),
+        "isDirectory": str(node.kind == "directory").lower(),
+        "isFile": str(node.kind == "file").lower(),
+        "permissions": f"{node.mode & 0o777:03o}",
+    }
+    return said("\n".join(f"{name}: {value}" for name, value in known.items()))
+
+
+def _date(instant: str) -> str:
+    """An instant as JavaScript writes a date."""
+    moment = datetime.fromisoformat(instant)
+    day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
+    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+    return f"{day} {months[moment.month - 1]} {moment:%d %Y %H:%M:%S} GMT+0000 (Coordinated Universal Time)"
+
+
+def list_allowed_directories(context: HandlerContext) -> Reply:
+    """The folders that the server may use."""
+    return said("\n".join(["Allowed directories:", *Tree(context).roots]))

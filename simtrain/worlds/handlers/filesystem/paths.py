@@ -1,0 +1,82 @@
+"""From the path that an agent writes to the one that is meant, inside of the allowed folders or refused."""
+
+from __future__ import annotations
+
+import re
+from posixpath import dirname, join, normpath
+
+from simtrain.contracts.handler import ToolError
+from simtrain.worlds.handlers.filesystem.failures import Failure
+from simtrain.worlds.handlers.filesystem.tree import Tree
+
+HOME = "/agent"
+"""What `~` stands for."""
+
+_WINDOWS = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
+
+
+def located(tree: Tree, given: str) -> str:
+    """The path that is meant, with symlinks followed; where nothing is there yet, below its nearest existing ancestor.
+
+    Raises ToolError for a path outside of the allowed folders, directly or through a symlink, and for one that cannot be followed.
+    """
+    wanted = _absolute(tree, given)
+    if "\0" in wanted or not allowed(tree, wanted):
+        raise ToolError(f"Access denied - path outside allowed directories: {wanted} not in {', '.join(tree.roots)}")
+    try:
+        real = tree.real(wanted).path
+    except Failure as failure:
+        if failure.code != "ENOENT":
+            raise
+        return _yet_to_be(tree, wanted)
+    _must_be_inside(tree, real)
+    return real
+
+
+def allowed(tree: Tree, path: str) -> bool:
+    """Whether a path is one of the roots or lies below one."""
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in tree.roots)
+
+
+def _absolute(tree: Tree, given: str) -> str:
+    if _WINDOWS.match(given):
+        raise ToolError(f"Access denied - Windows-style path received on a POSIX host: {given}")
+    if given == "~" or given.startswith("~/"):
+        given = HOME + given[1:]
+    if given.startswith("/"):
+        return _normal(given)
+    candidates = [_normal(join(root, given)) for root in tree.roots]
+    return next((path for path in candidates if allowed(tree, path)), candidates[0])
+
+
+def _normal(path: str) -> str:
+    # POSIX leaves two slashes at the beginning alone.
+    return "/" + normpath(path).lstrip("/")
+
+
+def _yet_to_be(tree: Tree, wanted: str) -> str:
+    """Where a path leads that does not exist. A symlink in it that leads nowhere spoils it, and so does a root that is gone."""
+    failure = ToolError(f"Parent directory does not exist: {dirname(wanted)}")
+    rest, ancestor = "", wanted
+    while True:
+        parent, _, name = ancestor.rpartition("/")
+        rest, ancestor = join(name, rest) if rest else name, parent or "/"
+        if not allowed(tree, ancestor):
+            raise failure
+        try:
+            real = tree.real(ancestor).path
+        except Failure as error:
+            if error.code != "ENOENT":
+                raise
+            continue
+        if tree.node(join(real, name)) is not None:
+            raise failure
+        _must_be_inside(tree, real)
+        return join(real, rest)
+
+
+def _must_be_inside(tree: Tree, real: str) -> None:
+    if not allowed(tree, real):
+        raise ToolError(
+            f"Access denied - symlink target outside allowed directories: {real} not in {', '.join(tree.roots)}"
+        )

@@ -1,0 +1,103 @@
+"""The tools that read files: text, the first or last lines of it, several files at once, media."""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from collections.abc import Mapping
+from posixpath import splitext
+from urllib.parse import quote
+
+from simtrain.contracts.handler import HandlerContext, Reply, ToolError
+from simtrain.values.types import JsonObject
+from simtrain.worlds.handlers.filesystem.failures import Failure
+from simtrain.worlds.handlers.filesystem.paths import located
+from simtrain.worlds.handlers.filesystem.tree import Tree
+
+_MEDIA: Mapping[str, str] = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".bmp": "image/bmp",
+    ".svg": "image/svg+xml",
+    ".mp3": "audio/mpeg",
+    ".wav": "audio/wav",
+    ".ogg": "audio/ogg",
+    ".flac": "audio/flac",
+}
+_OTHER_MEDIA = "application/octet-stream"
+_PLAIN_IN_URLS = "/!$&'()*+,-.:;=@_"
+
+
+def said(text: str) -> Reply:
+    """A reply whose structured content holds its text."""
+    return Reply(text, {"content": text})
+
+
+def read_text_file(context: HandlerContext) -> Reply:
+    """The text of a file, or its first or last lines."""
+    tree = Tree(context)
+    path = located(tree, context.arguments["path"])
+    head, tail = context.arguments["head"], context.arguments["tail"]
+    if head and tail:
+        raise ToolError("Cannot specify both head and tail parameters simultaneously")
+    if tail:
+        return said(_last_lines(tree, path, tail))
+    if head and head < 0:
+        # The file is opened and nothing is read of it, so that a folder will do.
+        if tree.node(path) is None:
+            raise Failure("ENOENT", "open", path)
+        return said("")
+    text = tree.text(path)
+    return said(_first_lines(text, head) if head else text)
+
+
+def _first_lines(text: str, count: float) -> str:
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return "\n".join(lines[: math.ceil(min(count, len(lines)))])
+
+
+def _last_lines(tree: Tree, path: str, count: float) -> str:
+    if tree.node(path) is None:
+        raise Failure("ENOENT", "stat", path)
+    text = tree.text(path)
+    if count < 0:
+        return ""
+    lines = text.replace("\r\n", "\n").split("\n")
+    # What is left of a count below one takes everything, as a slice from -0 does.
+    return "\n".join(lines[-int(min(count, len(lines))) :])
+
+
+def read_media_file(context: HandlerContext) -> Reply:
+    """A file as base64: an image, a sound, or a resource of any other kind."""
+    tree = Tree(context)
+    path = located(tree, context.arguments["path"])
+    data = b64encode(tree.content(path)).decode()
+    mime = _MEDIA.get(splitext(path)[1].lower(), _OTHER_MEDIA)
+    block: JsonObject
+    if mime == _OTHER_MEDIA:
+        block = {"type": "resource", "resource": {"uri": _url(path), "mimeType": mime, "blob": data}}
+    else:
+        block = {"type": mime.partition("/")[0], "data": data, "mimeType": mime}
+    return Reply("", {"content": [block]}, blocks=(block,))
+
+
+def _url(path: str) -> str:
+    return "file://" + quote(path, safe=_PLAIN_IN_URLS).replace("~", "%7E")
+
+
+def read_multiple_files(context: HandlerContext) -> Reply:
+    """The texts of several files, each under its path; one that cannot be read does not stop the others."""
+    tree = Tree(context)
+    return said("\n---\n".join(_with_path(tree, given) for given in context.arguments["paths"]))
+
+
+def _with_path(tree: Tree, given: str) -> str:
+    try:
+        return f"{given}:\n{tree.text(located(tree, given))}\n"
+    except ToolError as error:
+        return f"{given}: Error - {error}"

@@ -1,0 +1,88 @@
+"""The tools that change files: writing, editing, creating directories, moving."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from posixpath import basename, dirname
+
+from simtrain.contracts.handler import HandlerContext, Reply, ToolError
+from simtrain.worlds.handlers.filesystem.differences import unified_diff
+from simtrain.worlds.handlers.filesystem.edits import edited, fenced, with_unix_lines
+from simtrain.worlds.handlers.filesystem.failures import Failure
+from simtrain.worlds.handlers.filesystem.paths import located
+from simtrain.worlds.handlers.filesystem.reading import said
+from simtrain.worlds.handlers.filesystem.tree import LONGEST_NAME, Tree
+
+
+def write_file(context: HandlerContext) -> Reply:
+    """Write a text to a file, a new one or in the place of an old one."""
+    tree = Tree(context)
+    given, content = context.arguments["path"], context.arguments["content"]
+    path = located(tree, given)
+    if tree.node(path) is not None:
+        return _put(context, tree, path, content) or said(f"Successfully wrote to {given}")
+    if tree.node(dirname(path)) is None:
+        raise Failure("ENOENT", "open", path)
+    tree.add(path, content=content)
+    return said(f"Successfully wrote to {given}")
+
+
+def _put(context: HandlerContext, tree: Tree, path: str, content: str) -> Reply | None:
+    """Put a text in the place of a file, by way of a file beside it; the error reply where a directory is in the way."""
+    unique = blake2b(f"{path}\0{context.now}\0{content}".encode(), digest_size=16).hexdigest()
+    beside = f"{path}.{unique}.tmp"
+    if len(basename(beside).encode()) > LONGEST_NAME:
+        raise Failure("ENAMETOOLONG", "open", beside)
+    node = tree.node(path)
+    if node is not None and node.kind == "directory":
+        tree.touch(dirname(path))
+        return Reply(str(Failure("EISDIR", "rename", beside, path)), is_error=True)
+    tree.replace(path, content)
+    return None
+
+
+def edit_file(context: HandlerContext) -> Reply:
+    """Replace texts in a file, or show what would change."""
+    tree = Tree(context)
+    path = located(tree, context.arguments["path"])
+    before = with_unix_lines(tree.text(path))
+    after = edited(before, context.arguments["edits"])
+    if not context.arguments["dryRun"]:
+        _put(context, tree, path, after)
+    return said(fenced(unified_diff(path, before, after)))
+
+
+def create_directory(context: HandlerContext) -> Reply:
+    """Create a directory, and those above it that are missing."""
+    tree = Tree(context)
+    given = context.arguments["path"]
+    path = located(tree, given)
+    node = tree.node(path)
+    if node is not None and node.kind != "directory":
+        raise Failure("EEXIST", "mkdir", path)
+    missing: list[str] = []
+    at = path
+    while tree.node(at) is None:
+        missing.append(at)
+        at = dirname(at)
+    for one in reversed(missing):
+        if len(basename(one).encode()) > LONGEST_NAME:
+            # The directories above it stay.
+            return Reply(str(Failure("ENAMETOOLONG", "mkdir", path)), is_error=True)
+        tree.add(one)
+    return said(f"Successfully created directory {given}")
+
+
+def move_file(context: HandlerContext) -> Reply:
+    """Give a file or directory another path, never one that is taken."""
+    tree = Tree(context)
+    source = located(tree, context.arguments["source"])
+    destination = located(tree, context.arguments["destination"])
+    if tree.node(destination) is not None:
+        raise ToolError(f"Destination already exists: {destination}")
+    if tree.node(source) is None or tree.node(dirname(destination)) is None:
+        raise Failure("ENOENT", "rename", source, destination)
+    if destination.startswith(f"{source}/"):
+        raise Failure("EINVAL", "rename", source, destination)
+    tree.move(source, destination)
+    return said(f"Successfully moved {context.arguments['source']} to {context.arguments['destination']}")

@@ -1,0 +1,120 @@
+"""Branches: which one is checked out, which there are, and what a new one may be called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from simtrain.contracts.handler import ToolError
+from simtrain.worlds.handlers.git.history import reachable
+from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, SYMBOLIC, TAGS, Repository
+from simtrain.worlds.handlers.git.revisions import full_name
+
+_MOVED = re.compile(r"checkout: moving from .* to (.*)")
+_FORBIDDEN = frozenset(" ~^:?*[\\")
+_LAST = {".": "period (.)", "/": "forward slash (/)"}
+
+
+def current(repository: Repository) -> str | None:
+    """The short name of the branch that is checked out; None where HEAD is detached."""
+    head = repository.head
+    return head.removeprefix(HEADS) if head.startswith(HEADS) else None
+
+
+def shortened(ref: str) -> str:
+    """The name of a ref without what all of its sort begin with."""
+    for prefix in (HEADS, REMOTES, TAGS):
+        if ref.startswith(prefix):
+            return ref[len(prefix) :]
+    return ref
+
+
+def detached(repository: Repository) -> str:
+    """What a detached HEAD is called: by what was checked out, and whether it is still there."""
+    for entry in repository.log("HEAD"):
+        moved = _MOVED.fullmatch(entry["message"])
+        if moved:
+            name = _checked_out(repository, moved[1], entry["new"])
+            return f"HEAD detached {'at' if repository.ref('HEAD') == entry['new'] else 'from'} {name}"
+    return "Not currently on any branch."
+
+
+def _checked_out(repository: Repository, name: str, sha: str) -> str:
+    ref = full_name(repository, name)
+    if ref and commit_at(repository, ref) == sha:
+        return ref if ref.startswith(HEADS) else shortened(ref)
+    return repository.abbreviated(sha)
+
+
+def commit_at(repository: Repository, ref: str) -> str | None:
+    """The commit that a ref leads to, through an annotated tag where it is one."""
+    sha = repository.ref(ref)
+    return repository.tag(sha) if sha and repository.kind(sha) == "tag" else sha
+
+
+def listing(repository: Repository, kind: str, chosen: Callable[[str], bool]) -> str:
+    """What `git branch` prints for `local`, `remote` or `all`; `chosen` says by the commit whether a branch is listed."""
+    lines: list[str] = []
+    if kind != "remote":
+        lines = _local(repository, chosen)
+    if kind != "local":
+        prefix = "remotes/" if kind == "all" else ""
+        for ref, target in repository.refs().items():
+            sha = repository.ref(ref)
+            if ref.startswith(REMOTES) and sha is not None and chosen(sha):
+                arrow = f" -> {shortened(target.removeprefix(SYMBOLIC))}" if target.startswith(SYMBOLIC) else ""
+                lines.append(f"  {prefix}{shortened(ref)}{arrow}")
+    return "\n".join(lines)
+
+
+def _local(repository: Repository, chosen: Callable[[str], bool]) -> list[str]:
+    here, head = current(repository), repository.ref("HEAD")
+    lines: list[str] = []
+    if here is None and head is not None and chosen(head):
+        lines.append(f"* ({detached(repository)})")
+    for ref in repository.refs():
+        sha = repository.ref(ref)
+        if ref.startswith(HEADS) and sha is not None and chosen(sha):
+            lines.append(f"{'*' if shortened(ref) == here else ' '} {shortened(ref)}")
+    return lines
+
+
+def containing(repository: Repository, wanted: str | None, unwanted: str | None) -> Callable[[str], bool]:
+    """Whether a branch at some commit has one commit among its ancestors, and has not another."""
+
+    def chosen(sha: str) -> bool:
+        if wanted is None and unwanted is None:
+            return True
+        found = reachable(repository, sha)
+        return (wanted is None or wanted in found) and (unwanted is None or unwanted not in found)
+
+    return chosen
+
+
+def check_name(ref: str) -> None:
+    """Refuse, with a ToolError in GitPython's words, a ref that git could not keep."""
+    problem = _problem(ref)
+    if problem:
+        raise ToolError(f"Invalid reference '{ref}': references cannot {problem}")
+
+
+def _problem(ref: str) -> str | None:
+    before = ""
+    for letter in ref:
+        if letter in _FORBIDDEN:
+            return (
+                "contain spaces, tildes (~), carets (^), colons (:), question marks (?), asterisks (*), open brackets ([) "
+                "or backslashes (\\)"
+            )
+        if letter == "." and before in ("", "/"):
+            return "start with a period (.) or contain '/.'"
+        if before + letter in ("..", "//", "@{"):
+            return f"contain '{before + letter}'"
+        if ord(letter) < 32 or ord(letter) == 127:
+            return "contain ASCII control characters"
+        before = letter
+    if before in _LAST:
+        return f"end with a {_LAST[before]}"
+    if any(part.endswith(".lock") for part in ref.split("/")):
+        return "have slash-separated components that end with '.lock'"
+    return None

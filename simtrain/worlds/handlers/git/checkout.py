@@ -1,0 +1,109 @@
+"""Switching to another commit: which files change, and what stands in the way (`git help read-tree`, two tree merge)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simtrain.worlds.handlers.git.branches import commit_at, current
+from simtrain.worlds.handlers.git.failure import CommandFailed
+from simtrain.worlds.handlers.git.objects import Entry
+from simtrain.worlds.handlers.git.paths import Ignored
+from simtrain.worlds.handlers.git.repository import Repository
+from simtrain.worlds.handlers.git.revisions import Object, branch_of, earlier_checkout
+from simtrain.worlds.handlers.git.states import head_tree, worktree_entries
+
+_STEPS = frozenset(str(steps) for steps in range(1, 1000))
+_UNSAVED = "Your local changes to the following files would be overwritten by checkout:"
+_SAVE = "Please commit your changes or stash them before you switch branches."
+_UNTRACKED = "The following untracked working tree files would be {} by checkout:"
+_MOVE = "Please move or remove them before you switch branches."
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What switching would do, and the paths that forbid it."""
+
+    changes: dict[str, Entry | None] = field(default_factory=dict[str, "Entry | None"])
+    restaged: list[str] = field(default_factory=list[str])
+    unsaved: list[str] = field(default_factory=list[str])
+    in_folders: list[str] = field(default_factory=list[str])
+    overwritten: list[str] = field(default_factory=list[str])
+    removed: list[str] = field(default_factory=list[str])
+
+    def problem(self) -> str | None:
+        """Git's words for what forbids it."""
+        parts = [
+            (self.restaged, _UNSAVED, _SAVE),
+            (self.unsaved, _UNSAVED, _SAVE),
+            (self.in_folders, "Updating the following directories would lose untracked files in them:", ""),
+            (self.overwritten, _UNTRACKED.format("overwritten"), _MOVE),
+            (self.removed, _UNTRACKED.format("removed"), _MOVE),
+        ]
+        lines = [
+            line
+            for paths, before, after in parts
+            if paths
+            for line in (f"error: {before}", *(f"\t{path}" for path in sorted(paths)), after)
+        ]
+        return "\n".join([*lines, "Aborting"]) if lines else None
+
+
+def switch(repository: Repository, name: str, found: Object, *, at: str) -> None:
+    """Check out a branch, or the commit that a revision leads to. Raises CommandFailed, and changes nothing then."""
+    wanted = _name(repository, name)
+    branch = branch_of(repository, wanted)
+    target = commit_at(repository, branch) if branch else found.sha
+    if target is None or (branch is None and found.kind != "commit"):
+        why = "reference is not a tree: {}" if found.kind == "blob" else "Cannot switch branch to a non-commit '{}'"
+        raise CommandFailed(128, f"checkout {name}", "fatal: " + why.format(name))
+    plan = _plan(repository, repository.commit(target).tree)
+    problem = plan.problem()
+    if problem:
+        raise CommandFailed(1, f"checkout {name}", problem)
+    repository.stage(plan.changes)
+    repository.put_files(plan.changes)
+    _move(repository, wanted, branch, target, at)
+
+
+def _name(repository: Repository, name: str) -> str:
+    """The name, or what `@{-N}` says was checked out before."""
+    if name.startswith("@{-") and name.endswith("}") and name[3:-1] in _STEPS:
+        return earlier_checkout(repository, int(name[3:-1])) or name
+    return name
+
+
+def _move(repository: Repository, name: str, branch: str | None, target: str, at: str) -> None:
+    before, here = repository.head, current(repository)
+    if name == "HEAD" and here is not None and branch is None:
+        return
+    old = repository.ref("HEAD")
+    after = branch or target
+    repository.set_head(after)
+    if before == after or (here is None and branch is None and old == target):
+        return
+    message = f"checkout: moving from {here or old} to {name}"
+    repository.note("HEAD", old=old or target, new=target, message=message, at=at)
+
+
+def _plan(repository: Repository, tree: str) -> _Plan:
+    head, target = repository.files(head_tree(repository)), repository.files(tree)
+    index, worktree = repository.index(), worktree_entries(repository)
+    ignored = Ignored(repository.worktree())
+    plan = _Plan()
+    for path in sorted({*head, *target, *index}):
+        before, after, entry, now = head.get(path), target.get(path), index.get(path), worktree.get(path)
+        if before == after or entry == after:
+            if entry is None and after is None and before is not None and now is not None:
+                plan.removed.append(path)
+            continue
+        if entry != before:
+            plan.restaged.append(path)
+        elif entry is None and now is not None and ignored.cause(path) is None:
+            plan.overwritten.append(path)
+        elif entry is None and any(other.startswith(f"{path}/") for other in worktree):
+            plan.in_folders.append(path)
+        elif entry is not None and now is not None and now != entry:
+            plan.unsaved.append(path)
+        else:
+            plan.changes[path] = after
+    return plan

@@ -1,0 +1,154 @@
+"""Which files differ between two states of a tree, and which of them were renamed."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from simtrain.worlds.handlers.git.objects import Entry
+
+MOST = 60_000
+ENOUGH = MOST // 2
+ENOUGH_FOR_NAMESAKES = MOST * 3 // 4
+_CHUNK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A file on one side of a difference."""
+
+    path: str
+    entry: Entry
+    content: bytes
+
+    @property
+    def type(self) -> str:
+        """What it is, a file or a link: the first half of the mode."""
+        return self.entry.mode[:3]
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A file that differs: new where `old` is None, deleted where `new` is None. `alike`: percent, of one that was renamed."""
+
+    old: Side | None
+    new: Side | None
+    alike: int | None = None
+
+    @property
+    def path(self) -> str:
+        """The place at which it is listed: where the file is now."""
+        side = self.new or self.old
+        assert side is not None
+        return side.path
+
+
+def deltas(old: Mapping[str, Side], new: Mapping[str, Side]) -> list[Delta]:
+    """The differences of two sets of files, by path, with renames found."""
+    found: list[Delta] = []
+    for path in sorted({*old, *new}, key=lambda one: one.encode()):
+        before, after = old.get(path), new.get(path)
+        if before is None or after is None:
+            found.append(Delta(before, after))
+        elif before.entry != after.entry:
+            same_type = before.type == after.type
+            found += [Delta(before, after)] if same_type else [Delta(before, None), Delta(None, after)]
+    return _renamed(found)
+
+
+def _renamed(found: list[Delta]) -> list[Delta]:
+    gone = [delta.old for delta in found if delta.new is None and delta.old is not None]
+    come = [delta.new for delta in found if delta.old is None and delta.new is not None]
+    pairs = _pairs(gone, come)
+    sources = {pairs[path][0].path for path in pairs}
+    kept: list[Delta] = []
+    for delta in found:
+        if delta.old is None and delta.path in pairs:
+            source, score = pairs[delta.path]
+            kept.append(replace(delta, old=source, alike=score * 100 // MOST))
+        elif delta.new is not None or delta.path not in sources:
+            kept.append(delta)
+    return kept
+
+
+def _pairs(gone: list[Side], come: list[Side]) -> dict[str, tuple[Side, int]]:
+    """New path -> the file that it was before and how alike they are, of MOST; each old file is used once."""
+    found: dict[str, tuple[Side, int]] = {}
+    free = {side.path: side for side in gone}
+
+    def take(source: Side, target: Side, score: int) -> None:
+        found[target.path] = (source, score)
+        del free[source.path]
+
+    for target in come:
+        same = [side for side in free.values() if side.entry.sha == target.entry.sha and side.type == target.type]
+        if same:
+            take(max(same, key=lambda side: _name(side) == _name(target)), target, MOST)
+    open_targets = [target for target in come if target.path not in found]
+    for source, target in list(_namesakes(free.values(), open_targets)):
+        score = likeness(source, target)
+        if score >= ENOUGH_FOR_NAMESAKES:
+            take(source, target, score)
+    rated = [
+        (score, _name(source) == _name(target), source, target)
+        for target in open_targets
+        if target.path not in found
+        for source in free.values()
+        if (score := likeness(source, target)) >= ENOUGH
+    ]
+    for score, _, source, target in sorted(rated, key=lambda item: item[:2], reverse=True):
+        if target.path not in found and source.path in free:
+            take(source, target, score)
+    return found
+
+
+def _name(side: Side) -> str:
+    return posixpath.basename(side.path)
+
+
+def _namesakes(sources: Iterable[Side], targets: Iterable[Side]) -> Iterator[tuple[Side, Side]]:
+    """The pairs of files whose names, without folders, occur once on each side."""
+    before, after = _by_name(sources), _by_name(targets)
+    for name, sides in before.items():
+        if len(sides) == 1 and len(after.get(name, ())) == 1:
+            yield sides[0], after[name][0]
+
+
+def _by_name(sides: Iterable[Side]) -> dict[str, list[Side]]:
+    found: dict[str, list[Side]] = {}
+    for side in sides:
+        found.setdefault(_name(side), []).append(side)
+    return found
+
+
+def likeness(source: Side, target: Side) -> int:
+    """How much of the larger file is in both, of MOST; 0 for empty files and for files of different types."""
+    small, large = sorted((len(source.content), len(target.content)))
+    if small == 0 or source.type != target.type or large * (MOST - ENOUGH) < (large - small) * MOST:
+        return 0
+    before, after = _chunks(source.content), _chunks(target.content)
+    return sum(min(size, after[chunk]) for chunk, size in before.items()) * MOST // large
+
+
+def _chunks(content: bytes) -> Counter[bytes]:
+    """Bytes per different chunk: a line, or 64 bytes of a longer one. A carriage return before a line's end does not count."""
+    found: Counter[bytes] = Counter()
+    text = content if is_binary(content) else content.replace(b"\r\n", b"\n")
+    for line in lines_of(text):
+        for start in range(0, len(line), _CHUNK):
+            chunk = line[start : start + _CHUNK]
+            found[chunk] += len(chunk)
+    return found
+
+
+def lines_of(content: bytes) -> list[bytes]:
+    """The lines of a text with their ends; the last one may lack it."""
+    *whole, rest = content.split(b"\n")
+    return [line + b"\n" for line in whole] + ([rest] if rest else [])
+
+
+def is_binary(content: bytes) -> bool:
+    """Whether git takes it for no text: a NUL among the first 8000 bytes."""
+    return b"\0" in content[:8000]

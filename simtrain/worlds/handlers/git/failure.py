@@ -1,0 +1,43 @@
+"""How a git server words what fails: GitPython's account of a command that ended badly, under the name of the tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+
+from simtrain.contracts.handler import HandlerContext, Reply, ToolError
+from simtrain.worlds.handlers.git.revisions import NotPossible
+
+
+class CommandFailed(ToolError):
+    """A git command that ended with another status than 0."""
+
+    def __init__(self, status: int, command: str, stderr: str) -> None:
+        super().__init__(
+            f"Cmd('git') failed due to: exit code({status})\n  cmdline: git {command}\n  stderr: '{stderr}'"
+        )
+
+
+def reported(name: str) -> Callable[[Callable[[HandlerContext], str | Reply]], Callable[[HandlerContext], Reply]]:
+    """Marks a function as the tool `name`: its text is the reply, its errors say whose they are."""
+
+    def mark(function: Callable[[HandlerContext], str | Reply]) -> Callable[[HandlerContext], Reply]:
+        @wraps(function)
+        def answer(context: HandlerContext) -> Reply:
+            try:
+                said = function(context)
+            except NotPossible:
+                raise ToolError(f"Error executing tool {name}") from None
+            except ToolError as error:
+                raise ToolError(f"Error executing tool {name}: {error}") from None
+            return said if isinstance(said, Reply) else Reply(said)
+
+        return answer
+
+    return mark
+
+
+def no_option(value: str | None, what: str) -> None:
+    """Refuse, with a ToolError, a text that git would take for an option."""
+    if value is not None and value.startswith("-"):
+        raise ToolError(f"Invalid {what}: '{value}' - cannot start with '-'")

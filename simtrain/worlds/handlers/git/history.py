@@ -1,0 +1,41 @@
+"""Walking a repository's history as `git rev-list` does: younger commits first, none before its children."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+
+from simtrain.worlds.handlers.git.repository import Repository
+
+
+def ancestry(
+    repository: Repository, starts: Iterable[str], *, since: int | None = None, until: int | None = None
+) -> Iterator[str]:
+    """The commits that can be reached, by date of commit; between two times in seconds, where given.
+
+    What lies behind a commit that is older than `since` is not looked at, however young it is.
+    """
+    waiting: list[tuple[int, int, str]] = []
+    seen: set[str] = set()
+
+    def wait(sha: str) -> None:
+        if sha not in seen:
+            heappush(waiting, (-repository.commit(sha).committer.seconds, len(seen), sha))
+            seen.add(sha)
+
+    for start in starts:
+        wait(start)
+    while waiting:
+        _, _, sha = heappop(waiting)
+        commit = repository.commit(sha)
+        if since is not None and commit.committer.seconds < since:
+            continue
+        for parent in commit.parents:
+            wait(parent)
+        if until is None or commit.committer.seconds <= until:
+            yield sha
+
+
+def reachable(repository: Repository, start: str) -> set[str]:
+    """A commit and all its ancestors."""
+    return set(ancestry(repository, [start]))

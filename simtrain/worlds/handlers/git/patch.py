@@ -1,0 +1,133 @@
+"""Differences as text: what `git diff` prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from simtrain.worlds.handlers.git.deltas import Delta, Side, is_binary, lines_of
+from simtrain.worlds.handlers.git.edits import Edit, edits
+from simtrain.worlds.handlers.git.objects import NOTHING
+from simtrain.worlds.handlers.git.paths import quoted
+
+NO_NEWLINE = b"\\ No newline at end of file\n"
+_HEADING = re.compile(rb"[A-Za-z_$]")
+_LONGEST_HEADING = 80
+
+
+def patch(found: Sequence[Delta], *, context: int, abbreviate: Callable[[str], str]) -> str:
+    """The whole text, ending in a newline where there is any."""
+    return "".join(_header(delta, abbreviate) + body(delta, context=context) for delta in found)
+
+
+def _header(delta: Delta, abbreviate: Callable[[str], str]) -> str:
+    old, new = delta.old, delta.new
+    first, last = (old or new), (new or old)
+    assert first is not None and last is not None
+    lines = [f"diff --git {quoted('a/' + first.path)} {quoted('b/' + last.path)}"]
+    if old is None:
+        lines.append(f"new file mode {last.entry.mode}")
+    elif new is None:
+        lines.append(f"deleted file mode {first.entry.mode}")
+    elif old.entry.mode != new.entry.mode:
+        lines += [f"old mode {old.entry.mode}", f"new mode {new.entry.mode}"]
+    if delta.alike is not None:
+        lines.append(f"similarity index {delta.alike}%")
+        lines += [f"rename from {quoted(first.path)}", f"rename to {quoted(last.path)}"]
+    ids = [side.entry.sha if side else NOTHING for side in (old, new)]
+    if ids[0] != ids[1]:
+        short = [
+            abbreviate(sha) if sha != NOTHING else "0" * len(abbreviate(ids[1 - place]))
+            for place, sha in enumerate(ids)
+        ]
+        mode = f" {first.entry.mode}" if old and new and old.entry.mode == new.entry.mode else ""
+        lines.append(f"index {short[0]}..{short[1]}{mode}")
+    return "\n".join(lines) + "\n" + _names(delta)
+
+
+def _names(delta: Delta) -> str:
+    """The two lines of names over the hunks; none where no line of text differs."""
+    if not _differs(delta) or _binary(delta):
+        return ""
+    return f"--- {_named('a/', delta.old)}\n+++ {_named('b/', delta.new)}\n"
+
+
+def _named(prefix: str, side: Side | None) -> str:
+    if side is None:
+        return "/dev/null"
+    name = quoted(prefix + side.path)
+    return f"{name}\t" if " " in name and not name.startswith('"') else name
+
+
+def _differs(delta: Delta) -> bool:
+    return _content(delta.old) != _content(delta.new)
+
+
+def _binary(delta: Delta) -> bool:
+    return is_binary(_content(delta.old)) or is_binary(_content(delta.new))
+
+
+def _content(side: Side | None) -> bytes:
+    return side.content if side else b""
+
+
+def body(delta: Delta, *, context: int) -> str:
+    """The hunks, or the line that stands for a binary file; bytes that are no text are shown as replaced."""
+    if not _differs(delta):
+        return ""
+    if _binary(delta):
+        return f"Binary files {_named('a/', delta.old)} and {_named('b/', delta.new)} differ\n"
+    old, new = lines_of(_content(delta.old)), lines_of(_content(delta.new))
+    return b"".join(_hunks(old, new, context)).decode(errors="replace")
+
+
+def _hunks(old: Sequence[bytes], new: Sequence[bytes], context: int) -> Iterator[bytes]:
+    heading = b""
+    for group in _grouped(edits(old, new), context):
+        first, last = group[0], group[-1]
+        left, right = max(first.old - context, 0), max(first.new - context, 0)
+        behind = min(context, len(old) - (last.old + last.old_count), len(new) - (last.new + last.new_count))
+        left_end, right_end = last.old + last.old_count + behind, last.new + last.new_count + behind
+        ranges = f"@@ -{_range(left, left_end - left)} +{_range(right, right_end - right)} @@"
+        # A negative context may begin beyond the end, where git looks for no heading and keeps the last one.
+        heading = _heading(old, left) if left <= len(old) else heading
+        yield ranges.encode() + heading + b"\n"
+        place = left
+        for edit in group:
+            yield from (_line(b" ", line) for line in old[place : edit.old])
+            yield from (_line(b"-", line) for line in old[edit.old : edit.old + edit.old_count])
+            yield from (_line(b"+", line) for line in new[edit.new : edit.new + edit.new_count])
+            place = edit.old + edit.old_count
+        yield from (_line(b" ", line) for line in old[place:left_end])
+
+
+def _grouped(found: Sequence[Edit], context: int) -> Iterator[list[Edit]]:
+    """The edits that share a hunk, since the context between them would touch."""
+    group: list[Edit] = []
+    for edit in found:
+        if group and edit.old - (group[-1].old + group[-1].old_count) > 2 * context:
+            yield group
+            group = []
+        group.append(edit)
+    if group:
+        yield group
+
+
+def _range(start: int, count: int) -> str:
+    first = start + 1 if count else start
+    if count == 1:
+        return str(first)
+    # Asked for a negative context, git writes the sign after the number.
+    return f"{first},{count}" if count >= 0 else f"{first},{-count}-"
+
+
+def _heading(lines: Sequence[bytes], start: int) -> bytes:
+    """The nearest line above that looks like the beginning of something."""
+    for line in reversed(lines[: max(start, 0)]):
+        if _HEADING.match(line):
+            return b" " + line[:_LONGEST_HEADING].rstrip()
+    return b""
+
+
+def _line(sign: bytes, line: bytes) -> bytes:
+    return sign + line if line.endswith(b"\n") else sign + line + b"\n" + NO_NEWLINE

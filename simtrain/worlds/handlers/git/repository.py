@@ -1,0 +1,286 @@
+"""One repository as rows of the world: its objects, its refs and their logs, its index and its working tree."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+from simtrain.contracts.handler import HandlerContext
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.handlers.git.objects import (
+    EMPTY_TREE,
+    FOLDER,
+    Commit,
+    Entry,
+    Kind,
+    Signature,
+    Tag,
+    blob_id,
+    folders_of,
+    in_order,
+)
+
+SYMBOLIC = "ref: "
+HEADS = "refs/heads/"
+REMOTES = "refs/remotes/"
+TAGS = "refs/tags/"
+ABBREVIATION = 7
+
+T = TypeVar("T")
+
+_KINDS: tuple[tuple[Kind, str], ...] = (("commit", "commits"), ("tree", "trees"), ("blob", "blobs"), ("tag", "tags"))
+
+
+class Repository:
+    """A repository of the world by its path. Whatever is read is read anew for each call of a tool."""
+
+    def __init__(self, context: HandlerContext, path: str) -> None:
+        self._context = context
+        self.path = path
+        self._commits: dict[str, Commit] = {}
+        self._flat: dict[str, dict[str, Entry]] = {}
+
+    def _read(self, sql: str, **values: JsonValue) -> list[JsonObject]:
+        return self._context.read(sql, {"repository": self.path, **values})
+
+    def _write(self, sql: str, **values: JsonValue) -> None:
+        self._context.write(sql, {"repository": self.path, **values})
+
+    # Objects.
+
+    def kind(self, sha: str) -> Kind | None:
+        """What kind of object has an id; None where there is none."""
+        for kind, table in _KINDS:
+            if self._read(f"select 1 from {table} where repository = :repository and sha = :sha limit 1", sha=sha):
+                return kind
+        return "tree" if sha == EMPTY_TREE else None
+
+    def with_prefix(self, prefix: str) -> list[str]:
+        """The ids that begin with `prefix` (small hexadecimal digits), sorted."""
+        tables = " union ".join(
+            f"select sha from {table} where repository = :repository and sha >= :first and sha < :last"
+            for _, table in _KINDS
+        )
+        return [row["sha"] for row in self._read(f"{tables} order by sha", first=prefix, last=prefix + "g")]
+
+    def abbreviated(self, sha: str) -> str:
+        """The first seven digits of an id, or as many more as tell it from the others."""
+        others = [other for other in self.with_prefix(sha[:ABBREVIATION]) if other != sha]
+        length = ABBREVIATION
+        while any(other.startswith(sha[:length]) for other in others):
+            length += 1
+        return sha[:length]
+
+    def commit(self, sha: str) -> Commit:
+        """A commit that is there."""
+        if not self._commits:
+            for row in self._read("select * from commits where repository = :repository"):
+                self._commits[row["sha"]] = _commit(row)
+        return self._commits[sha]
+
+    def tag(self, sha: str) -> str:
+        """The commit that an annotated tag is about."""
+        return self._read("select target from tags where repository = :repository and sha = :sha", sha=sha)[0]["target"]
+
+    def tree(self, sha: str) -> dict[str, Entry]:
+        """The entries of one folder, in git's order."""
+        rows = self._read("select name, mode, entry from trees where repository = :repository and sha = :sha", sha=sha)
+        return dict(in_order((row["name"], Entry(row["mode"], row["entry"])) for row in rows))
+
+    def files(self, tree: str) -> dict[str, Entry]:
+        """Every file of a tree and of the folders in it, by path; those of the same tree are read once."""
+        if tree not in self._flat:
+            found: dict[str, Entry] = {}
+            for name, entry in self.tree(tree).items():
+                if entry.mode == FOLDER:
+                    found.update((f"{name}/{path}", inner) for path, inner in self.files(entry.sha).items())
+                else:
+                    found[name] = entry
+            self._flat[tree] = found
+        return self._flat[tree]
+
+    def blob(self, sha: str) -> bytes:
+        """The content of a blob that is there."""
+        row = self._read("select content, encoding from blobs where repository = :repository and sha = :sha", sha=sha)
+        return _decoded(row[0])
+
+    def keep_blob(self, content: bytes) -> str:
+        """Store a file's content; its id."""
+        sha = blob_id(content)
+        text, encoding = _encoded(content)
+        sql = "insert or ignore into blobs (repository, sha, content, encoding) values (:repository, :sha, :content, :encoding)"
+        self._write(sql, sha=sha, content=text, encoding=encoding)
+        return sha
+
+    def keep_tree(self, files: Mapping[str, Entry]) -> str:
+        """Store the trees that hold these files; the id of the root."""
+        root, folders = folders_of(files)
+        for sha, entries in folders.items():
+            for name, entry in entries.items():
+                sql = "insert or ignore into trees (repository, sha, name, mode, entry) values (:repository, :sha, :name, :mode, :entry)"
+                self._write(sql, sha=sha, name=name, mode=entry.mode, entry=entry.sha)
+        return root
+
+    def keep_commit(self, commit: Commit) -> str:
+        """Store a commit; its id."""
+        self._write(
+            "insert or ignore into commits values (:repository, :sha, :tree, :parents, :author, :author_email, :authored_at, "
+            ":committer, :committer_email, :committed_at, :message)",
+            sha=commit.sha,
+            tree=commit.tree,
+            parents=json.dumps(commit.parents),
+            author=commit.author.name,
+            author_email=commit.author.email,
+            authored_at=commit.author.at,
+            committer=commit.committer.name,
+            committer_email=commit.committer.email,
+            committed_at=commit.committer.at,
+            message=commit.message,
+        )
+        self._commits = {}
+        return commit.sha
+
+    def keep_tag(self, tag: Tag) -> str:
+        """Store an annotated tag; its id."""
+        who = tag.tagger
+        sql = "insert or ignore into tags values (:repository, :sha, :target, :name, :tagger, :email, :at, :message)"
+        self._write(
+            sql,
+            sha=tag.sha,
+            target=tag.target,
+            name=tag.name,
+            tagger=who.name,
+            email=who.email,
+            at=who.at,
+            message=tag.message,
+        )
+        return tag.sha
+
+    # Refs.
+
+    @property
+    def head(self) -> str:
+        """What HEAD holds: the full name of a branch, or the id of a commit."""
+        return self._read("select head from repositories where path = :repository")[0]["head"]
+
+    @property
+    def user(self) -> tuple[str, str]:
+        """The name and mail address of who commits."""
+        row = self._read("select user_name, user_email from repositories where path = :repository")[0]
+        return row["user_name"], row["user_email"]
+
+    def refs(self) -> dict[str, str]:
+        """All refs by full name, sorted; a symbolic one holds `ref: NAME`."""
+        rows = self._read("select name, target from refs where repository = :repository")
+        return {row["name"]: row["target"] for row in sorted(rows, key=lambda row: cast(str, row["name"]).encode())}
+
+    def ref(self, name: str) -> str | None:
+        """The id that a ref (or `HEAD`) leads to; None where it leads nowhere."""
+        if name == "HEAD":
+            return self.ref(self.head) if self.head.startswith("refs/") else self.head
+        found = self._read("select target from refs where repository = :repository and name = :name", name=name)
+        if not found:
+            return None
+        target = cast(str, found[0]["target"])
+        return self.ref(target.removeprefix(SYMBOLIC)) if target.startswith(SYMBOLIC) else target
+
+    def upstream(self, name: str) -> str | None:
+        """The ref that a branch follows, by full name."""
+        found = self._read("select upstream from refs where repository = :repository and name = :name", name=name)
+        return found[0]["upstream"] if found else None
+
+    def set_ref(self, name: str, sha: str) -> None:
+        """Make or move a ref."""
+        sql = "insert into refs (repository, name, target) values (:repository, :name, :sha) on conflict do update set target = :sha"
+        self._write(sql, name=name, sha=sha)
+
+    def set_head(self, value: str) -> None:
+        """Let HEAD hold a branch, or the id of a commit."""
+        self._write("update repositories set head = :head where path = :repository", head=value)
+
+    def log(self, ref: str) -> list[JsonObject]:
+        """The entries of a ref's log, newest first: `old`, `new`, `message`."""
+        return self._read(
+            "select old, new, message from reflog where repository = :repository and ref = :ref order by number desc",
+            ref=ref,
+        )
+
+    def note(self, ref: str, *, old: str, new: str, message: str, at: str) -> None:
+        """Add an entry to a ref's log."""
+        self._write(
+            "insert into reflog select :repository, :ref, coalesce(max(number), 0) + 1, :old, :new, :at, :message "
+            "from reflog where repository = :repository and ref = :ref",
+            ref=ref,
+            old=old,
+            new=new,
+            at=at,
+            message=message,
+        )
+
+    # Index and working tree.
+
+    def index(self) -> dict[str, Entry]:
+        """What is staged, by path, in git's order."""
+        rows = self._read("select path, mode, sha from staging where repository = :repository")
+        return _by_path({row["path"]: Entry(row["mode"], row["sha"]) for row in rows})
+
+    def stage(self, changes: Mapping[str, Entry | None]) -> None:
+        """Set entries of the index; None removes one."""
+        for path, entry in changes.items():
+            if entry is None:
+                self._write("delete from staging where repository = :repository and path = :path", path=path)
+                continue
+            self._write(
+                "insert into staging values (:repository, :path, :mode, :sha) on conflict do update set mode = :mode, sha = :sha",
+                path=path,
+                mode=entry.mode,
+                sha=entry.sha,
+            )
+
+    def worktree(self) -> dict[str, tuple[str, bytes]]:
+        """The files of the working tree: mode and content by path, in git's order."""
+        rows = self._read("select path, mode, content, encoding from worktree where repository = :repository")
+        return _by_path({row["path"]: (row["mode"], _decoded(row)) for row in rows})
+
+    def put_files(self, changes: Mapping[str, Entry | None]) -> None:
+        """Bring files of the working tree to what the index says; None removes one."""
+        for path, entry in changes.items():
+            self._write("delete from worktree where repository = :repository and path = :path", path=path)
+            if entry is not None:
+                self.put_file(path, entry.mode, self.blob(entry.sha))
+
+    def put_file(self, path: str, mode: str, content: bytes) -> None:
+        """Write a new file into the working tree."""
+        text, encoding = _encoded(content)
+        sql = "insert into worktree values (:repository, :path, :mode, :content, :encoding)"
+        self._write(sql, path=path, mode=mode, content=text, encoding=encoding)
+
+
+def _by_path(found: dict[str, T]) -> dict[str, T]:
+    return dict(sorted(found.items(), key=lambda item: item[0].encode()))
+
+
+def _encoded(content: bytes) -> tuple[str, str]:
+    """Content as a cell: text where it is text, so that SQL can read it."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return b64encode(content).decode(), "base64"
+    return (b64encode(content).decode(), "base64") if "\0" in text else (text, "utf-8")
+
+
+def _decoded(row: JsonObject) -> bytes:
+    content = cast(str, row["content"])
+    return b64decode(content) if row["encoding"] == "base64" else content.encode()
+
+
+def _commit(row: JsonObject) -> Commit:
+    return Commit(
+        row["tree"],
+        tuple(json.loads(row["parents"])),
+        Signature(row["author"], row["author_email"], row["authored_at"]),
+        Signature(row["committer"], row["committer_email"], row["committed_at"]),
+        row["message"],
+    )

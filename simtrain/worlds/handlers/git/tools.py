@@ -1,0 +1,290 @@
+"""The twelve tools of a git server."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import cast
+
+from simtrain.contracts.handler import HandlerContext, Reply, ToolError
+from simtrain.worlds.handlers.git import staging
+from simtrain.worlds.handlers.git.branches import check_name, containing, current, listing, shortened
+from simtrain.worlds.handlers.git.checkout import switch
+from simtrain.worlds.handlers.git.dates import seconds_at
+from simtrain.worlds.handlers.git.failure import CommandFailed, no_option, reported
+from simtrain.worlds.handlers.git.history import ancestry
+from simtrain.worlds.handlers.git.patch import patch
+from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS, Repository
+from simtrain.worlds.handlers.git.revisions import NotPossible, Object, Unresolved, full_name, resolve
+from simtrain.worlds.handlers.git.showing import show_commit, show_file, show_folder
+from simtrain.worlds.handlers.git.states import against_worktree, staged
+from simtrain.worlds.handlers.git.status import status as status_text
+
+
+@reported("git_status")
+def status(context: HandlerContext) -> str:
+    """What is staged, changed and untracked."""
+    return f"Repository status:\n{status_text(_opened(context))[:-1]}"
+
+
+@reported("git_diff_unstaged")
+def diff_unstaged(context: HandlerContext) -> str:
+    """From the index to the working tree."""
+    repository = _opened(context)
+    found = against_worktree(repository, repository.index())
+    text = patch(found, context=_lines(context.arguments["context_lines"]), abbreviate=repository.abbreviated)
+    return f"Unstaged changes:\n{text.removesuffix(_NEWLINE)}"
+
+
+@reported("git_diff_staged")
+def diff_staged(context: HandlerContext) -> str:
+    """From HEAD to the index."""
+    repository = _opened(context)
+    text = patch(
+        staged(repository), context=_lines(context.arguments["context_lines"]), abbreviate=repository.abbreviated
+    )
+    return f"Staged changes:\n{text.removesuffix(_NEWLINE)}"
+
+
+@reported("git_diff")
+def diff(context: HandlerContext) -> str:
+    """From a revision to the working tree."""
+    repository = _opened(context)
+    target, lines = context.arguments["target"], context.arguments["context_lines"]
+    no_option(target, "target")
+    command = f"diff --unified={lines} {target}"
+    if target == NO_OBJECT:
+        raise CommandFailed(128, command, f"fatal: bad object {target}")
+    found = resolve(repository, target)
+    if any(path == target or path.startswith(f"{target}/") for path in repository.worktree()):
+        raise CommandFailed(128, command, _AMBIGUOUS.format(target))
+    if found.kind == "blob":
+        raise CommandFailed(129, command, "usage: git diff [<options>] [<commit>] [--] [<path>...]")
+    tree = repository.commit(found.sha).tree if found.kind == "commit" else found.sha
+    text = patch(
+        against_worktree(repository, repository.files(tree)), context=_lines(lines), abbreviate=repository.abbreviated
+    )
+    return f"Diff with {target}:\n{text.removesuffix(_NEWLINE)}"
+
+
+def _lines(asked: int) -> int:
+    """The lines of context that git makes of a number: what is beyond 64 bits is their end, and of these 32 are kept."""
+    if asked <= 1 - _END:
+        return 0
+    return (min(asked, _END - 1) + 2**31) % 2**32 - 2**31
+
+
+@reported("git_commit")
+def commit(context: HandlerContext) -> str:
+    """Record what is staged."""
+    sha = staging.commit(context, _opened(context), context.arguments["message"])
+    return f"Changes committed successfully with hash {sha}"
+
+
+@reported("git_add")
+def add(context: HandlerContext) -> str | Reply:
+    """Stage files."""
+    return staging.add(_opened(context), context.arguments["files"])
+
+
+@reported("git_reset")
+def reset(context: HandlerContext) -> str:
+    """Take back everything that is staged."""
+    staging.reset(_opened(context))
+    return "All staged changes reset"
+
+
+@reported("git_log")
+def log(context: HandlerContext) -> str:
+    """The commits that lead to HEAD, the youngest first."""
+    repository = _opened(context)
+    since, until = context.arguments["start_timestamp"], context.arguments["end_timestamp"]
+    no_option(since, "start_timestamp")
+    no_option(until, "end_timestamp")
+    head = repository.ref("HEAD")
+    if head is None:
+        raise ToolError(f"Reference at '{repository.head}' does not exist")
+    found = ancestry(
+        repository,
+        [head],
+        since=seconds_at(since, context.now) if since else None,
+        until=seconds_at(until, context.now) if until else None,
+    )
+    most = context.arguments["max_count"]
+    return "Commit history:\n" + "\n".join(_logged(repository, islice(found, min(most, _MOST) if most >= 0 else None)))
+
+
+def _logged(repository: Repository, found: Iterator[str]) -> Iterator[str]:
+    for sha in found:
+        made = repository.commit(sha)
+        yield f"Commit: {sha}\nAuthor: {made.author.name}\nDate: {made.author.moment}\nMessage: {made.message}\n"
+
+
+@reported("git_create_branch")
+def create_branch(context: HandlerContext) -> str:
+    """A new branch at a branch or tag, or where HEAD is."""
+    repository = _opened(context)
+    name, base = context.arguments["branch_name"], context.arguments["base_branch"]
+    no_option(name, "branch name")
+    no_option(base, "base branch")
+    here = current(repository)
+    if not base and here is None:
+        raise ToolError("HEAD is detached, so there is no current branch to branch from; pass base_branch")
+    if base:
+        _check_base(repository, base)
+    # GitPython reads the name of the ref that it found once more, as a revision: a branch called HEAD is HEAD.
+    sha = resolve(repository, base).sha if base else repository.ref("HEAD")
+    if sha is None:
+        raise Unresolved(base or here or "")
+    ref = name if name.startswith(HEADS) else HEADS + name
+    check_name(ref)
+    _check_place(repository, name, ref)
+    repository.set_ref(ref, sha)
+    return f"Created branch '{name}' from '{base or here}'"
+
+
+def _check_base(repository: Repository, name: str) -> None:
+    """Refuse a name under which GitPython lists no branch or tag."""
+    if not any(ref.startswith((HEADS, REMOTES, TAGS)) and shortened(ref) == name for ref in repository.refs()):
+        raise ToolError(f"No item found with id {name}")
+
+
+def _check_place(repository: Repository, name: str, ref: str) -> None:
+    """Refuse a name that is taken, or under which a folder of refs lies or would have to lie."""
+    folder = f"{repository.path}/.git/"
+    for other in repository.refs():
+        if other == ref:
+            raise ToolError(f"Cannot create branch '{name}': {ref} already exists")
+        if ref.startswith(f"{other}/"):
+            raise ToolError(f"[Errno 17] File exists: '{folder}{other}'")
+        if other.startswith(f"{ref}/"):
+            raise ToolError(f"[Errno 21] Is a directory: '{folder}{ref}.lock' -> '{folder}{ref}'")
+
+
+@reported("git_checkout")
+def checkout(context: HandlerContext) -> str:
+    """Switch to a branch, or detach HEAD at a commit."""
+    repository = _opened(context)
+    name = context.arguments["branch_name"]
+    no_option(name, "branch name")
+    if name == NO_OBJECT:
+        raise CommandFailed(128, f"checkout {name}", f"fatal: reference is not a tree: {name}")
+    switch(repository, name, resolve(repository, name), at=context.now)
+    branch = current(repository)
+    return f"Switched to branch '{branch}'" if branch else f"HEAD is now detached at {repository.head[:7]}"
+
+
+@reported("git_show")
+def show(context: HandlerContext) -> str:
+    """A commit with its changes, a file or a folder."""
+    repository = _opened(context)
+    revision = context.arguments["revision"]
+    no_option(revision, "revision")
+    found = resolve(repository, revision)
+    if found.kind == "commit":
+        return show_commit(repository, found.sha)
+    if found.kind == "blob":
+        return show_file(repository, found.sha)
+    if found.sha.startswith(revision.lower()):
+        raise NotPossible(revision)
+    return show_folder(repository, found.sha)
+
+
+@reported("git_branch")
+def branch(context: HandlerContext) -> str:
+    """The branches, all or those that have or lack a commit."""
+    repository = _opened(context)
+    kind = context.arguments["branch_type"]
+    wanted, unwanted = context.arguments["contains"], context.arguments["not_contains"]
+    no_option(wanted, "contains value")
+    no_option(unwanted, "not_contains value")
+    if kind not in _FLAGS:
+        raise ToolError(f"Invalid branch type: {kind}")
+    asked = [("--contains", wanted), ("--no-contains", unwanted)]
+    command = " ".join(["branch", *_FLAGS[kind], *(f"{flag} {name}" for flag, name in asked if name is not None)])
+    has, lacks = (None if name is None else _commit_named(repository, name, command) for _, name in asked)
+    return listing(repository, kind, containing(repository, has, lacks))
+
+
+def _commit_named(repository: Repository, name: str, command: str) -> str:
+    """The commit that a revision leads to. Raises CommandFailed in the words of `git branch`."""
+    found = _as_git_reads_it(repository, name, command)
+    if found is not None and found.kind == "commit":
+        return found.sha
+    if found is not None:
+        what = f"error: object {found.sha} is a {found.kind}, not a commit\nerror: no such commit {name}"
+    elif len(name) == 40 and all(letter in "0123456789abcdefABCDEF" for letter in name):
+        what = f"error: no such commit {name}"
+    else:
+        what = f"error: malformed object name {name}"
+    raise CommandFailed(129, command, what)
+
+
+def _as_git_reads_it(repository: Repository, name: str, command: str) -> Object | None:
+    """What a revision means to git itself, which knows forms that GitPython does not. Raises CommandFailed for what stops it."""
+    if name.startswith(":/"):
+        # GitPython looks for the text as it stands, git for a pattern, and for none without any.
+        return None if name == ":/" else _resolved(repository, name)
+    followed = _UPSTREAM.fullmatch(name)
+    if followed:
+        branch = HEADS + followed[1] if followed[1] not in ("", "@", "HEAD") else repository.head
+        if not repository.ref(branch):
+            raise CommandFailed(128, command, f"fatal: no such branch: '{followed[1]}'")
+        upstream = repository.upstream(branch)
+        if upstream is None:
+            what = f"fatal: no upstream configured for branch '{branch.removeprefix(HEADS)}'"
+            raise CommandFailed(128, command, what)
+        return _resolved(repository, upstream)
+    earlier = _EARLIER.fullmatch(name)
+    if earlier:
+        _check_log(repository, earlier[1], int(earlier[2]), command)
+    revision, colon, path = name.partition(":")
+    return _resolved(repository, f"{revision}:{path.removeprefix('./').rstrip('/')}" if colon and revision else name)
+
+
+def _check_log(repository: Repository, name: str, place: int, command: str) -> None:
+    """Refuse, in the words of git, a place in a ref's log that it does not reach; without a name it is the log of the branch."""
+    ref = full_name(repository, name) if name else repository.head
+    entries = len(repository.log(ref)) if ref is not None else 0
+    if 0 < entries <= place:
+        shown = name or repository.head.removeprefix(HEADS)
+        raise CommandFailed(128, command, f"fatal: log for '{shown}' only has {entries} entries")
+
+
+def _resolved(repository: Repository, name: str) -> Object | None:
+    try:
+        return resolve(repository, name)
+    except ToolError:
+        return None
+
+
+def _opened(context: HandlerContext) -> Repository:
+    """The repository that the call names. Raises ToolError for a path outside the allowed one, and for one that is none."""
+    given: str = context.arguments["repo_path"]
+    server = context.read("select directory, only_repository from server")[0]
+    path = posixpath.normpath(posixpath.join(cast(str, server["directory"]), given))
+    only = server["only_repository"]
+    if only is not None and path != only and not path.startswith(f"{only}/"):
+        written = given.rstrip("/") or ("/" if given else ".")
+        raise ToolError(f"Repository path '{written}' is outside the allowed repository '{only}'")
+    root = path.removesuffix("/.git")
+    if not context.read("select 1 from repositories where path = :path", {"path": root}):
+        raise ToolError(path)
+    return Repository(context, root)
+
+
+_NEWLINE = "\n"
+NO_OBJECT = "0" * 40
+"""The id that no object has; GitPython hands it on to git as it is."""
+_MOST = 1_000_000_000
+_END = 2**63
+_EARLIER = re.compile(r"(.*?)@\{([0-9]{1,9})\}.*")
+_UPSTREAM = re.compile(r"(.*)@\{(?:u|upstream)\}", re.I)
+_FLAGS: dict[str, list[str]] = {"local": [], "remote": ["-r"], "all": ["-a"]}
+_AMBIGUOUS = (
+    "fatal: ambiguous argument '{}': both revision and filename\n"
+    "Use '--' to separate paths from revisions, like this:\n"
+    "'git <command> [<revision>...] -- [<file>...]'"
+)

@@ -1,0 +1,62 @@
+"""The tool of a sequential-thinking server: thoughts are kept in order, and branches by name."""
+
+from __future__ import annotations
+
+import json
+
+from simtrain.contracts.handler import HandlerContext, Reply
+from simtrain.values.types import JsonObject
+
+LAST_INDEX = 2**32 - 2
+
+# The server keeps branches in a JavaScript object: a branch cannot have the name of something every object has.
+_OF_EVERY_OBJECT = frozenset(
+    {"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
+     "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__"}
+)  # fmt: skip
+_BROKEN = "this.branches[input.branchId].push is not a function"
+
+
+def sequential_thinking(context: HandlerContext) -> Reply:
+    """Note a thought, and reply where the thinking stands.
+
+    Needs a table `thoughts (id integer primary key, number, total, thought, next_needed, is_revision, revises, branch_from,
+    branch_id, needs_more)`. A thought that is numbered higher than the estimate raises the estimate.
+    """
+    said = context.arguments
+    total = max(said["totalThoughts"], said["thoughtNumber"])
+    context.write(
+        "insert into thoughts (number, total, thought, next_needed, is_revision, revises, branch_from, branch_id, needs_more) "
+        "values (:thoughtNumber, :total, :thought, :nextThoughtNeeded, :isRevision, :revisesThought, :branchFromThought, "
+        ":branchId, :needsMoreThoughts)",
+        {**said, "total": total},
+    )
+    if said["branchFromThought"] and said["branchId"] in _OF_EVERY_OBJECT:
+        # The thought is kept all the same.
+        return Reply(_text({"error": _BROKEN, "status": "failed"}), is_error=True)
+    state: JsonObject = {
+        "thoughtNumber": said["thoughtNumber"],
+        "totalThoughts": total,
+        "nextThoughtNeeded": said["nextThoughtNeeded"],
+        "branches": _branches(context),
+        "thoughtHistoryLength": context.read("select count(*) as n from thoughts")[0]["n"],
+    }
+    return Reply(_text(state), state)
+
+
+def _branches(context: HandlerContext) -> list[str]:
+    """The branches as a JavaScript object lists its keys: array indices in ascending order, then the others as they came."""
+    rows = context.read(
+        "select branch_id from thoughts where branch_from is not null and branch_id <> '' group by branch_id order by min(id)"
+    )
+    names = [row["branch_id"] for row in rows if row["branch_id"] not in _OF_EVERY_OBJECT]
+    indices = [name for name in names if _is_index(name)]
+    return sorted(indices, key=int) + [name for name in names if not _is_index(name)]
+
+
+def _is_index(name: str) -> bool:
+    return name.isascii() and name.isdigit() and len(name) <= 10 and str(int(name)) == name and int(name) <= LAST_INDEX
+
+
+def _text(state: JsonObject) -> str:
+    return json.dumps(state, ensure_ascii=False, indent=2)

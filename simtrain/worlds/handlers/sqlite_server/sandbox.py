@@ -1,0 +1,158 @@
+"""Where an agent's SQL runs: an in-memory SQLite with virtual time, which can reach nothing and takes only so much."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+from typing import cast
+
+from simtrain.values.seeding import derive
+from simtrain.values.types import JsonObject
+from simtrain.worlds.service.database import MAX_STEPS, STEP_OPS, Cell
+from simtrain.worlds.service.functions import install
+from simtrain.worlds.service.watch import Statement
+
+COMMITTED = ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
+"""How a statement begins that the server commits and counts; whatever else a statement does, it does uncommitted."""
+
+# What one statement may need: pages of the database (of 4 KiB), bytes of a value, and bytes of memory for the result.
+MAX_PAGES = 8192
+MAX_VALUE = 256_000
+MAX_RESULT = 16_000_000
+_LIMITS: Mapping[int, int] = {
+    sqlite3.SQLITE_LIMIT_LENGTH: MAX_VALUE,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 200_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 200,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    # Views of views of views take their time while they are prepared, and nothing interrupts that.
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
+    # A pattern with many wildcards takes exponential time in one step.
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
+}
+
+_ALLOWED = frozenset(
+    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_INSERT,
+     sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT,
+     sqlite3.SQLITE_REINDEX, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_INDEX,
+     sqlite3.SQLITE_CREATE_VIEW, sqlite3.SQLITE_CREATE_TRIGGER, sqlite3.SQLITE_CREATE_TEMP_TABLE,
+     sqlite3.SQLITE_CREATE_TEMP_INDEX, sqlite3.SQLITE_CREATE_TEMP_VIEW, sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
+     sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_INDEX, sqlite3.SQLITE_DROP_VIEW, sqlite3.SQLITE_DROP_TRIGGER,
+     sqlite3.SQLITE_DROP_TEMP_TABLE, sqlite3.SQLITE_DROP_TEMP_INDEX, sqlite3.SQLITE_DROP_TEMP_VIEW,
+     sqlite3.SQLITE_DROP_TEMP_TRIGGER, sqlite3.SQLITE_ALTER_TABLE}
+)  # fmt: skip
+_ROW_COST = 200
+_REFUSED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_log"})
+_TELLING = frozenset(
+    {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list",
+     "foreign_key_check", "integrity_check", "quick_check"}
+)  # fmt: skip
+_ASKED_ONLY = frozenset({"foreign_keys", "encoding", "page_size", "user_version", "application_id", "collation_list"})
+"""Pragmas that may be asked; those above may also have an argument, since it names what is asked about."""
+
+
+class Sandbox:
+    """One statement's database: a copy of `image` (as `serialize` returns it) in which it is `now`, `2031-03-03T09:00:20Z`."""
+
+    def __init__(self, image: bytes, *, now: str) -> None:
+        connection = self.connection = sqlite3.connect(":memory:", check_same_thread=False)
+        connection.deserialize(image)
+        connection.execute(f"pragma max_page_count = {MAX_PAGES}").close()
+        # Otherwise large sorts would go to files of the host.
+        connection.execute("pragma temp_store = memory").close()
+        connection.row_factory = sqlite3.Row
+        for limit, most in _LIMITS.items():
+            connection.setlimit(limit, most)
+        tell_time(connection, now)
+        self._now = now
+
+    def run(self, sql: str) -> list[JsonObject]:
+        """Carry out one statement as the server does: its rows, or how many it affected. Raises sqlite3.Error, sqlite3.Warning."""
+        self._guard(sql)
+        cursor = self.connection.cursor()
+        try:
+            with limited(self.connection):
+                cursor.execute(sql)
+                if sql.strip().upper().startswith(COMMITTED):
+                    self.connection.commit()
+                    return [{"affected_rows": cursor.rowcount}]
+                return _fetched(cursor)
+        finally:
+            cursor.close()
+            self._release()
+
+    def _guard(self, sql: str) -> None:
+        draws = count()
+
+        def random() -> int:
+            return derive(0, "sqlite", self._now, sql, next(draws)) - 2**63
+
+        def random_bytes(length: int) -> bytes:
+            size = min(max(length, 1), MAX_VALUE)
+            return b"".join(random().to_bytes(8, "big", signed=True) for _ in range(-(-size // 8)))[:size]
+
+        self.connection.create_function("random", 0, random)
+        self.connection.create_function("randomblob", 1, random_bytes)
+        self.connection.set_authorizer(_authorize)
+
+    def _release(self) -> None:
+        """What was not committed is lost with the server's connection."""
+        self.connection.set_authorizer(None)
+        self.connection.rollback()
+
+    def close(self) -> None:
+        """Free the memory."""
+        self.connection.close()
+
+
+def tell_time(connection: sqlite3.Connection, now: str) -> None:
+    """Make it `now` for the SQL of a connection, in a place whose local time is UTC."""
+    install(connection, lambda: now, local=True)
+    written = now[:19].replace("T", " ")
+    for name, told in (("timestamp", written), ("date", written[:10]), ("time", written[11:])):
+        connection.create_function(f"current_{name}", 0, partial(str, told))
+
+
+@contextmanager
+def limited(connection: sqlite3.Connection) -> Generator[None]:
+    """A block whose SQL is cut off like any of a world: after as many steps, as long a time, or so much memory."""
+    counted = count(1)
+    connection.set_progress_handler(lambda: next(counted) > MAX_STEPS, STEP_OPS)
+    try:
+        with Statement(connection).under_way():
+            yield
+    except MemoryError:
+        raise sqlite3.OperationalError("interrupted") from None
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    if action in _ALLOWED:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION:
+        refused = (second or "").lower() in _REFUSED_FUNCTIONS
+        return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA:
+        name = (first or "").lower()
+        known = name in _TELLING or (name in _ASKED_ONLY and second is None)
+        return sqlite3.SQLITE_OK if known else sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_DENY
+
+
+def _fetched(cursor: sqlite3.Cursor) -> list[JsonObject]:
+    """All rows; a result that grows too large ends as a statement does that takes too long."""
+    found: list[JsonObject] = []
+    size = 0
+    for row in cast("list[sqlite3.Row]", cursor):
+        found.append(dict(row))
+        size += _ROW_COST + sum(_size(value) for value in found[-1].values())
+        if size > MAX_RESULT:
+            raise sqlite3.OperationalError("interrupted")
+    return found
+
+
+def _size(value: Cell) -> int:
+    return 4 * len(value) if isinstance(value, str | bytes) else 32

@@ -1,0 +1,91 @@
+"""The tools of a SQLite server, in the words of the reference server: what goes wrong is told as an ordinary reply."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import cast
+
+from simtrain.contracts.handler import HandlerContext, Reply, takes_time
+from simtrain.worlds.handlers.sqlite_server.sandbox import Sandbox
+from simtrain.worlds.handlers.sqlite_server.store import image, load, save, taken
+
+_NO_INSIGHT = "No business insights have been discovered yet."
+_HEADING = "📊 Business Intelligence Memo 📊\n\nKey Insights Discovered:\n\n"
+_SUMMARY = (
+    "\nSummary:\nAnalysis has revealed {count} key business insights that suggest opportunities for strategic optimization "
+    "and growth."
+)
+
+
+@takes_time
+def read_query(context: HandlerContext) -> Reply:
+    """The rows of a SELECT."""
+    query = _text(context, "query")
+    if not query.strip().upper().startswith("SELECT"):
+        return Reply("Error: Only SELECT queries are allowed for read_query")
+    return _told(context, query)
+
+
+@takes_time
+def write_query(context: HandlerContext) -> Reply:
+    """Carry out any statement but a SELECT: the number of rows that an INSERT, UPDATE or DELETE touched, else its rows."""
+    query = _text(context, "query")
+    if query.strip().upper().startswith("SELECT"):
+        return Reply("Error: SELECT queries are not allowed for write_query")
+    return _told(context, query, writes=True)
+
+
+@takes_time
+def create_table(context: HandlerContext) -> Reply:
+    """Carry out a CREATE TABLE."""
+    query = _text(context, "query")
+    if not query.strip().upper().startswith("CREATE TABLE"):
+        return Reply("Error: Only CREATE TABLE statements are allowed")
+    return _told(context, query, writes=True, done="Table created successfully")
+
+
+@takes_time
+def list_tables(context: HandlerContext) -> Reply:
+    """The names of all tables."""
+    return _told(context, "SELECT name FROM sqlite_master WHERE type='table'")
+
+
+@takes_time
+def describe_table(context: HandlerContext) -> Reply:
+    """The columns of a table. The name is put into the statement as it is: that is how the reference server does it."""
+    return _told(context, f"PRAGMA table_info({_text(context, 'table_name')})")
+
+
+def append_insight(context: HandlerContext) -> Reply:
+    """Add a line to the memo."""
+    context.write("insert into memo (insight) values (:insight)", {"insight": _text(context, "insight")})
+    return Reply("Insight added to memo", updated=("memo://insights",))
+
+
+def insights(context: HandlerContext) -> Reply:
+    """The memo, which the server offers as a resource."""
+    lines = [cast(str, row["insight"]) for row in context.read("select insight from memo order by id")]
+    if not lines:
+        return Reply(_NO_INSIGHT)
+    listed = "\n".join(f"- {line}" for line in lines)
+    return Reply(_HEADING + listed + (_SUMMARY.format(count=len(lines)) if len(lines) > 1 else ""))
+
+
+def _told(context: HandlerContext, sql: str, *, writes: bool = False, done: str | None = None) -> Reply:
+    """Carry out one statement and tell its rows as Python writes them; what SQLite refuses changes nothing."""
+    before = load(context.read)
+    try:
+        sandbox = Sandbox(image(before, now=context.now), now=context.now)
+        with closing(sandbox):
+            rows = sandbox.run(sql)
+            after = taken(sandbox.connection) if writes else before
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        return Reply(f"Database error: {error}")
+    if writes:
+        save(context, before, after)
+    return Reply(done or str(rows))
+
+
+def _text(context: HandlerContext, argument: str) -> str:
+    return cast(str, context.arguments[argument])

@@ -1,0 +1,148 @@
+"""How a captured server words mistakes, learnt from its answers to those that were made on purpose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from simtrain.files.json_schemas import validator
+from simtrain.mcp_wire.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, ServerManifest
+from simtrain.mcp_wire.request_flaws import flaw
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.recorded.learned_words import alone, slotted
+from simtrain.worlds.recorded.recorded_sessions import MODERN
+from simtrain.worlds.recorded.refusal_wording import Refused, Schemas, refusal_texts
+
+ASKED = {
+    "unknown_method": NO_METHOD,
+    "missing_resource": NO_RESOURCE,
+    "missing_prompt": NO_PROMPT,
+    "subscribe": NO_RESOURCE,
+    "unsubscribe": NO_RESOURCE,
+    "completion_prompt": NO_PROMPT,
+    "completion_resource": NO_RESOURCE,
+}
+"""Kind of mistake -> what was asked for, and is replaced by what a client asks for; in a flawed request it is a tool."""
+
+
+PYTHON_FLAWED: JsonObject = {"code": -32602, "message": "Invalid request parameters", "data": ""}
+"""What a server of the first Python SDK says of a call without a name."""
+
+
+class Mistakes:
+    """A captured server's own responses to what does not exist, with the names put in."""
+
+    def __init__(self, server: ServerManifest) -> None:
+        self._kept: dict[tuple[str, bool], JsonObject] = {}
+        for exchange in server.exchanges:
+            kind = _kind(exchange)
+            if kind is not None:
+                self._kept.setdefault((kind, exchange.era == MODERN), exchange.response)
+        for kind, response in server.profile.items():
+            for modern in (False, True):
+                if isinstance(response, dict):
+                    self._kept.setdefault((kind, modern), cast(JsonObject, response))
+
+    def response(self, kind: str, name: str, *, modern: bool) -> JsonObject | None:
+        """`{"result": ...}` or `{"error": ...}` for a method, resource, prompt or tool of this name; None where it was not captured."""
+        captured = self._kept.get((kind, modern))
+        if captured is None:
+            return None
+        asked = ASKED.get(kind, NO_TOOL)
+        names = {asked: name}
+        if asked == NO_RESOURCE:
+            # A server may speak of the scheme alone.
+            names[NO_RESOURCE.partition(":")[0]] = name.partition(":")[0]
+        return cast(JsonObject, _renamed(captured, names))
+
+
+def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
+    """The `server_errors` of a service world that answers unknown tools and bad arguments as the server did.
+
+    `schemas` are the input schemas of its tools, by plain name. Empty for a server whose mistakes were not captured.
+    """
+    texts: JsonObject = {}
+    unknown = unknown_tool(server.profile)
+    if unknown is not None:
+        texts["unknown_tool"], texts["unknown_tool_as"] = unknown
+        empty = unknown_tool(server.profile, "unknown_tool_empty")
+        if empty is not None and empty != unknown:
+            texts["unknown_tool_empty"] = empty[0]
+    flawed = _object(_object(server.profile.get("tools/call name missing")).get("error"))
+    python = flawed == PYTHON_FLAWED
+    return texts | refusal_texts(unknown, _refused(server, schemas), schemas, python=python)
+
+
+def unknown_tool(profile: JsonObject, kind: str = "unknown_tool") -> tuple[str, str | int] | None:
+    """What a server says of an unknown `{tool}`, and how; None where it was not heard."""
+    said = _said(profile.get(kind))
+    return None if said is None else (slotted(said[0], {NO_TOOL: "tool"}), said[1])
+
+
+def _refused(server: ServerManifest, schemas: Schemas) -> list[Refused]:
+    """The calls with bad arguments that the server refused. A reply like any other is no refusal: such a server checks nothing.
+
+    Where it was asked in the older era it is heard in that one alone: some answer the newer one with what has to come before a call.
+    """
+    found: list[Refused] = []
+    older = any(exchange.era != MODERN for exchange in server.exchanges if exchange.method == "tools/call")
+    for exchange in server.exchanges:
+        if older and exchange.era == MODERN:
+            continue
+        tool: JsonValue = exchange.params.get("name")
+        given: JsonValue = exchange.params.get("arguments") or {}
+        said = _said(exchange.response)
+        if exchange.method != "tools/call" or not isinstance(tool, str) or tool not in schemas or said is None:
+            continue
+        arguments = cast(JsonObject, given) if isinstance(given, dict) else {}
+        if not validator(schemas[tool]).is_valid(arguments):
+            found.append(Refused(tool, arguments, *said))
+    return found
+
+
+def _kind(exchange: Exchange) -> str | None:
+    params, ref = exchange.params, _object(exchange.params.get("ref"))
+    if (
+        exchange.method.startswith("resources/")
+        and params.get("uri") == NO_RESOURCE
+        and exchange.method != "resources/read"
+    ):
+        return exchange.method.partition("/")[2]
+    if exchange.method == "completion/complete" and ref.get("name") == NO_PROMPT:
+        return "completion_prompt"
+    if exchange.method == "completion/complete" and ref.get("uri") == NO_RESOURCE:
+        return "completion_resource"
+    if exchange.method == NO_METHOD:
+        return "unknown_method"
+    if exchange.method == "resources/read" and exchange.params.get("uri") == NO_RESOURCE:
+        return "missing_resource"
+    if exchange.method == "prompts/get" and exchange.params.get("name") == NO_PROMPT:
+        return "missing_prompt"
+    return flaw(exchange.method, exchange.params)
+
+
+def _said(response: JsonValue) -> tuple[str, str | int] | None:
+    """The text of a captured response, and the way it went: error reply, plain result, or a JSON-RPC error's code."""
+    found = _object(response)
+    error, result = _object(found.get("error")), _object(found.get("result"))
+    if isinstance(error.get("message"), str) and isinstance(error.get("code"), int):
+        return error["message"], error["code"]
+    content: JsonValue = result.get("content")
+    blocks = [_object(block) for block in cast("list[JsonValue]", content)] if isinstance(content, list) else []
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    return ("\n".join(texts), "error" if result.get("isError") is True else "result") if texts else None
+
+
+def _renamed(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
+    if isinstance(value, str):
+        return re.sub(alone(names), lambda found: names[found[0]], value)
+    if isinstance(value, list):
+        return [_renamed(item, names) for item in cast("list[JsonValue]", value)]
+    if isinstance(value, dict):
+        return {key: _renamed(item, names) for key, item in cast(JsonObject, value).items()}
+    return value
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return cast(JsonObject, value) if isinstance(value, dict) else {}

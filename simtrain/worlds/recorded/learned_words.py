@@ -1,0 +1,251 @@
+"""Learning a server's words for mistakes in arguments from calls that it refused: texts with slots, and how several become one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations, takewhile
+
+from simtrain.contracts.argument_mistakes import KINDS, ArgumentMistakes, Mistake
+from simtrain.contracts.refusal_words import LISTS, Channel, Frame, RefusalWords, Saying, kinds_of, slots
+
+
+@dataclass(frozen=True)
+class Example:
+    """A refused call: what was wrong with it, what the server said, and how."""
+
+    tool: str
+    mistakes: ArgumentMistakes
+    text: str
+    channel: Channel
+
+    @property
+    def single(self) -> Mistake | None:
+        """The mistake that the text is about, where it is one, or may speak of what the tool does not have alone."""
+        found = self.mistakes.found
+        unknown = [mistake.field for mistake in found if mistake.kind == "unknown"]
+        alone = len(found) == 1 or (len(unknown) == 1 and _any_of(unknown, self.text))
+        return self.mistakes.foremost if alone else None
+
+
+def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]]) -> tuple[RefusalWords, int]:
+    """Words for whatever tool and argument, and how many of the refusals they explain that were not needed to find them.
+
+    `names` are the arguments of every tool. A text with a name in it that is nobody's slot is general only where several arguments
+    show it: otherwise it would name the wrong one.
+    """
+    every = frozenset(name for known in names.values() for name in known)
+    singles = [(example, mistake) for example in examples if (mistake := example.single) is not None]
+    sayings = _sayings(singles, every)
+    best = RefusalWords()
+    score = -1
+    several = [example for example in examples if len(example.mistakes.found) > 1]
+    for stages in _stages():
+        for words in (RefusalWords(sayings, stages), _framed(RefusalWords(sayings, stages, {}), several)):
+            explained = sum(words.refusal(one.tool, one.mistakes) == (one.text, one.channel) for one in several)
+            if explained > score:
+                best, score = words, explained
+    shared = RefusalWords(tuple(saying for saying in sayings if _is_shared(saying, singles)), best.stages, best.frames)
+    return best, sum(shared.refusal(one.tool, one.mistakes) == (one.text, one.channel) for one in examples)
+
+
+def particular_words(unexplained: Sequence[Example]) -> Iterator[Saying]:
+    """What single tools say of a call, or of one mistake in it, as it was heard."""
+    met: set[tuple[str, str]] = set()
+    for one in unexplained:
+        mistakes = one.mistakes
+        if not mistakes.found or (one.tool, str(mistakes)) in met:
+            continue
+        met.add((one.tool, str(mistakes)))
+        text = next(_candidates(one, mistakes.foremost))
+        yield Saying(text, one.channel, one.tool, mistakes=str(mistakes))
+
+
+def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) -> tuple[Saying, ...]:
+    """Texts for a name of an argument, for a type, and for a kind of mistake: each where the more general ones say otherwise."""
+    found: list[Saying] = []
+    for keys in (("kind",), ("kind", "wanted", "given"), ("kind", "wanted", "given", "field")):
+        groups: defaultdict[Hashable, list[tuple[Example, Mistake]]] = defaultdict(list)
+        for example, mistake in singles:
+            if keys != ("kind",) or mistake.kind != "wrong":
+                groups[tuple(getattr(mistake, key) for key in keys)].append((example, mistake))
+        more: list[Saying] = []
+        for group in groups.values():
+            about = {key: getattr(group[0][1], key) for key in keys}
+            saying = _voted(group, about, every)
+            if saying is not None and not _said_already(saying, group, found):
+                more.append(saying)
+        found = [*more, *found]
+    return tuple(found)
+
+
+def _voted(group: Sequence[tuple[Example, Mistake]], about: Mapping[str, str], every: frozenset[str]) -> Saying | None:
+    """The text that most of a group have in common; None where it may name an argument that is not at fault."""
+    votes: Counter[tuple[str, Channel]] = Counter()
+    texts = dict.fromkeys(((text, one.channel) for one, mistake in group for text in _candidates(one, mistake)))
+    for text, channel in texts:
+        votes[text, channel] = sum(
+            _filled(text, one, mistake) == one.text and channel == one.channel for one, mistake in group
+        )
+    if not votes:
+        return None
+    (text, channel), _ = max(votes.items(), key=lambda found: found[1])
+    agreeing = [(one, mistake) for one, mistake in group if _filled(text, one, mistake) == one.text]
+    others = {other.field for one, mistake in agreeing for other in one.mistakes.found if other is not mistake}
+    if _any_of(others, text):
+        return None
+    by_tool = about["kind"] == "unknown" or "field" in about
+    spread = {one.tool if by_tool else mistake.field for one, mistake in agreeing}
+    names_it = "{field}" in text or _any_of([about.get("field", "")], text)
+    names_others = _any_of(every - {about.get("field")}, text)
+    if (names_others and not names_it) or (len(spread) < 2 and (names_others or not names_it)):
+        return None
+    return Saying(text, channel, **about)
+
+
+def _said_already(saying: Saying, group: Sequence[tuple[Example, Mistake]], found: Sequence[Saying]) -> bool:
+    words = RefusalWords(tuple(found))
+    said = [words.of_one(one.tool, one.mistakes, mistake) for one, mistake in group]
+    own = RefusalWords((saying,))
+    return said == [own.of_one(one.tool, one.mistakes, mistake) for one, mistake in group]
+
+
+def _is_shared(saying: Saying, singles: Sequence[tuple[Example, Mistake]]) -> bool:
+    own = RefusalWords((saying,))
+    alike = (own.of_one(one.tool, one.mistakes, mistake) == (one.text, one.channel) for one, mistake in singles)
+    return sum(alike) > 1
+
+
+def _candidates(example: Example, mistake: Mistake) -> Iterator[str]:
+    """The text with slots for all that is found in it, then with fewer of them."""
+    filled = slots(example.tool, example.mistakes, mistake)
+    lists = {name: text for name, text in filled.items() if name.partition("_")[0] in LISTS}
+    present = {
+        "arguments": {filled[name]: name for name in ("arguments_python", "arguments_json", "arguments")},
+        "lists": {text: name for name, text in reversed(lists.items()) if _several(name, example.mistakes, mistake)},
+        "value": {filled[name]: name for name in ("value_python", "value_json", "value") if mistake.kind != "absent"},
+        "tool": {example.tool: "tool"},
+        "field": {mistake.field: "field"},
+    }
+    present = {
+        kind: {text: name for text, name in words.items() if _any_of([text], example.text)}
+        for kind, words in present.items()
+    }
+    used = [kind for kind, words in present.items() if words]
+    for left_out in range(len(used) + 1):
+        for without in combinations(used, left_out):
+            words: dict[str, str] = {}
+            for kind in used:
+                if kind not in without:
+                    words = {**present[kind], **words}
+            yield slotted(example.text, words)
+
+
+def _several(name: str, mistakes: ArgumentMistakes, mistake: Mistake) -> bool:
+    """True if a list has two items or more: of one, it is not to be seen how a list is written."""
+    lists = {"known": mistakes.known, "required": mistakes.required, "options": mistake.options}
+    absent = [one for one in mistakes.found if one.kind == "absent"]
+    return len(lists.get(name.partition("_")[0], absent)) > 1
+
+
+def slotted(text: str, words: Mapping[str, str]) -> str:
+    """The text with words that stand alone replaced by slots, each by the name it goes to; its own braces are kept from being any."""
+    pattern = alone(words) if words else None
+    parts = re.split(f"({pattern})", text) if pattern else [text]
+    return "".join(
+        f"{{{words[part]}}}" if part in words else part.replace("{", "{{").replace("}", "}}") for part in parts
+    )
+
+
+def _filled(text: str, example: Example, mistake: Mistake) -> str:
+    return text.format_map(slots(example.tool, example.mistakes, mistake))
+
+
+def _stages() -> Iterator[tuple[tuple[str, ...], ...]]:
+    """The orders in which a server may look for kinds of mistakes, one after another or several together."""
+    for order in permutations(KINDS):
+        yield tuple((kind,) for kind in order)
+    yield (KINDS,)
+    for alone in KINDS:
+        others = tuple(kind for kind in KINDS if kind != alone)
+        yield (alone,), others
+        yield others, (alone,)
+
+
+def _framed(words: RefusalWords, several: Sequence[Example]) -> RefusalWords:
+    """The words with the frames that most of the texts about several mistakes show, by their kinds."""
+    votes: defaultdict[str, Counter[Frame]] = defaultdict(Counter)
+    for one in several:
+        reported = words.reported(one.tool, one.mistakes)
+        said = [words.of_one(one.tool, one.mistakes, mistake) for mistake in reported]
+        texts = [text for text, channel in (each for each in said if each) if channel == one.channel]
+        if len(texts) < 2 or len(texts) < len(said):
+            continue
+        frame = _frame(one, texts, [mistake.field for mistake in reported])
+        if frame is not None:
+            votes[kinds_of(reported)][frame] += 1
+    frames = {kinds: counted.most_common(1)[0][0] for kinds, counted in votes.items()}
+    return RefusalWords(words.sayings, words.stages, frames)
+
+
+def _frame(one: Example, texts: Sequence[str], fields: Sequence[str]) -> Frame | None:
+    """What is taken off single texts, and set between the rest, where the text about all of them shows that."""
+    shortest = min(text.find(field) for text, field in zip(texts, fields, strict=True))
+    rest = min(len(text) - text.rfind(field) - len(field) for text, field in zip(texts, fields, strict=True))
+    if shortest < 0:
+        return None
+    leads = _cuts(_shared(texts)[:shortest])
+    tails = _cuts(_shared([text[::-1] for text in texts])[:rest])
+    for taken in sorted(((lead, tail) for lead in leads for tail in tails), key=sum):
+        lead, tail = taken
+        phrases = [text[lead : len(text) - tail] for text in texts]
+        found = _around(one.text, phrases)
+        if found is not None:
+            parts = (texts[0][:lead], texts[0][len(texts[0]) - tail :] if tail else "", *found)
+            return Frame(*(slotted(part, {one.tool: "tool"}) for part in parts))
+    return None
+
+
+def _shared(texts: Sequence[str]) -> str:
+    """What all begin with."""
+    first, last = min(texts), max(texts)
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return first[: sum(1 for _ in alike)]
+
+
+def _cuts(text: str) -> list[int]:
+    """The lengths at which a text may be cut: not within a word."""
+    return [
+        length
+        for length in range(len(text) + 1)
+        if not (text[length - 1 : length + 1].isalnum() and 0 < length < len(text))
+    ]
+
+
+def _around(text: str, phrases: Sequence[str]) -> tuple[str, str, str] | None:
+    """What stands before, between and after the phrases; None where one is missing, or they are not joined alike."""
+    places: list[int] = []
+    at = 0
+    for phrase in phrases:
+        at = text.find(phrase, at)
+        if at < 0 or not phrase:
+            return None
+        places.append(at)
+        at += len(phrase)
+    between = {
+        text[place + len(phrase) : following]
+        for place, phrase, following in zip(places, phrases, places[1:], strict=False)
+    }
+    return (text[: places[0]], between.pop(), text[at:]) if len(between) == 1 else None
+
+
+def alone(words: Mapping[str, str] | Sequence[str]) -> str:
+    """A pattern for the words where they stand alone, the longer before the shorter."""
+    ordered = sorted((word for word in words if word), key=len, reverse=True)
+    return "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in ordered) or "(?!)"
+
+
+def _any_of(words: Iterable[str], text: str) -> bool:
+    return re.search(alone(list(words)), text) is not None

@@ -1,0 +1,330 @@
+"""Courses: what one server was asked and answered, in order, put together from the frames of a recording or read from a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from simtrain.contracts.request import Caller
+from simtrain.mcp_wire.manifest import Exchange, ServerManifest, read_manifest
+from simtrain.values.types import JsonObject, JsonValue, canonical
+from simtrain.worlds.recorded.recording import Frame, Run, Sender, read_runs
+
+HANDSHAKE = "2025-11-25"
+MODERN = "2026-07-28"
+
+CHANGES = frozenset(
+    {
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+    }
+)
+"""Notifications that tell of a change, not of the request."""
+
+ENVELOPE = "io.modelcontextprotocol/"
+
+_JSONRPC: JsonObject = {"jsonrpc": "2.0"}
+
+Key: TypeAlias = tuple[object, str, object]
+
+
+@dataclass(frozen=True)
+class Course:
+    """The exchanges of one server from one beginning on, with whatever clients, and its raw tool descriptors by name."""
+
+    server: str
+    exchanges: tuple[Exchange, ...]
+    tools: Mapping[str, JsonObject]
+
+
+def by_caller(course: Course) -> dict[Caller, Course]:
+    """A course, parted by the clients with whom it was recorded."""
+    found: dict[Caller, list[Exchange]] = {}
+    for exchange in course.exchanges:
+        found.setdefault(Caller(exchange.era, frozenset(exchange.capabilities)), []).append(exchange)
+    return {client: replace(course, exchanges=tuple(exchanges)) for client, exchanges in found.items()}
+
+
+def captured_course(server: ServerManifest) -> Course:
+    """What was captured of a server.
+
+    A client of the modern era hears of changes on a stream of its own: where the same request made the server announce one in
+    the other era, it does in this one too.
+    """
+    announced = {
+        _same(exchange): changes
+        for exchange in server.exchanges
+        if (changes := tuple(said for said in exchange.notifications if said.get("method") in CHANGES))
+    }
+    exchanges = tuple(
+        exchange
+        if any(said.get("method") in CHANGES for said in exchange.notifications)
+        else replace(exchange, notifications=(*exchange.notifications, *announced.get(_same(exchange), ())))
+        for exchange in server.exchanges
+    )
+    return Course(server.name, exchanges, _by_name(server.tools))
+
+
+def _same(exchange: Exchange) -> bytes:
+    return canonical([exchange.method, own_params(exchange.params)])
+
+
+def read_courses(path: Path) -> tuple[Course, ...]:
+    """The courses in a manifest (.json: one for each server and client) or a recording (one for each run). Raises InputError."""
+    if path.suffix == ".json":
+        captured = map(captured_course, read_manifest(path).servers.values())
+        # Servers are captured by one client after the other, each with a server that has just begun.
+        return tuple(part for course in captured for part in (by_caller(course).values() or (course,)))
+    found: list[Course] = []
+    for run in read_runs(path):
+        exchanges = tuple(exchanges_of(run))
+        found.append(Course(run.server, exchanges, _listed(exchanges)))
+    return tuple(found)
+
+
+def read_exchanges(path: Path) -> tuple[Exchange, ...]:
+    """All exchanges in a manifest or a recording, in order. Raises InputError."""
+    return tuple(exchange for course in read_courses(path) for exchange in course.exchanges)
+
+
+def exchanges_of(run: Run) -> list[Exchange]:
+    """The exchanges of a run, in the order of their requests.
+
+    They are what the server was really asked and really said: a request that a perturbation kept back is none, one that it
+    changed counts as it reached the server, and replies count as the server gave them. Requests without a reply are left out.
+    """
+    pairing = _Pairing()
+    for frame in run.frames:
+        pairing.take(frame)
+    return [opened.exchange() for opened in pairing.opened if opened.response is not None]
+
+
+def frames_of(exchanges: Iterable[Exchange]) -> Iterator[Frame]:
+    """Exchanges as the frames of a run, one after another; `exchanges_of` makes the same of them again, streams that were resumed aside."""
+    numbers, moment = count(1), 0.0
+    for exchange in exchanges:
+        *before, (sender, reply) = _messages(exchange, numbers)
+        for other, frame in before:
+            yield Frame(0, moment, other, frame, era=exchange.era)
+        moment += exchange.seconds or 0.0
+        yield Frame(0, moment, sender, reply, era=exchange.era)
+
+
+def _messages(exchange: Exchange, numbers: Iterator[int]) -> Iterator[tuple[Sender, JsonObject]]:
+    meta = dict(_object(exchange.params.get("_meta")))
+    for notification in exchange.notifications:
+        if "progressToken" in _object(notification.get("params")):
+            meta["progressToken"] = notification["params"]["progressToken"]
+    if exchange.era == MODERN:
+        meta |= {f"{ENVELOPE}protocolVersion": MODERN, f"{ENVELOPE}clientCapabilities": exchange.capabilities}
+    params = {**exchange.params, "_meta": meta} if meta else exchange.params
+    identity = next(numbers)
+    yield "client", {**_JSONRPC, "id": identity, "method": exchange.method, "params": params}
+    for ask in exchange.asks:
+        question = next(numbers)
+        yield (
+            "server",
+            {**_JSONRPC, "id": f"ask-{question}", "method": ask["method"], "params": ask.get("params") or {}},
+        )
+        yield "client", {**_JSONRPC, "id": f"ask-{question}", **_object(ask.get("answer"))}
+    for round_ in exchange.rounds:
+        yield "server", {**_JSONRPC, "id": identity, "result": round_["result"]}
+        retry = {**params, "inputResponses": round_["answers"]}
+        if "requestState" in _object(round_["result"]):
+            retry["requestState"] = round_["result"]["requestState"]
+        identity = next(numbers)
+        yield "client", {**_JSONRPC, "id": identity, "method": exchange.method, "params": retry}
+    for notification in exchange.notifications:
+        yield "server", {**_JSONRPC, **notification}
+    yield "server", {**_JSONRPC, "id": identity, **exchange.response}
+
+
+def _by_name(tools: Iterable[JsonObject]) -> dict[str, JsonObject]:
+    return {tool["name"]: tool for tool in tools if isinstance(tool.get("name"), str)}
+
+
+def _listed(exchanges: Iterable[Exchange]) -> dict[str, JsonObject]:
+    found: dict[str, JsonObject] = {}
+    for exchange in exchanges:
+        tools: JsonValue = (exchange.result or {}).get("tools")
+        if exchange.method == "tools/list" and isinstance(tools, list):
+            found |= _by_name(
+                cast(JsonObject, tool) for tool in cast("list[JsonValue]", tools) if isinstance(tool, dict)
+            )
+    return found
+
+
+@dataclass
+class _Opened:
+    """A request, and what has come of it so far."""
+
+    method: str
+    params: JsonObject
+    era: str
+    capabilities: JsonObject
+    session: str | None
+    http: int | None
+    begun: float
+    token: JsonValue = None
+    response: JsonObject | None = None
+    resumed: bool = False
+    seconds: float = 0.0
+    notifications: list[JsonObject] = field(default_factory=list[JsonObject])
+    asks: list[JsonObject] = field(default_factory=list[JsonObject])
+    rounds: list[JsonObject] = field(default_factory=list[JsonObject])
+
+    def exchange(self) -> Exchange:
+        assert self.response is not None
+        return Exchange(
+            method=self.method,
+            params=self.params,
+            response=self.response,
+            era=self.era,
+            capabilities=self.capabilities,
+            notifications=tuple(self.notifications),
+            asks=tuple(self.asks),
+            rounds=tuple(self.rounds),
+            resumed=self.resumed,
+            seconds=round(self.seconds, 6),
+        )
+
+
+class _Pairing:
+    """Puts replies, notifications and the server's own requests to the requests that they belong to."""
+
+    def __init__(self) -> None:
+        self.opened: list[_Opened] = []
+        self._pending: dict[Key, _Opened] = {}
+        self._paused: list[_Opened] = []
+        self._asked: dict[Key, tuple[_Opened | None, JsonObject]] = {}
+        self._capabilities: dict[str | None, JsonObject] = {}
+
+    def take(self, frame: Frame) -> None:
+        message = frame.frame
+        if frame.sender == "client" and frame.perturbed is not None:
+            message = frame.perturbed.get("frame")
+        if not isinstance(message, dict):
+            return
+        message = cast(JsonObject, message)
+        if not isinstance(message.get("method"), str):
+            (self._answer if frame.sender == "client" else self._reply)(frame, message)
+        elif frame.sender == "client":
+            self._from_client(frame, message)
+        else:
+            self._from_server(frame, message)
+
+    def _from_client(self, frame: Frame, message: JsonObject) -> None:
+        params = _object(message.get("params"))
+        if "id" not in message:
+            if message["method"] == "notifications/cancelled":
+                self._pending.pop(_key(frame.session, params.get("requestId")), None)
+            return
+        opened = self._answered(message["method"], params) or self._open(frame, message["method"], params)
+        opened.http = frame.http
+        self._pending[_key(frame.session, message["id"])] = opened
+        if frame.http is not None:
+            self._pending[_key(frame.http, message["id"])] = opened
+
+    def _open(self, frame: Frame, method: str, params: JsonObject) -> _Opened:
+        meta = _object(params.get("_meta"))
+        modern = f"{ENVELOPE}protocolVersion" in meta
+        if method == "initialize":
+            # The session's id comes with the reply; until then its requests share the name of none.
+            self._capabilities[frame.session] = _object(params.get("capabilities"))
+        capabilities = (
+            _object(meta.get(f"{ENVELOPE}clientCapabilities"))
+            if modern
+            else self._capabilities.get(frame.session, self._capabilities.get(None, {}))
+        )
+        era = MODERN if modern else HANDSHAKE
+        opened = _Opened(
+            method, own_params(params), era, capabilities, frame.session, frame.http, frame.seconds,
+            meta.get("progressToken"),
+        )  # fmt: skip
+        self.opened.append(opened)
+        return opened
+
+    def _answered(self, method: str, params: JsonObject) -> _Opened | None:
+        """The request that paused for input, where this is its retry with the answers."""
+        if "inputResponses" not in params and "requestState" not in params:
+            return None
+        for opened in self._paused:
+            wanted = _object(opened.rounds[-1]["result"])
+            same = opened.params.get("name", opened.params.get("uri")) == params.get("name", params.get("uri"))
+            if opened.method == method and same and wanted.get("requestState") == params.get("requestState"):
+                self._paused.remove(opened)
+                opened.rounds[-1]["answers"] = _object(params.get("inputResponses"))
+                return opened
+        return None
+
+    def _answer(self, frame: Frame, message: JsonObject) -> None:
+        """The client's reply to a request of the server."""
+        opened, ask = self._asked.pop(_key(frame.session, message.get("id")), (None, {}))
+        if opened is not None:
+            opened.asks.append({**ask, "answer": _body(message)})
+
+    def _from_server(self, frame: Frame, message: JsonObject) -> None:
+        said = _body(message)
+        owner = self._owner(frame, _object(message.get("params")))
+        if "id" in message:
+            ask: JsonObject = {"method": said["method"], "params": said.get("params") or {}}
+            self._asked[_key(frame.session, message["id"])] = (owner, ask)
+        elif owner is not None:
+            owner.notifications.append(said)
+
+    def _owner(self, frame: Frame, params: JsonObject) -> _Opened | None:
+        """The request to which something belongs that the server says on its own; None where that cannot be known."""
+        # Each is listed under its session and, over HTTP, under its HTTP request.
+        open_now = list({id(opened): opened for opened in self._pending.values()}.values())
+        if "progressToken" in params:
+            tokens = [opened for opened in open_now if opened.token == params["progressToken"]]
+            return next((opened for opened in tokens if frame.session in (None, opened.session)), None)
+        if frame.http is not None:
+            return next((opened for opened in open_now if opened.http == frame.http), None)
+        return open_now[0] if len(open_now) == 1 else None
+
+    def _reply(self, frame: Frame, message: JsonObject) -> None:
+        keys = [_key(frame.http, message.get("id"))] if frame.http is not None else []
+        keys.append(_key(frame.session, message.get("id")))
+        opened = next((self._pending[key] for key in keys if key in self._pending), None)
+        if opened is None:
+            return
+        self._pending = {key: other for key, other in self._pending.items() if other is not opened}
+        if opened.method == "initialize" and frame.session is not None:
+            self._capabilities[frame.session] = _object(opened.params.get("capabilities"))
+        body = _body(message)
+        if _object(body.get("result")).get("resultType") == "input_required":
+            opened.rounds.append({"result": body["result"], "answers": {}})
+            self._paused.append(opened)
+            return
+        opened.response, opened.seconds = body, frame.seconds - opened.begun
+        opened.resumed = frame.http != opened.http
+
+
+def own_params(params: JsonObject) -> JsonObject:
+    """The params of a request as its caller meant them: without the modern era's envelope, progress token, and the marks of a retry."""
+    kept = {key: value for key, value in params.items() if key not in ("inputResponses", "requestState")}
+    meta = {
+        key: value
+        for key, value in _object(kept.pop("_meta", None)).items()
+        if key != "progressToken" and not key.startswith(ENVELOPE)
+    }
+    return {**kept, "_meta": meta} if meta else kept
+
+
+def _body(message: JsonObject) -> JsonObject:
+    return {key: value for key, value in message.items() if key not in ("jsonrpc", "id")}
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return cast(JsonObject, value) if isinstance(value, dict) else {}
+
+
+def _key(scope: object, identity: JsonValue) -> Key:
+    # 1 and "1" are different ids; a list is none, and must not fail.
+    return scope, type(identity).__name__, identity if isinstance(identity, str | int | float) else repr(identity)

@@ -1,0 +1,234 @@
+"""Recordings: what went between MCP clients and a server, frame by frame, as lines that are only ever appended.
+
+A file holds one run or several. A run begins with its head, `{"format", "server", "transport"}`; each line after it is a
+frame. A frame that a perturbation bent stands there as its sender sent it, with what was passed on under `perturbed`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from time import monotonic
+from typing import Literal, TypeAlias, cast
+
+import orjson
+
+from simtrain.files.file_bytes import opened
+from simtrain.files.jsonl import LineWriter, whole_lines
+from simtrain.files.redaction import Redactor
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+
+FORMAT = "simtrain-recording/1"
+
+Sender: TypeAlias = Literal["client", "server"]
+Transport: TypeAlias = Literal["stdio", "http"]
+
+SHOWN_TEXT = 2000
+"""Letters kept of what was sent and is no frame."""
+
+_OPTIONAL = ("session", "era", "http", "status", "text", "perturbed")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame. `seconds` count from the beginning of the run.
+
+    `session` names an MCP session without giving its id away. `http` numbers the HTTP request on which the frame travelled, from 1,
+    and `status` is the HTTP status of a reply. `text` is what came that is no JSON-RPC; `frame` is then None, as it is for a
+    reply that no server gave. `perturbed` is None for a frame that went through untouched, else `{"by": [...], "frame": what was
+    passed on, or null}`.
+    """
+
+    number: int
+    seconds: float
+    sender: Sender
+    frame: JsonObject | None
+    session: str | None = None
+    era: str | None = None
+    http: int | None = None
+    status: int | None = None
+    text: str | None = None
+    perturbed: JsonObject | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a recording: the server's name, how it was spoken to, and its frames in order."""
+
+    server: str
+    transport: Transport
+    frames: list[Frame] = field(default_factory=list[Frame])
+
+
+class Recorder:
+    """Appends one run to a recording. Secrets are taken out before anything is written: those `redactor` knows, and what looks like one."""
+
+    def __init__(self, path: Path, *, server: str, transport: Transport, redactor: Redactor | None = None) -> None:
+        """Cuts off what a killed process tore. Raises InputError when the file cannot be written or is no recording."""
+        _refuse_other_files(path)
+        self._lines = LineWriter(path)
+        self._redactor = redactor or Redactor()
+        self._numbers = count(1)
+        self._begun = monotonic()
+        self._lines.write(run_head(server, transport))
+
+    def now(self) -> float:
+        """Seconds since the run began."""
+        return monotonic() - self._begun
+
+    def write(
+        self,
+        sender: Sender,
+        frame: JsonObject | None,
+        *,
+        seconds: float | None = None,
+        session: str | None = None,
+        era: str | None = None,
+        http: int | None = None,
+        status: int | None = None,
+        text: str | None = None,
+        perturbed: JsonObject | None = None,
+    ) -> None:
+        """Append one frame; `seconds` is the present unless given. Raises InputError when the disk is full."""
+        moment = self.now() if seconds is None else seconds
+        written = Frame(next(self._numbers), moment, sender, frame, session, era, http, status, text, perturbed)
+        self._lines.write(frame_line(written, self._redactor))
+
+    def close(self) -> None:
+        """End the run."""
+        self._lines.close()
+
+
+def append_run(path: Path, frames: Iterable[Frame], *, server: str, transport: Transport) -> None:
+    """Append a whole run at once, without what looks secret; other processes may append theirs to the same file. Raises InputError."""
+    _refuse_other_files(path)
+    numbered = (replace(frame, number=number) for number, frame in enumerate(frames, start=1))
+    redactor = Redactor()
+    lines = LineWriter(path, shared=True)
+    try:
+        lines.write(run_head(server, transport) + b"".join(frame_line(frame, redactor) for frame in numbered))
+    finally:
+        lines.close()
+
+
+def run_head(server: str, transport: Transport) -> bytes:
+    """The line that begins a run."""
+    return _encode({"format": FORMAT, "server": server, "transport": transport})
+
+
+def frame_line(frame: Frame, redactor: Redactor) -> bytes:
+    """A frame as a line, newline included, without secrets."""
+    written: JsonObject = {
+        "n": frame.number,
+        "t": round(frame.seconds, 6),
+        "from": frame.sender,
+        "session": frame.session,
+        "era": frame.era,
+        "http": frame.http,
+        "status": frame.status,
+        "frame": redactor.value(frame.frame),
+        "text": None if frame.text is None else redactor.text(frame.text[:SHOWN_TEXT]),
+        "perturbed": redactor.value(frame.perturbed),
+    }
+    return _encode({key: value for key, value in written.items() if value is not None or key not in _OPTIONAL})
+
+
+def read_runs(path: Path) -> Iterator[Run]:
+    """The runs of a recording, in order; a line that a killed process tore is left out.
+
+    Raises InputError for a file that is no recording, that is of another version, or that is damaged.
+    """
+    run: Run | None = None
+    for number, line in whole_lines(path):
+        fields = _read_line(line, path, number)
+        if "format" in fields or run is None:
+            if run is not None:
+                yield run
+            run = _read_head(fields, path, number)
+        else:
+            run.frames.append(_read_frame(fields, path, number))
+    if run is None:
+        raise InputError("the file is empty", remedy="record with `simtrain relay --record FILE`", file=path)
+    yield run
+
+
+def _refuse_other_files(path: Path) -> None:
+    """Appending cuts off a torn line, which in a file of another kind may be all there is."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    first = next(whole_lines(path), None)
+    if first is not None:
+        _read_head(_read_line(first[1], path, 1), path, 1)
+        return
+    head = run_head("", "stdio")[:30]
+    with opened(path) as file:
+        if file.read(len(head)) != head:
+            raise InputError("this is no recording", remedy="record into a new file", file=path)
+
+
+def _read_head(fields: JsonObject, path: Path, number: int) -> Run:
+    form = fields.get("format")
+    if form != FORMAT:
+        problem = f"the format is {form!r}, not {FORMAT!r}" if isinstance(form, str) else "this is no recording"
+        raise InputError(problem, remedy="record with `simtrain relay --record FILE`", file=path, line=number)
+    transport = fields.get("transport")
+    if not isinstance(fields.get("server"), str) or transport not in ("stdio", "http"):
+        raise _damaged(path, number)
+    return Run(fields["server"], transport)
+
+
+def _read_frame(fields: JsonObject, path: Path, number: int) -> Frame:
+    frame: JsonValue = fields.get("frame")
+    perturbed: JsonValue = fields.get("perturbed")
+    moment: JsonValue = fields.get("t")
+    whole = (
+        fields.get("from") in ("client", "server")
+        and isinstance(frame, dict | None)
+        and isinstance(perturbed, dict | None)
+        and isinstance(moment, int | float)
+        and isinstance(fields.get("session"), str | None)
+        and isinstance(fields.get("http"), int | None)
+    )
+    if not whole:
+        raise _damaged(path, number)
+    return Frame(
+        number=number,
+        seconds=float(moment),
+        sender=fields["from"],
+        frame=cast("JsonObject | None", frame),
+        session=fields.get("session"),
+        era=fields.get("era"),
+        http=fields.get("http"),
+        status=fields.get("status"),
+        text=fields.get("text"),
+        perturbed=cast("JsonObject | None", perturbed),
+    )
+
+
+def _read_line(line: bytes, path: Path, number: int) -> JsonObject:
+    try:
+        # Not orjson: it rounds integers beyond 64 bits.
+        fields: JsonValue = json.loads(line)
+    except (ValueError, RecursionError):
+        raise _damaged(path, number) from None
+    if not isinstance(fields, dict):
+        raise _damaged(path, number)
+    return cast(JsonObject, fields)
+
+
+def _damaged(path: Path, number: int) -> InputError:
+    return InputError(
+        "the line is no frame of a recording", remedy="remove the line, or record again", file=path, line=number
+    )
+
+
+def _encode(fields: JsonObject) -> bytes:
+    try:
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:
+        # Integers beyond 64 bits and unpaired surrogates.
+        return json.dumps(fields, separators=(",", ":")).encode() + b"\n"

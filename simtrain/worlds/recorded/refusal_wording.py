@@ -1,0 +1,160 @@
+"""How a server words that arguments are wrong, learnt from calls that it refused: a library's style, or words of its own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeAlias, cast
+
+from simtrain.contracts.argument_mistakes import argument_mistakes
+from simtrain.contracts.argument_style import ArgumentStyle, Check
+from simtrain.contracts.refusal_words import Channel, RefusalWords, Saying, all_arguments
+from simtrain.contracts.registry import resolve
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.recorded.learned_words import Example, general_words, particular_words, slotted
+
+STYLES = (
+    "zod", "zod3", "zod_json", "zod3_json", "zod_coercing", "pydantic", "pydantic_strict", "pydantic_call", "jsonschema", "plain",
+)  # fmt: skip
+"""Argument styles that a captured wording is compared with, in this order."""
+
+_UNKNOWN_TO: tuple[tuple[str, str | int, str, str], ...] = (
+    ("MCP error -32602: Tool {tool} not found", "error", "zod",
+     "MCP error -32602: Input validation error: Invalid arguments for tool {tool}: {detail}"),
+    ("MCP error -32602: Tool {tool} not found", -32602, "zod3_json", "MCP error -32602: Invalid arguments for tool {tool}: {detail}"),
+    ("Unknown tool: {tool}", "error", "pydantic", "Error executing tool {tool}: {detail}"),
+    ("Unknown tool: '{tool}'", "error", "pydantic_call", "{detail}"),
+)  # fmt: skip
+"""What a library says of an unknown tool, and how; the style of its argument checks, and what it says of bad arguments."""
+
+_COMPLAINT = re.compile(r"\W*(?:error|invalid|missing|failed)\b", re.IGNORECASE)
+
+MIN_TELLING = 4
+"""A value of fewer letters may stand in a text by chance."""
+
+Schemas: TypeAlias = Mapping[str, JsonObject]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A call with bad arguments, what the server said, and how: an `error` reply, a plain `result`, or a JSON-RPC error's code."""
+
+    tool: str
+    arguments: JsonObject
+    text: str
+    channel: Channel
+
+
+def refusal_texts(
+    unknown: tuple[str, Channel] | None, refused: Sequence[Refused], schemas: Schemas, *, python: bool = False
+) -> JsonObject:
+    """The keys of `server_errors` that answer bad arguments as the server did.
+
+    `unknown` is what it says of an unknown tool, with `{tool}`, and how; `python`: it is made with the first Python SDK.
+    What nothing explains is left to the words of `plain`, which name the field that is wrong: another call would name another.
+    """
+    refused = [one for one in refused if _is_refusal(one)]
+    if not refused:
+        return _by_library(unknown, schemas, python=python)
+    style, explained_by_style, left = _by_style(refused, schemas)
+    unlike = {number for number in left if not _speaks_of_others(refused[number], schemas)}
+    made = [
+        Example(one.tool, argument_mistakes(schemas[one.tool], one.arguments), one.text, one.channel) for one in refused
+    ]
+    examples = [one for number, one in enumerate(made) if number in unlike or number not in left]
+    words, explained = general_words(
+        examples, {tool: list(cast(JsonObject, schema.get("properties", {}))) for tool, schema in schemas.items()}
+    )
+    if style and explained_by_style >= explained:
+        sayings = particular_words([made[number] for number in sorted(unlike)])
+        return style | _written(RefusalWords(tuple(sayings)))
+    unexplained = [one for one in examples if words.refusal(one.tool, one.mistakes) != (one.text, one.channel)]
+    channel = Counter(one.channel for one in refused).most_common(1)[0][0]
+    whole = RefusalWords((*particular_words(unexplained), *words.sayings), words.stages, words.frames)
+    return {"bad_arguments_as": channel} | _written(whole)
+
+
+def _speaks_of_others(one: Refused, schemas: Schemas) -> bool:
+    """True if the words hold the text of an argument that was right: then they are not about what was wrong."""
+    made = argument_mistakes(schemas[one.tool], one.arguments)
+    wrong = {mistake.field for mistake in made.found}
+    right = [value for name, value in one.arguments.items() if name not in wrong and isinstance(value, str)]
+    text = slotted(one.text, {said: name for name, said in all_arguments(made).items()})
+    return any(value in text for value in right if len(value) >= MIN_TELLING)
+
+
+def _written(words: RefusalWords) -> JsonObject:
+    """The words as a world file holds them."""
+    written: JsonObject = {}
+    if words.sayings:
+        written["sayings"] = [_saying(saying) for saying in words.sayings]
+    if words.stages:
+        written["stages"] = [list(stage) for stage in words.stages]
+    if words.frames is not None:
+        written["frames"] = {kinds: asdict(frame) for kinds, frame in words.frames.items()}
+    return written
+
+
+def _saying(saying: Saying) -> JsonObject:
+    return {key.replace("channel", "as"): value for key, value in asdict(saying).items() if value is not None}
+
+
+def _by_style(refused: Sequence[Refused], schemas: Schemas) -> tuple[JsonObject, int, Sequence[int]]:
+    """The style, the template and the channel that explain most of the refusals, how many, and the numbers of the others."""
+    best: tuple[JsonObject, int, Sequence[int]] = ({}, 0, range(len(refused)))
+    for style in STYLES:
+        checks = _checks(style, schemas)
+        if checks is None:
+            continue
+        found: list[tuple[str, Channel] | None] = []
+        for one in refused:
+            problem = checks[one.tool](one.arguments).problem
+            if problem and problem in one.text:
+                found.append((slotted(one.text, {problem: "detail", one.tool: "tool"}), one.channel))
+            else:
+                found.append(None)
+        for said, times in Counter(filter(None, found)).most_common(1):
+            if times > best[1]:
+                texts: JsonObject = {"bad_arguments": said[0], "bad_arguments_as": said[1], "arguments": style}
+                best = texts, times, [number for number, one in enumerate(found) if one != said]
+    return best
+
+
+def checks_first(unknown: tuple[str, Channel] | None, schemas: Schemas) -> bool:
+    """True if the library that words unknown tools like this checks the arguments of a call before it runs anything."""
+    return bool(_by_library(unknown, schemas))
+
+
+def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas, *, python: bool = False) -> JsonObject:
+    """What the library does that words unknown tools like this. Its name for a tool's arguments stands in the schemas of the first SDK."""
+    for text, channel, style, said in _UNKNOWN_TO:
+        if unknown != (text, channel) or _checks(style, schemas) is None:
+            continue
+        if style == "pydantic" and not all(_titled(tool, schema) for tool, schema in schemas.items()):
+            continue
+        as_told: Channel = channel
+        return {"bad_arguments": said, "bad_arguments_as": as_told, "arguments": style}
+    if python and _checks("jsonschema", schemas) is not None:
+        return {"bad_arguments": "Input validation error: {detail}", "arguments": "jsonschema"}
+    return {}
+
+
+def _is_refusal(one: Refused) -> bool:
+    """True unless it is a plain reply that does not begin like a refusal: such a server carried the call out."""
+    return one.channel != "result" or _COMPLAINT.match(one.text) is not None
+
+
+def _checks(style: str, schemas: Schemas) -> Mapping[str, Check] | None:
+    """The checks of all tools in a style; None where one of their schemas is beyond it."""
+    compiled = cast(ArgumentStyle, resolve("argument_styles", style))
+    try:
+        return {name: compiled(name, schema) for name, schema in schemas.items()}
+    except ValueError:
+        return None
+
+
+def _titled(tool: str, schema: JsonObject) -> bool:
+    title: JsonValue = schema.get("title")
+    return title == f"{tool}Arguments"

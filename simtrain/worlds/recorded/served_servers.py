@@ -1,0 +1,76 @@
+"""The servers in a file that can be served: a manifest's, or those of a recording, put together from what they said to their clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
+
+from simtrain.contracts.request import Caller
+from simtrain.mcp_wire.manifest import LISTED, Exchange, Manifest, ServerManifest, Surface, read_manifest
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.recorded.recorded_sessions import ENVELOPE, MODERN, read_courses
+
+SERVER_INFO = f"{ENVELOPE}serverInfo"
+GREETINGS = ("initialize", "server/discover")
+
+
+def read_servers(path: Path) -> Manifest:
+    """The servers of a manifest (.json) or a recording (.jsonl). Raises InputError, also for a recording without greeting or tools."""
+    if path.suffix == ".json":
+        return read_manifest(path)
+    servers: dict[str, list[Exchange]] = {}
+    for course in read_courses(path):
+        servers.setdefault(course.server, []).extend(course.exchanges)
+    return Manifest({name: _server(name, exchanges, path) for name, exchanges in servers.items()})
+
+
+def _server(name: str, exchanges: list[Exchange], path: Path) -> ServerManifest:
+    by_caller: dict[Caller, list[Exchange]] = {}
+    for exchange in exchanges:
+        by_caller.setdefault(Caller(exchange.era, frozenset(exchange.capabilities)), []).append(exchange)
+    surfaces = tuple(found for said in by_caller.values() if (found := _surface(said)) is not None)
+    if not any(surface.lists.get("tools/list") for surface in surfaces):
+        raise InputError(
+            f"no client of {name!r} connected and listed its tools while it was recorded",
+            remedy="serve a manifest of it, and name the recording with --replay",
+            file=path,
+        )
+    return ServerManifest(name, {"recording": path.name}, surfaces, tuple(exchanges))
+
+
+def _surface(said: list[Exchange]) -> Surface | None:
+    """What one kind of client was shown; None for one of the handshake era that met no greeting while it was recorded."""
+    lists = {method: _pages(exchange for exchange in said if exchange.method == method) for method in LISTED}
+    shown = {method: pages for method, pages in lists.items() if pages}
+    greeted = next((exchange.result for exchange in said if exchange.method in GREETINGS and exchange.result), None)
+    # A client that only tried whether the server speaks the modern era has not met it there.
+    spoken = said[0].era == MODERN and any(exchange.result is not None for exchange in said)
+    greeting = greeted or (_gathered(said, shown) if spoken else None)
+    return None if greeting is None else Surface(said[0].era, said[0].capabilities, greeting, shown)
+
+
+def _gathered(said: list[Exchange], shown: Iterable[str]) -> JsonObject:
+    """The greeting of a server whose client did not ask for one, as 2026-07-28 allows: what its results say of it."""
+    metas = [cast(JsonObject, (exchange.result or {}).get("_meta") or {}) for exchange in said]
+    info = next((meta[SERVER_INFO] for meta in metas if SERVER_INFO in meta), None)
+    capabilities: JsonObject = {method.partition("/")[0]: {} for method in shown}
+    about: JsonObject = {"_meta": {SERVER_INFO: info}} if info is not None else {}
+    return {"supportedVersions": [MODERN], "capabilities": capabilities, **about}
+
+
+def _pages(listed: Iterable[Exchange]) -> tuple[JsonObject, ...]:
+    """The pages of a list as they were first read: from the one without a cursor on."""
+    by_cursor: dict[JsonValue, JsonObject] = {}
+    for exchange in listed:
+        if exchange.result is not None:
+            by_cursor.setdefault(exchange.params.get("cursor"), exchange.result)
+    pages: list[JsonObject] = []
+    cursor: JsonValue = None
+    while (page := by_cursor.pop(cursor, None)) is not None:
+        pages.append(page)
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            break
+    return tuple(pages)

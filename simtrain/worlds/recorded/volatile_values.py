@@ -1,0 +1,55 @@
+"""Values that differ from one run to the next and mean the same: uuids, digests, instants; and folders that moved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from simtrain.values.types import JsonObject, JsonValue
+
+_PATTERNS = {
+    "uuid": r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
+    "instant": r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?",
+    "digest": r"(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})",
+}
+
+_VOLATILE = re.compile(
+    r"(?<![0-9A-Za-z])(?:" + "|".join(f"(?P<{k}>{p})" for k, p in _PATTERNS.items()) + r")(?![0-9A-Za-z])"
+)
+
+
+def mapped(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    """A JSON value with every text in it changed, names of members aside."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: mapped(item, change) for key, item in cast(JsonObject, value).items()}
+    if isinstance(value, list):
+        return [mapped(item, change) for item in cast("list[JsonValue]", value)]
+    return value
+
+
+def taken_out(value: JsonValue, found: list[str]) -> JsonValue:
+    """A JSON value with a placeholder for each volatile one; those are added to `found`, in order."""
+
+    def take(match: re.Match[str]) -> str:
+        found.append(match[0])
+        return f"<{match.lastgroup}>"
+
+    return mapped(value, lambda text: _VOLATILE.sub(take, text))
+
+
+def put_in(value: JsonValue, replacements: Mapping[str, str]) -> JsonValue:
+    """A JSON value with volatile ones replaced by others."""
+    return mapped(value, lambda text: _VOLATILE.sub(lambda match: replacements.get(match[0], match[0]), text))
+
+
+def moved(value: JsonValue, folders: Mapping[str, str]) -> JsonValue:
+    """A JSON value whose paths (and file URIs) below the folders on the left lie below those on the right; the longest fits first."""
+    if not folders:
+        return value
+    known = sorted((old.rstrip("/") for old in folders), key=len, reverse=True)
+    targets = {old.rstrip("/"): new.rstrip("/") for old, new in folders.items()}
+    pattern = re.compile(r"(?<![\w.~-])(?:" + "|".join(re.escape(old) for old in known) + r")(?=$|[/\s\"',;:)\]}>])")
+    return mapped(value, lambda text: pattern.sub(lambda match: targets[match[0]], text))

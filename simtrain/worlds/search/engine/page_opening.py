@@ -1,0 +1,150 @@
+"""Opening pages by URL: what a page says and on how many parts, or why it cannot be had."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from simtrain.worlds.search.engine.tokens import tokens
+
+MOVED_TO: Final = "/archive"
+"""Where a moved page lies: its path below this one."""
+
+FREE_WORDS: Final = 0.35
+"""The share of a page that is to be read before its paywall."""
+
+Reason: TypeAlias = Literal["invalid_url", "unknown_host", "not_found", "gone", "no_such_part"]
+
+PAYWALL: Final = "*This is the end of the free preview. Subscribe to read the whole page.*"
+GAP_LINE: Final = "[...]"
+
+RELATIVE = re.compile(r"(\]\()([^)\s]+)(\))")
+"""The address of a markdown link."""
+_PATH = re.compile(r"/(?:[\w-][\w.-]*(?:/[\w-][\w.-]*)*/?)?")
+"""A link from the root of a site as nearly all are, which need no parsing: no step up, no query, no fragment."""
+_SCHEMES = ("http", "https")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A page as it reads: `url` is where it was found in the end, `part` counts from 1."""
+
+    url: str
+    title: str
+    date: str | None
+    text: str
+    part: int
+    parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a URL could not be opened, as an HTTP client says it."""
+
+    url: str
+    reason: Reason
+    message: str
+
+
+def normal_url(url: str) -> tuple[str, str, str] | None:
+    """Host, path and query of a URL as people write it (without scheme or `www.`, with a fragment); None for what is none."""
+    text = url.strip().strip("<>\"'")
+    if not text or len(text) > 2000 or any(letter.isspace() for letter in text):
+        return None
+    try:
+        parts = urlsplit(text if "://" in text else f"https://{text}")
+        host = parts.hostname
+    except ValueError:
+        return None
+    if parts.scheme not in _SCHEMES or not host or "." not in host:
+        return None
+    path = parts.path.removesuffix("/index.html").rstrip("/")
+    return host.removeprefix("www."), path or "", parts.query
+
+
+def spellings(host: str, path: str, query: str) -> list[str]:
+    """The URLs under which a page may be stored."""
+    return [
+        urlunsplit((scheme, host, spelt, query, ""))
+        for scheme in ("https", "http")
+        for spelt in dict.fromkeys((path, f"{path}/"))
+    ]
+
+
+def absolute(markdown: str, url: str) -> str:
+    """The page with its links made whole."""
+    site = urljoin(url, "/").removesuffix("/")
+    return RELATIVE.sub(lambda found: f"{found[1]}{_joined(url, site, found[2])}{found[3]}", markdown)
+
+
+def _joined(url: str, site: str, link: str) -> str:
+    if _PATH.fullmatch(link):
+        return site + link
+    try:
+        return urljoin(url, link)
+    except ValueError:
+        return link
+
+
+def free_lines(markdown: str, share: float = FREE_WORDS) -> list[str]:
+    """The beginning of a page: the first of its lines that says something, and whole lines up to a share of its words."""
+    lines = markdown.split("\n")
+    most = share * sum(len(line.split()) for line in lines)
+    kept: list[str] = []
+    words = 0
+    for line in lines:
+        count = len(line.split())
+        if words and words + count > most:
+            break
+        words += count
+        kept.append(line)
+    return kept
+
+
+def before_paywall(markdown: str) -> str:
+    """The beginning of a page and the note that there is more for subscribers."""
+    return "\n".join((*free_lines(markdown), "", PAYWALL)).strip()
+
+
+def scraps(title: str) -> str:
+    """What an extractor makes of a page whose content never arrives."""
+    return f"{title}\n\nLoading...\n\nPlease enable JavaScript to view this page.\n\n{{{{ page.content }}}}"
+
+
+def parts_of(markdown: str, most: int) -> list[str]:
+    """A document cut into parts of at most so many words, between lines; a longer line is a part of its own."""
+    parts: list[list[str]] = [[]]
+    words = 0
+    for line in markdown.split("\n"):
+        count = len(line.split())
+        if words + count > most and any(parts[-1]):
+            parts.append([])
+            words = 0
+        parts[-1].append(line)
+        words += count
+    return ["\n".join(part).strip("\n") for part in parts]
+
+
+def for_goal(markdown: str, goal: str, most: int) -> str:
+    """The lines of a document that speak of a goal, and those around them, up to so many words; the whole where that is short enough."""
+    lines = markdown.split("\n")
+    counts = [len(line.split()) for line in lines]
+    wanted = set(tokens(goal))
+    if sum(counts) <= most or not wanted:
+        return markdown
+    scores = [len(wanted & set(tokens(line))) for line in lines]
+    kept = {place for place, line in enumerate(lines) if line.startswith("#")}
+    words = sum(counts[place] for place in kept)
+    for place in sorted(range(len(lines)), key=lambda place: (-scores[place], place)):
+        if scores[place] and place not in kept and words + counts[place] <= most:
+            kept.add(place)
+            words += counts[place]
+    said: list[str] = []
+    for place, line in enumerate(lines):
+        if place in kept:
+            said.append(line)
+        elif line.strip() and (not said or said[-1] != GAP_LINE):
+            said.append(GAP_LINE)
+    return "\n".join(said)

@@ -1,0 +1,222 @@
+"""Mending queries, as engines do: words that no page has give way to what was probably meant.
+
+Joined words and codes come apart where their parts stand side by side on some page, plurals lose their ending, and misspelt names are
+looked for among the names of the world. What is put in the place of a word must stand on a page beside the other words of the query,
+so that no unheard-of word is bent into an unrelated name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import islice, product
+from typing import Final, NamedTuple, Protocol
+
+from simtrain.worlds.search.engine.tokens import tokens
+
+LEAST: Final = 4
+"""Letters of a word that is mended; shorter ones may mean anything."""
+LONG: Final = 6
+"""Letters from which on a word may have two mistakes."""
+CHOICES: Final = 6
+TRIED: Final = 60
+"""How many words may stand for one, and how many ways of mending a whole query are tried."""
+MOST_PARTS: Final = 6
+PHRASES: Final = 12
+"""Parts of a joined word, and ways to take one apart that are looked for on pages."""
+
+
+class Index(Protocol):
+    """What mending asks of an index."""
+
+    def pages_with(self, word: str) -> int:
+        """On how many pages a word stands."""
+        ...
+
+    def has(self, query: str) -> bool:
+        """Whether a query of FTS5 finds a page."""
+        ...
+
+
+class Mended(NamedTuple):
+    """What was asked for that no page has, what was taken instead, and the whole query with that in its place."""
+
+    missing: str
+    instead: str
+    query: str
+
+
+class Mending:
+    """Mends queries to one web. `names` gives the names and words of its things; it is asked at the first misspelt word."""
+
+    def __init__(self, index: Index, names: Callable[[], Iterable[str]]) -> None:
+        self._index = index
+        self._names = names
+        self.mended = lru_cache(maxsize=2_000)(self._mended)
+        """The mended query; None where there is nothing to mend, or nothing to mend it with."""
+
+    def _mended(self, query: str) -> Mended | None:
+        words = _together(tokens(query), self._known)
+        missing = [place for place, word in enumerate(words) if not self._known(word)]
+        found = {
+            place: choices for place in missing[:3] if (choices := list(islice(self._choices(words[place]), CHOICES)))
+        }
+        if words != tokens(query) and not missing:
+            return Mended(" ".join(tokens(query)), " ".join(words), " ".join(words))
+        others = [word for place, word in enumerate(words) if place not in missing]
+        for chosen in islice(_nearest_first([*found.values()]), TRIED):
+            taken = dict(zip(found, chosen, strict=True))
+            if taken and self._stand_together([one.words for one in chosen], others):
+                instead = " ".join(" ".join(taken[place].words) for place in found)
+                whole = [
+                    part
+                    for place, word in enumerate(words)
+                    for part in (taken[place].words if place in taken else (word,))
+                ]
+                return Mended(" ".join(words[place] for place in found), instead, " ".join(whole))
+        return None
+
+    def _known(self, word: str) -> bool:
+        return self._index.pages_with(word) > 0
+
+    def _stand_together(self, chosen: Sequence[tuple[str, ...]], others: Sequence[str]) -> bool:
+        """Whether a page holds all that was chosen, and one of the other words where there are any."""
+        asked = [f'"{" ".join(words)}"' for words in chosen]
+        if others:
+            asked.append("(" + " OR ".join(f'"{word}"' for word in others) + ")")
+        return self._index.has(" AND ".join(asked))
+
+    # What a word may stand for
+
+    def _choices(self, word: str) -> Iterator[_Choice]:
+        """What may be meant by a word that no page has, the likeliest first."""
+        seen: set[tuple[str, ...]] = set()
+        for choice in (*self._singulars(word), *self._parts(word), *self._alike(word), *self._of_names(word)):
+            if choice.words not in seen:
+                seen.add(choice.words)
+                yield choice
+
+    def _singulars(self, word: str) -> Iterator[_Choice]:
+        for other in _other_numbers(word):
+            if self._known(other):
+                yield _Choice((other,), 0)
+
+    def _parts(self, word: str) -> list[_Choice]:
+        """The word taken apart, where its parts stand side by side on a page; the last may be a plural."""
+        ways = [parts for whole in (word, *_other_numbers(word)) for parts in _split(whole, self._known)]
+        # Few and long parts are likelier than many short ones.
+        ways.sort(key=lambda parts: (len(parts), -min(map(len, parts))))
+        found = (parts for parts in ways[:PHRASES] if self._index.has(f'"{" ".join(parts)}"'))
+        return [_Choice(parts, len(parts) - 1) for parts in islice(found, 1)]
+
+    def _alike(self, word: str) -> list[_Choice]:
+        """Words of names that differ by a letter or two."""
+        if len(word) < LEAST:
+            return []
+        most, mask = 2 if len(word) >= LONG else 1, _mask(word)
+        near = [
+            (distance, other[0] != word[0], other)
+            for other, letters in self._lexicon.items()
+            if abs(len(other) - len(word)) <= most and (letters ^ mask).bit_count() <= 2 * most
+            if (distance := differences(word, other, most)) <= most
+        ]
+        return [_Choice((other,), distance) for distance, _, other in sorted(near) if self._known(other)]
+
+    def _of_names(self, word: str) -> list[_Choice]:
+        """Words of names that begin with the word."""
+        if len(word) < LEAST:
+            return []
+        found = sorted((len(other), other) for other in self._lexicon if other.startswith(word))
+        return [_Choice((other,), 2) for _, other in found[: 4 * CHOICES] if self._known(other)]
+
+    @cached_property
+    def _lexicon(self) -> dict[str, int]:
+        """The words of names, each with the letters that it has."""
+        # Names share most of their words: each is read once.
+        pieces = {piece for name in self._names() for piece in name.split()}
+        words = {word for piece in pieces for word in tokens(piece)}
+        return {word: _mask(word) for word in sorted(words) if len(word) >= LEAST - 1 and not word.isdigit()}
+
+
+class _Choice(NamedTuple):
+    """What a word may stand for, and how far that is from it."""
+
+    words: tuple[str, ...]
+    distance: int
+
+
+def _nearest_first(choices: Sequence[Sequence[_Choice]]) -> Iterator[tuple[_Choice, ...]]:
+    """All ways to choose one of each, those first that change least."""
+    return iter(sorted(product(*choices), key=lambda chosen: sum(choice.distance for choice in chosen)))
+
+
+def _together(words: list[str], known: Callable[[str], bool]) -> list[str]:
+    """Neighbours of which one is unknown written as one word, where that is known: a code with a dash too many."""
+    found: list[str] = []
+    for word in words:
+        if found and not (known(word) and known(found[-1])) and known(found[-1] + word):
+            found[-1] += word
+        else:
+            found.append(word)
+    return found
+
+
+def _other_numbers(word: str) -> Iterator[str]:
+    """What a plural may be the plural of; and the plural of what may be a singular."""
+    if len(word) < LEAST:
+        return
+    if word.endswith("ies"):
+        yield f"{word[:-3]}y"
+    if word.endswith("es"):
+        yield word[:-2]
+    if word.endswith("s"):
+        yield word[:-1]
+    else:
+        yield f"{word}s"
+
+
+def _split(word: str, known: Callable[[str], bool]) -> Iterator[tuple[str, ...]]:
+    """The ways to take a word apart into known ones; single letters only beside figures."""
+
+    def parts(rest: str, most: int) -> Iterator[tuple[str, ...]]:
+        for end in range(len(rest), 0, -1):
+            head, tail = rest[:end], rest[end:]
+            if not _may_stand(head, word) or not known(head):
+                continue
+            if not tail:
+                yield (head,)
+            elif most > 1:
+                for further in parts(tail, most - 1):
+                    yield (head, *further)
+
+    yield from islice((found for found in parts(word, MOST_PARTS) if len(found) > 1), TRIED)
+
+
+def _may_stand(part: str, word: str) -> bool:
+    coded = any(letter.isdigit() for letter in word)
+    return len(part) >= 2 or (coded and (part.isdigit() or part.isalpha()))
+
+
+def _mask(word: str) -> int:
+    """The letters of a word as bits; letters beyond ASCII share some."""
+    bits = 0
+    for letter in word:
+        bits |= 1 << (ord(letter) & 63)
+    return bits
+
+
+def differences(one: str, other: str, most: int) -> int:
+    """How many letters must be changed, left out, put in or exchanged with their neighbour; `most + 1` where it is more than that."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for place, letter in enumerate(one, 1):
+        row = [place]
+        for column, compared in enumerate(other, 1):
+            cost = min(last[column] + 1, row[-1] + 1, last[column - 1] + (letter != compared))
+            if place > 1 and column > 1 and letter == other[column - 2] and one[place - 2] == compared:
+                cost = min(cost, before[column - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+        before, last = last, row
+    return min(last[-1], most + 1)

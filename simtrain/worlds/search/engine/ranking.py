@@ -1,0 +1,251 @@
+"""Ranking: BM25 over the full-text index of a world file in two stages, with a total order.
+
+First the pages that hold the rare words of a query are found by the index itself (FTS5), the best CANDIDATES of them; then these are
+scored exactly over all words. What FTS5 computes is BM25 with k1 = 1.2 and b = 0.75 (https://www.sqlite.org/fts5.html#the_bm25_function);
+the second stage computes the same. Scores are rounded, so that no machine's last digit decides; ties go to the lower page id.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from heapq import heappush, heappushpop
+from typing import Final, TypeAlias, cast
+
+from simtrain.worlds.search.engine.texts import Run, Text, Texts, numbers
+from simtrain.worlds.search.engine.tokens import tokens, whole
+
+CANDIDATES: Final = 200
+FILLING: Final = 60
+"""Pages that are looked at where those with the rare words do not fill the results."""
+
+FEW: Final = 500, 5_000, 1 / 200
+"""Words join the first stage, the rarest first, while the pages that they are on are few in all: at least, at most, share of all pages."""
+
+COMMON: Final = 2_000, 20_000, 1 / 50
+"""From how many pages on a word is common: at least, at most, share of all pages. Where all words are, pages that hold all of them are
+looked for."""
+
+MOST_WORDS: Final = 32
+TITLE_WEIGHT: Final = 2
+FIRST: Final = 20
+"""Candidates that are looked at before it is asked which others can still be among the best."""
+AT_ONCE: Final = 80
+"""Candidates that are looked at together from then on."""
+CROSSED: Final = 2_000
+"""Pages with rare words up to which the index is asked which of them hold another word."""
+
+_K1, _B = 1.2, 0.75
+_LEAST_IDF = 1e-6
+_DIGITS = 9
+_TOLERANCE = 1e-6
+_VOCABULARY = "temp._vocabulary"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A page and its score, higher is better."""
+
+    page: int
+    score: float
+
+
+@dataclass(frozen=True)
+class _Term:
+    word: str
+    pages: int
+    idf: float
+    weight: float
+    """What the word adds to a page's score at most."""
+
+    @property
+    def quoted(self) -> str:
+        """The word as FTS5 reads it; a token holds no quotation mark."""
+        return f'"{self.word}"'
+
+    @cached_property
+    def found(self) -> Callable[[bytes], list[bytes]]:
+        """Finds the word in a folded text."""
+        return whole(self.word).findall
+
+
+_Held: TypeAlias = dict[int, list[_Term]]
+"""Pages, and of the words that are left to count those that they may hold, the rarest first."""
+
+
+class Ranking:
+    """The ranking of one world file. `run` must be allowed to read the index's own tables."""
+
+    def __init__(self, run: Run, lock: AbstractContextManager[object]) -> None:
+        """`lock`, held, keeps other threads away."""
+        self._run = run
+        self._lock = lock
+        list(run(f"create virtual table {_VOCABULARY} using fts5vocab(main, _index, row)", ()))
+        self.pages, self._average = _averages(cast(bytes, self._one("select block from _index_data where id = 1")))
+        self._texts = Texts(run, title_weight=TITLE_WEIGHT)
+        self._term = lru_cache(maxsize=20_000)(self._look_up)
+
+    def top(self, query: str, *, count: int, offset: int = 0, site: int | None = None) -> list[Hit]:
+        """The best pages of a query, best first; on one site where `site` is its id. A query without words has none."""
+        with self._lock:
+            return self._top(query, count, offset, site)
+
+    def _top(self, query: str, count: int, offset: int, site: int | None) -> list[Hit]:
+        words = self._terms(query)
+        if not words:
+            return []
+        # Words on most pages tell nothing where there are others; they only fill up the results.
+        terms = [term for term in words if term.idf > _LEAST_IDF] or words
+        wanted = offset + count
+        first, held = self._first_stage(terms, site)
+        ranked = self._second_stage(first, held, wanted)
+        if len(ranked) < wanted:
+            held = self._others(terms, words, first, site, wanted)
+            ranked += self._second_stage(dict.fromkeys(held, 0.0), held, wanted)
+        return ranked[offset:wanted]
+
+    def pages_with(self, word: str) -> int:
+        """On how many pages a word stands."""
+        with self._lock:
+            return self._term(word).pages
+
+    def has(self, query: str) -> bool:
+        """Whether a query, as FTS5 reads it, finds a page."""
+        return self._one("select 1 from _index where _index match ? limit 1", query) is not None
+
+    def _terms(self, query: str) -> list[_Term]:
+        """The words of a query that are in the index at all, the rarest first."""
+        words = list(dict.fromkeys(tokens(query)))[:MOST_WORDS]
+        found = (self._term(word) for word in words)
+        return sorted((term for term in found if term.pages), key=lambda term: (term.pages, term.word))
+
+    def _look_up(self, word: str) -> _Term:
+        pages = cast(int, self._one(f"select doc from {_VOCABULARY} where term = ?", word) or 0)
+        idf = math.log((self.pages - pages + 0.5) / (pages + 0.5))
+        idf = idf if idf > 0 else _LEAST_IDF
+        return _Term(word, pages, idf, idf * (_K1 + 1))
+
+    def _one(self, sql: str, *values: object) -> object:
+        row = next(iter(self._run(sql, values)), None)
+        return None if row is None else row[0]
+
+    # Which pages
+
+    def _first_stage(self, terms: list[_Term], site: int | None) -> tuple[dict[int, float], _Held]:
+        """Candidates with their score over the rare words, and what else they may hold; none where all words are common."""
+        rare = self._rare(terms)
+        if not rare:
+            return {}, {}
+        wanted = " OR ".join(term.quoted for term in rare)
+        # Rounding as SQLite does it goes by way of decimals, which takes as long as all else.
+        sql = (
+            f"select rowid, -bm25(_index, {TITLE_WEIGHT}.0, 1.0) as score from _index where _index match ?"
+            f"{'' if site is None else _ON_SITE} order by cast(score * 1e{_DIGITS} + 0.5 as integer) desc, rowid limit {CANDIDATES}"
+        )
+        rows = self._run(sql, (wanted,) if site is None else (wanted, site))
+        found = dict(cast("Iterable[tuple[int, float]]", rows))
+        others = terms[len(rare) :]
+        if sum(term.pages for term in rare) > CROSSED:
+            return found, dict.fromkeys(found, others)
+        return found, self._held([*found], wanted, [], others)
+
+    def _rare(self, terms: list[_Term]) -> list[_Term]:
+        """The words of the first stage; none where all are common."""
+        if terms[0].pages > self._share(COMMON):
+            return []
+        few = self._share(FEW)
+        taken, pages = terms[:1], terms[0].pages
+        for term in terms[1:]:
+            pages += term.pages
+            if pages > few:
+                break
+            taken.append(term)
+        return taken
+
+    def _share(self, bounds: tuple[int, int, float]) -> int:
+        least, most, share = bounds
+        return min(max(least, int(self.pages * share)), most)
+
+    def _others(
+        self, terms: list[_Term], words: list[_Term], found: dict[int, float], site: int | None, wanted: int
+    ) -> _Held:
+        """Further candidates: pages that hold all terms, then all but the commonest, and so on; at last those that hold any word."""
+        pages: _Held = {}
+        enough = max(wanted, FILLING if found else CANDIDATES)
+        together = [
+            (" AND ".join(term.quoted for term in terms[:length]), length) for length in range(len(terms), 0, -1)
+        ]
+        sql = f"select rowid from _index where _index match ?{'' if site is None else _ON_SITE} limit {enough + len(found)}"
+        for asked, held in (*together, *((word.quoted, 0) for word in words[1:])):
+            rows = cast("Iterable[tuple[int]]", self._run(sql, (asked,) if site is None else (asked, site)))
+            fresh = [page for (page,) in rows if page not in found and page not in pages]
+            pages.update(self._held(fresh, asked, terms[:held], terms[held:]))
+            if len(pages) >= enough:
+                break
+        return pages
+
+    def _held(self, pages: list[int], asked: str, stated: list[_Term], others: list[_Term]) -> _Held:
+        """Which terms each of the pages that a query of FTS5 found may hold: those that it states, and which of the others.
+
+        The index tells that much faster than texts do, unless they are few.
+        """
+        if len(pages) <= FIRST:
+            return {page: [*stated, *others] for page in pages}
+        held = {page: [*stated] for page in pages}
+        between = min(pages), max(pages)
+        for term in others:
+            rows = self._run(_HOLDING, (f"({asked}) AND {term.quoted}", *between))
+            for (page,) in cast("Iterable[tuple[int]]", rows):
+                if page in held:
+                    held[page].append(term)
+        return held
+
+    # In which order
+
+    def _second_stage(self, candidates: dict[int, float], held: _Held, wanted: int) -> list[Hit]:
+        """The wanted ones of the candidates by their exact score. Those that may come first are looked at first; those that nothing can
+        lift among the wanted ones any more are not looked at."""
+        most = {page: score + sum([term.weight for term in held[page]]) for page, score in candidates.items()}
+        waiting = sorted(candidates, key=lambda page: (-most[page], page))
+        hits: list[Hit] = []
+        best: list[float] = []
+        while waiting:
+            least = best[0] - _TOLERANCE if len(best) == wanted else 0.0
+            size = AT_ONCE if hits else FIRST
+            near = [page for page in waiting[:size] if most[page] >= least]
+            waiting = waiting[size:] if len(near) == size else []
+            texts = self._texts.of([page for page in near if held[page]])
+            for page in near:
+                score = candidates[page]
+                if held[page]:
+                    score = self._added(score, held[page], texts[page])
+                hits.append(Hit(page, round(score, _DIGITS)))
+                (heappush if len(best) < wanted else heappushpop)(best, score)
+        return sorted(hits, key=_place)[:wanted]
+
+    def _added(self, score: float, terms: list[_Term], text: Text) -> float:
+        """The score of a page with what further words add to it."""
+        plain = text.folded
+        long = _K1 * (1 - _B + _B * text.length / self._average)
+        for term in terms:
+            often = len(term.found(plain))
+            if often:
+                score += term.weight * often / (often + long)
+        return score
+
+
+_HOLDING = "select rowid from _index where _index match ? and rowid between ? and ?"
+_ON_SITE = " and (select site from _pages where _pages.id = _index.rowid) = ?"
+
+
+def _place(hit: Hit) -> tuple[float, int]:
+    return -hit.score, hit.page
+
+
+def _averages(block: bytes) -> tuple[int, float]:
+    """The number of pages and their mean length in words, as FTS5 keeps them: the rows, and then the words of each column."""
+    pages, *words = numbers(block) or [0]
+    return pages, max(sum(words) / pages, 1.0) if pages else 1.0

@@ -1,0 +1,69 @@
+"""Texts of pages as ranking counts their words: folded, read in a few at a time, and kept while they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NamedTuple, cast
+
+import orjson
+
+from simtrain.worlds.search.engine.tokens import folded_bytes
+
+KEPT: Final = 10_000
+"""Texts of pages that are kept in memory, a little more than a kilobyte each."""
+
+Run = Callable[[str, Sequence[object]], Iterable[tuple[object, ...]]]
+"""Carries out one statement of the engine's own over the world file."""
+
+# Bytes are read as they lie in the file; text would be decoded, and encoded again.
+_TEXTS: Final = (
+    "select p.id, s.sz, cast(p.title as blob), cast(p.body as blob) from json_each(?) j"
+    " cross join _pages p on p.id = j.value join _index_docsize s on s.id = p.id"
+)
+
+
+class Text(NamedTuple):
+    """A page's title and body, folded, the title as often as it weighs; `length` is how many words both have."""
+
+    folded: bytes
+    length: int
+
+
+class Texts:
+    """The texts of one world file."""
+
+    def __init__(self, run: Run, *, title_weight: int) -> None:
+        self._run = run
+        self._title_weight = title_weight
+        self._kept: dict[int, Text] = {}
+
+    def of(self, pages: Collection[int]) -> dict[int, Text]:
+        """The texts of pages; those that were wanted lately are still there."""
+        unknown = [page for page in pages if page not in self._kept]
+        if unknown:
+            rows = self._run(_TEXTS, (orjson.dumps(unknown).decode(),))
+            for page, sizes, title, body in cast("Iterable[tuple[int, bytes, bytes, bytes]]", rows):
+                self._kept[page] = Text(folded_bytes((title + b"\n") * self._title_weight + body), _total(sizes))
+        texts = {page: self._kept[page] for page in pages}
+        for page in list(islice(self._kept, max(0, len(self._kept) - KEPT))):
+            del self._kept[page]
+        return texts
+
+
+def numbers(block: bytes) -> list[int]:
+    """The variable-length integers of SQLite in a row."""
+    found: list[int] = []
+    value = 0
+    for byte in block:
+        value = (value << 7) | (byte & 0x7F)
+        if byte < 0x80:
+            found.append(value)
+            value = 0
+    return found
+
+
+@lru_cache(maxsize=10_000)
+def _total(block: bytes) -> int:
+    return sum(numbers(block))

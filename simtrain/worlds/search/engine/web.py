@@ -1,0 +1,229 @@
+"""The web of a world file: one guarded read-only connection for all episodes of a process, its pages, sites, facts and ranking."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, cast
+
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.search.engine.memory import TABLE, Memory
+from simtrain.worlds.search.engine.page_opening import spellings
+from simtrain.worlds.search.engine.query_correction import Mending
+from simtrain.worlds.search.engine.ranking import Ranking
+from simtrain.worlds.search.engine.snippets import Statement
+from simtrain.worlds.search.file import blaming, open_file
+from simtrain.worlds.service.database import Database, Mode, explain
+
+MOST_STEPS: Final = 200_000
+"""Thousands of operations that one query may take: gold tables are computed over a million rows."""
+
+LONGEST: Final = 20.0
+"""Seconds that one may take: it is a grader's or an author's, never an agent's."""
+
+NOTES: Final = f"create temp table {TABLE} (key text primary key, value text not null)"
+"""The table in which queries find an episode's notes."""
+
+LARGEST_IN_MEMORY: Final = 256_000_000
+"""Bytes of a world beyond which a copy of it is made on disk."""
+PAGES_AT_ONCE: Final = 4096
+
+CACHE_KIB: Final = 16_384
+MAPPED: Final = 1 << 31
+"""Bytes of a file that are read where the system keeps them, without a copy; a world file is replaced, never written over."""
+
+_PAGE = "select id, site, url, title, date, body from _pages where "
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A site of the web."""
+
+    id: int
+    name: str
+    domain: str
+    title: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A page as the file holds it."""
+
+    id: int
+    site: int
+    url: str
+    title: str
+    date: str | None
+    body: str
+
+
+class Web:
+    """The web of one file. What is read of it is the same for every episode; `show` lends the table `memory` to a query."""
+
+    def __init__(self, connection: sqlite3.Connection, *, start: str = "") -> None:
+        connection.isolation_level = None
+        connection.execute("pragma temp_store=memory")
+        # SQLite declares virtual tables at their first use, by SQL of its own that the authorizer would refuse.
+        connection.execute("select rowid from _index where _index match 'a' limit 1").fetchall()
+        taken = connection.execute("select 1 from sqlite_master where name = ?", (TABLE,)).fetchone()
+        self.holds_notes = taken is None
+        if self.holds_notes:
+            connection.execute(NOTES)
+        self._database = Database(connection=connection, moment=start, steps=MOST_STEPS, longest=LONGEST)
+        self.run(f"pragma cache_size=-{CACHE_KIB}")
+        self.run(f"pragma mmap_size={MAPPED}")
+        self.lock = self._database.lock
+        """Held, it keeps other threads from the file, the notes on show, and the ranking."""
+        self.ranking = Ranking(self.run, self.lock)
+        self.mending = Mending(self.ranking, self._names)
+        self.sites = tuple(
+            Site(*cast("tuple[int, str, str, str, str]", row))
+            for row in self.run("select id, name, domain, title, kind from _sites order by id")
+        )
+        self.site_by_id = {site.id: site for site in self.sites}
+        self.site_by_domain = {site.domain: site for site in self.sites}
+        self._shown: list[JsonObject] = []
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement of the engine's own."""
+        return self._database.fetch(sql, cast("Sequence[str]", values), mode=Mode.OWN)
+
+    def first(self, sql: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        """The first row of a statement of the engine's own."""
+        return self._database.first(sql, cast("Sequence[str]", values), mode=Mode.OWN)
+
+    # What authors and graders ask
+
+    def query(
+        self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Memory | None = None
+    ) -> list[JsonObject]:
+        """The rows of one SELECT at a moment, the notes of `memory` in the table of that name. Raises InputError."""
+        with self.lock:
+            self._database.moment = moment
+            self._show(memory.rows if memory else [])
+            try:
+                return self._database.objects(sql, parameters or {})
+            except (sqlite3.Error, OverflowError) as error:
+                text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
+                raise InputError(f"the SQL fails: {text}") from None
+
+    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Memory) -> int:
+        """Carry out one writing statement on the notes; returns the number of rows. Raises InputError, also for other tables."""
+        with self.lock:
+            self._database.moment = moment
+            self._show(memory.rows)
+            try:
+                count = self._database.run(sql, parameters or {}, mode=Mode.WRITE)
+            except sqlite3.Error as error:
+                readonly = "readonly" in str(error)
+                remedy = f"only the table `{TABLE}` can be written in an episode" if readonly else None
+                raise InputError(f"the SQL fails: {explain(error)}", remedy=remedy) from None
+            finally:
+                rows = self._database.rows(f"select rowid as row, key, value from {TABLE} order by rowid")
+                self._shown = rows
+            memory.replace(rows)
+            return count
+
+    def _show(self, rows: list[JsonObject]) -> None:
+        if rows == self._shown or not self.holds_notes:
+            return
+        self.run(f"delete from {TABLE}")
+        for row in rows:
+            self.run(
+                f"insert into {TABLE} (rowid, key, value) values (?, ?, ?)", (row["row"], row["key"], row["value"])
+            )
+        self._shown = rows
+
+    def columns_read(self, sql: str, parameters: Mapping[str, JsonValue]) -> frozenset[tuple[str, str]]:
+        """The (table, column) pairs that a SELECT touches. Raises InputError."""
+        try:
+            return self._database.columns_read(sql, parameters)
+        except sqlite3.Error as error:
+            raise InputError(f"the SQL fails: {explain(error)}") from None
+
+    def types(self) -> list[str]:
+        """The tables of the world's author, in their order."""
+        return [cast(str, row[0]) for row in self.run("select name from _types order by position, name")]
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The columns of a table."""
+        return tuple(cast(str, row[1]) for row in self.run(f'pragma table_info("{table}")'))
+
+    def count(self, table: str) -> int:
+        """The number of rows of a table."""
+        return cast(int, self.run(f'select count(*) from "{table}"')[0][0])
+
+    # What agents ask
+
+    def page(self, page: int) -> StoredPage:
+        """A page by its id."""
+        return _stored(self.run(f"{_PAGE} id = ?", (page,))[0])
+
+    def page_at(self, host: str, path: str, query: str) -> StoredPage | None:
+        """The page at an address; None where there is none."""
+        for url in spellings(host, path, query):
+            row = self.first(f"{_PAGE} url = ?", (url,))
+            if row is not None:
+                return _stored(row)
+        return None
+
+    def _names(self) -> list[str]:
+        """What things are called, and what is said of them: names, other names, titles of sites, words for types and attributes."""
+        named = [
+            f'select name from "{kind}"'
+            for (kind,) in self.run("select name from _types where kind = 'entity'")
+            if "name" in self.columns(kind)
+        ]
+        others = (
+            "select alias from _aliases",
+            "select title from _sites",
+            "select word from _words",
+            "select label from _attributes",
+        )
+        return [str(name) for sql in (*named, *others) for (name,) in self.run(sql)]
+
+    def statements(self, page: int) -> list[Statement]:
+        """Where the body of a page states facts."""
+        rows = self.run("select start, length from _statements where page = ? order by start", (page,))
+        return cast("list[Statement]", rows)
+
+    # Copies
+
+    def copied(self) -> sqlite3.Connection:
+        """A copy that nothing guards: in memory, a large one in a temporary file that is gone with its connection."""
+        size = cast(int, self.run("select page_count * page_size from pragma_page_count, pragma_page_size")[0][0])
+        copy = sqlite3.connect(
+            ":memory:" if size <= LARGEST_IN_MEMORY else "", isolation_level=None, check_same_thread=False
+        )
+        # Nobody takes up a copy that was cut off.
+        copy.execute("pragma journal_mode=memory")
+        self._database.back_up(copy, pages=PAGES_AT_ONCE)
+        return copy
+
+    def close(self) -> None:
+        """Close the connection."""
+        with suppress(sqlite3.Error):
+            self._database.close()
+
+
+def _stored(row: tuple[object, ...]) -> StoredPage:
+    return StoredPage(*cast("tuple[int, int, str, str, str | None, str]", row))
+
+
+def web_of(path: Path) -> Web:
+    """The web of a file, opened once in a process. Raises InputError."""
+    found = path.resolve()
+    stat = found.stat() if found.is_file() else None
+    return _web_of(found, (stat.st_ino, stat.st_mtime_ns) if stat else None)
+
+
+@lru_cache(maxsize=16)
+def _web_of(path: Path, _: object) -> Web:
+    with blaming(path):
+        return Web(open_file(path))

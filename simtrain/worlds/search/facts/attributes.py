@@ -1,0 +1,260 @@
+"""Columns of facts: the values of one attribute for all rows of a type, drawn at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import date
+from itertools import repeat
+from math import ceil, cos, exp, floor, log, pi, sqrt
+from random import Random
+from typing import TypeAlias, cast
+
+from simtrain.values.errors import InputError
+from simtrain.worlds.search.spec.world_file import AttributeSpec, Distribution, Numbers
+
+Value: TypeAlias = str | int | float | None
+Column: TypeAlias = list[Value]
+Draw: TypeAlias = Callable[[], float]
+Bounds: TypeAlias = Sequence[float] | float | None
+"""One number for each row, the same for all, or none."""
+
+MOST = 10**15
+"""The greatest number: up to here, whole ones are exact however they are kept."""
+_REDRAWS = 30
+_FEW = 10
+"""So many rows may all miss their bounds by chance."""
+
+
+_ORDINALS: dict[str, int] = {}
+_ISO: dict[int, str] = {}
+
+
+def ordinal(text: str) -> int:
+    """The day number of an ISO date."""
+    found = _ORDINALS.get(text)
+    if found is None:
+        found = _ORDINALS[text] = date.fromisoformat(text).toordinal()
+    return found
+
+
+def iso(day: int) -> str:
+    """The ISO date of a day number. Raises InputError for days outside of the years 1 to 9999."""
+    found = _ISO.get(day)
+    if found is None:
+        if not 1 <= day <= date.max.toordinal():
+            raise InputError("dates are of the years 1 to 9999", remedy="shorten the span")
+        found = _ISO[day] = date.fromordinal(day).isoformat()
+    return found
+
+
+def dates(low: Sequence[int], high: Sequence[int], draw: Draw) -> Column:
+    """A date for each row, between two days. Raises InputError where the bounds run backwards."""
+    found: Column = []
+    for row, (first, last) in enumerate(zip(low, high, strict=True), 1):
+        if first > last:
+            raise InputError(f"no date fits row {row}: it may not be before {iso(first)}, nor after {iso(last)}")
+        found.append(iso(first + int(draw() * (last - first + 1))))
+    return found
+
+
+def _gauss(draw: Draw) -> float:
+    # Box and Muller's; the helpers of `random` may change between versions of Python.
+    return sqrt(-2.0 * log(1.0 - draw())) * cos(2.0 * pi * draw())
+
+
+def sampler(numbers: Numbers, draw: Draw) -> Draw:
+    """A function that draws from a distribution."""
+    if not isinstance(numbers, Distribution):
+        low, high = numbers
+        if low > high:
+            raise InputError(f"the range [{low:g}, {high:g}] runs backwards", remedy="begin with its lower end")
+        return lambda: low + draw() * (high - low)
+    if numbers.uniform is not None:
+        return sampler(numbers.uniform, draw)
+    if numbers.normal is not None:
+        mean, deviation = numbers.normal
+        return lambda: mean + deviation * _gauss(draw)
+    if numbers.lognormal is not None:
+        median, spread = log(numbers.lognormal[0]), log(numbers.lognormal[1])
+        return lambda: exp(median + spread * _gauss(draw))
+    if numbers.exponential is not None:
+        mean = numbers.exponential
+        return lambda: -mean * log(1.0 - draw())
+    choices = numbers.choose or []
+    return lambda: choices[int(draw() * len(choices))]
+
+
+def numbers(
+    spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: Bounds, times: Sequence[float] | None
+) -> Column:
+    """So many numbers, kept between the bounds, rounded to the digits and the step.
+
+    Raises InputError where nothing fits, and for numbers that no column can hold.
+    """
+    found: Column = [MOST + 1]
+    with suppress(OverflowError):
+        found = _numbers(spec, count, draw, low=low, high=high, times=times)
+    if max(map(abs, cast(list[float], found)), default=0) > MOST:
+        raise InputError(f"numbers are at most {MOST:,}", remedy="narrow the range, or give `max`")
+    return found
+
+
+def _numbers(
+    spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: Bounds, times: Sequence[float] | None
+) -> Column:
+    given = next(found for found in (spec.number, spec.quantity, spec.money) if found is not None)
+    sample = sampler(given, draw)
+    digits, step = spec.digits, spec.step
+    if low is None and high is None and times is None and step is None:
+        return [round(sample(), digits) if digits else round(sample()) for _ in range(count)]
+    found: Column = []
+    pressed = 0
+    bounds = zip(_spread(low, count), _spread(high, count), repeat(1.0) if times is None else times, strict=False)
+    for least, most, factor in bounds:
+        if least is not None and most is not None and least > most:
+            raise InputError(f"no number fits: it may not be below {least:g}, nor above {most:g}")
+        value = sample() * factor
+        for _ in range(_REDRAWS):
+            if (least is None or value >= least) and (most is None or value <= most):
+                break
+            value = sample() * factor
+        else:
+            pressed += 1
+        value = value if least is None else max(value, least)
+        value = value if most is None else min(value, most)
+        if step is not None:
+            value = _stepped(value, step, least, most)
+        found.append(round(value, digits) if digits else round(value))
+    if count > _FEW and pressed == count:
+        raise InputError(
+            f"not one of {count} draws falls between the bounds", remedy="widen them, or move the distribution"
+        )
+    return found
+
+
+def _stepped(value: float, step: float, least: float | None, most: float | None) -> float:
+    """The nearest multiple of the step that the bounds allow; the nearest one where they allow none."""
+    nearest = round(value / step) * step
+    if most is not None and nearest > most:
+        return floor(most / step) * step
+    if least is not None and nearest < least:
+        return ceil(least / step) * step
+    return nearest
+
+
+def _spread(bound: Bounds, count: int) -> Iterable[float | None]:
+    return bound if isinstance(bound, Sequence) else repeat(bound, count)
+
+
+def refs(
+    count: int,
+    target: int,
+    draw: Draw,
+    *,
+    skew: float,
+    unique: bool,
+    fits: Callable[[int, int], bool] | None = None,
+    latest: Sequence[int] = (),
+) -> Column:
+    """For each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError for too few.
+
+    `fits` tells whether a row (from 0) may refer to that one; where none may, it refers to nothing. `latest`: the day until which what
+    each row refers to may begin, so that different rows are given first to those that have the fewest to choose from.
+    """
+    if target == 0:
+        raise InputError("there is no row to refer to")
+    if unique and count > target:
+        raise InputError(
+            f"{count} different rows are to be referred to, but there are {target}", remedy="change the counts"
+        )
+    if not unique:
+        if fits is None:
+            return [1 + int(target * draw() ** skew) for _ in range(count)]
+        return [_fitting(row, target, draw, skew, fits) for row in range(count)]
+    pool = list(range(1, target + 1))
+    found: Column = [None] * count
+    for at, row in enumerate(sorted(range(count), key=lambda row: latest[row]) if latest else range(count)):
+        other = at + int(draw() * (target - at))
+        if fits is not None and not fits(row, pool[other]):
+            other = next((one for one in range(at, target) if fits(row, pool[one])), -1)
+            if other < 0:
+                continue
+        pool[at], pool[other] = pool[other], pool[at]
+        found[row] = pool[at]
+    return found
+
+
+def _fitting(row: int, target: int, draw: Draw, skew: float, fits: Callable[[int, int], bool]) -> Value:
+    """A row of the target that fits; None where none does."""
+    other = 1
+    for _ in range(_REDRAWS):
+        other = 1 + int(target * draw() ** skew)
+        if fits(row, other):
+            return other
+    return next((one for one in (*range(other, target + 1), *range(1, other)) if fits(row, one)), None)
+
+
+def cover(column: Column, target: int, draw: Draw, *, fits: Callable[[int, int], bool] | None) -> None:
+    """Change a column of refs so that each row of the target is referred to. Raises InputError where that cannot be."""
+    counts = Counter(column)
+    for other in range(1, target + 1):
+        if counts[other]:
+            continue
+        begin = int(draw() * len(column))
+        rows = (*range(begin, len(column)), *range(begin))
+        row = next((one for one in rows if counts[column[one]] > 1 and (fits is None or fits(one, other))), None)
+        if row is None:
+            raise InputError(
+                f"no row is left that could refer to row {other}", remedy="give more rows, or drop `covers`"
+            )
+        counts[column[row]] -= 1
+        counts[other] += 1
+        column[row] = other
+
+
+def choices(values: Sequence[str], weights: Sequence[float] | None, count: int, draw: Draw) -> Column:
+    """So many of the values, evenly or by weight."""
+    if weights is None:
+        size = len(values)
+        return [values[int(draw() * size)] for _ in range(count)]
+    total = sum(weights)
+    bounds: list[tuple[float, str]] = []
+    mark = 0.0
+    for value, weight in zip(values, weights, strict=True):
+        mark += weight / total
+        bounds.append((mark, value))
+    return [next((value for bound, value in bounds if at < bound), values[-1]) for at in (draw() for _ in range(count))]
+
+
+def codes(pattern: str, count: int, draw: Draw) -> Column:
+    """So many different codes. Raises InputError when the pattern has no room for them."""
+    room = 10 ** pattern.count("#") * 26 ** pattern.count("@")
+    if room < 2 * count:
+        raise InputError(f"{count} codes are wanted, but {pattern!r} gives only {room}", remedy="lengthen the pattern")
+    taken: dict[str, None] = {}
+    while len(taken) < count:
+        code = "".join(
+            str(int(draw() * 10)) if sign == "#" else chr(65 + int(draw() * 26)) if sign == "@" else sign
+            for sign in pattern
+        )
+        taken.setdefault(code)
+    return [*taken]
+
+
+def places(
+    latitudes: tuple[float, float], longitudes: tuple[float, float], digits: int, count: int, draw: Draw
+) -> Column:
+    """So many coordinates, `12.3456, -45.6789`: latitude, longitude in degrees."""
+    (south, north), (west, east) = latitudes, longitudes
+    return [
+        f"{south + draw() * (north - south):.{digits}f}, {west + draw() * (east - west):.{digits}f}"
+        for _ in range(count)
+    ]
+
+
+def thinned(column: Column, share: float, seed: int) -> Column:
+    """The column with that share of its values taken out."""
+    draw = Random(seed).random
+    return [None if draw() < share else value for value in column]

@@ -1,0 +1,144 @@
+"""Invented names: words of a language that does not exist, put together so that no two names are easily taken for one another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from math import prod
+from random import Random
+
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.seeding import derive
+from simtrain.worlds.search.facts.real_words import MIN_LETTERS, RealWords, keys_of
+from simtrain.worlds.search.spec.world_file import Flavour
+
+MAX_POOL = 3000
+MIN_POOL = 48
+_TRIES = 60
+_CLOSED_INSIDE = 0.25
+_SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_GLUED = re.compile(r"[^\W_]\{|\}[^\W_]|\}\{")
+"""A slot beside a letter, a digit or another slot: what is said there is longer than an invented word."""
+
+
+class Words:
+    """The words of all flavours of a world. Any two differ by at least two letters; none is a real one or in the list to avoid."""
+
+    def __init__(self, flavours: dict[str, Flavour], *, seed: int, avoid: Iterable[str]) -> None:
+        self._flavours = flavours
+        self._seed = seed
+        self._avoid = frozenset(avoid)
+        self._near: set[str] = set()
+        self._pools: dict[str, list[str]] = {}
+
+    def grow(self, flavour: str, size: int) -> None:
+        """Make the pool of a flavour, of about `size` words: fewer when the language has no more."""
+        spec = self._flavours[flavour]
+        random = Random(derive(self._seed, "words", flavour)).random
+        low, high = spec.syllables
+        pool: list[str] = []
+        wanted = min(MAX_POOL, max(MIN_POOL, size))
+        for _ in range(wanted * _TRIES):
+            count = low + int(random() * (high - low + 1))
+            word = _say(spec, count, random)
+            if word in self._avoid or len(word) < MIN_LETTERS:
+                continue
+            # Words within one edit of each other share the word itself or what is left when one letter is taken out.
+            near = {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
+            if not self._near.isdisjoint(near) or is_real(word):
+                continue
+            self._near |= near
+            pool.append(word.capitalize())
+            if len(pool) == wanted:
+                break
+        self._pools[flavour] = pool
+
+    def pool(self, flavour: str) -> list[str]:
+        """The words of a flavour."""
+        return self._pools[flavour]
+
+
+@lru_cache(maxsize=1 << 14)
+def is_real(text: str) -> bool:
+    """Whether real words stand in a text, or it is too short to be none."""
+    keys, real = keys_of(text), RealWords.shipped()
+    return not keys or any(key in real for key in keys)
+
+
+def _say(spec: Flavour, syllables: int, draw: Callable[[], float]) -> str:
+    parts: list[str] = []
+    for place in range(1, syllables + 1):
+        parts.append(spec.onsets[int(draw() * len(spec.onsets))])
+        parts.append(spec.nuclei[int(draw() * len(spec.nuclei))])
+        # Words that are closed in the middle again and again cannot be said.
+        if place == syllables or draw() < _CLOSED_INSIDE:
+            parts.append(spec.codas[int(draw() * len(spec.codas))])
+    return "".join(parts)
+
+
+class Form:
+    """A form of names, `{reach} {reach} Station`: at least two slots of flavours, so that no real name comes up."""
+
+    def __init__(self, text: str, flavours: Iterable[str]) -> None:
+        """Raises InputError for unknown flavours and for fewer than two invented words."""
+        known = list(flavours)
+        self.text = text if "{" in text else f"{{{text}}} {{{text}}}"
+        self.slots = _SLOT.findall(self.text)
+        for slot in self.slots:
+            if slot not in known:
+                raise InputError(f"unknown flavour {slot!r}", remedy=nearest(slot, known))
+        if len(self.slots) < 2:
+            raise InputError("a name has at least two invented words", remedy="write it like '{reach} {reach} Station'")
+        self._literals = _SLOT.split(self.text)[::2]
+        # The same words in another order would be taken for the same name.
+        self._swaps = len(set(self.slots)) < len(self.slots)
+        self._said: set[str] = set()
+        self._glued = _GLUED.search(self.text) is not None
+        self._plain = {token for token in self.text.split(" ") if "{" not in token}
+
+    def make(self, count: int, words: Words, *, seed: int, taken: set[str]) -> list[str]:
+        """So many different names, none of which is in `taken`, to which they are added. Raises InputError when there are not enough."""
+        pools = [words.pool(slot) for slot in self.slots]
+        room = prod(len(pool) for pool in pools) // (2 if self._swaps else 1)
+        few = InputError(
+            f"{count} names are wanted, but the flavours give about {room}", remedy="add onsets, nuclei or codas"
+        )
+        if room < 2 * count:
+            raise few
+        random = Random(seed).random
+        first, *between, last = self._literals
+        found: list[str] = []
+        tries = iter(range(_TRIES * (count + 1)))
+        while len(found) < count:
+            # Other types of the same form may have taken what there is.
+            if next(tries, None) is None:
+                raise few
+            parts = [first]
+            said: set[str] = set()
+            for pool, literal in zip(pools, [*between, last], strict=True):
+                word = pool[int(random() * len(pool))]
+                said.add(word)
+                parts += (word, literal)
+            name = "".join(parts)
+            if len(said) < len(pools) or name in taken or (self._glued and self._is_real(name)):
+                continue
+            if self._swaps:
+                key = " ".join(sorted(said))
+                if key in self._said:
+                    continue
+                self._said.add(key)
+            taken.add(name)
+            found.append(name)
+        return found
+
+    def _is_real(self, name: str) -> bool:
+        return any(is_real(token) for token in name.split(" ") if token not in self._plain)
+
+    def shorten(self, name: str) -> str | None:
+        """The name as people shorten it: its last word left out, or of two words the first; None where nothing invented would be left."""
+        tokens = name.split(" ")
+        tokens = tokens[:-1] if len(tokens) > 2 else tokens[:1]
+        while tokens and tokens[-1] in self._plain and not tokens[-1][:1].isupper():
+            tokens.pop()
+        return None if all(token in self._plain for token in tokens) else " ".join(tokens)

@@ -1,0 +1,141 @@
+"""What the pages of a site tell of each row, as far as templates and layout show it before a page is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+from simtrain.worlds.search.pages.design import PageDesign, SiteDesign
+from simtrain.worlds.search.pages.layout import Layout
+from simtrain.worlds.search.pages.tree import Branch, Choice, Fact, Has, Loop, Node, walk
+from simtrain.worlds.search.spec.schema import Attribute
+
+NEVER: Final = 0
+"""The day on which a site tells a fact that it does not tell."""
+_EXACT: Final = frozenset(
+    {"long", "us", "short", "iso", "dotted", "plain", "bare", "lower", "upper", "capitalize", "hemispheres"}
+)
+"""Filters that leave a value as exact as it is."""
+
+
+class Coverage:
+    """The pages of one site: on which day it surely tells a fact, and until which day it may."""
+
+    def __init__(self, site: SiteDesign, layout: Layout) -> None:
+        self._site = site
+        self._layout = layout
+        self._pages = [page for page in site.pages if not page.spec.corrections]
+        self._days: dict[int, list[tuple[int, int]]] = {}
+        self._first: dict[tuple[int, ...], dict[int, int]] = {}
+        self._last: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+
+    def surely(self, attribute: Attribute) -> Mapping[int, int]:
+        """Row -> a day that the last page that states its value in full is no older than, whichever wordings are drawn."""
+        # What is copied from another site is no second witness.
+        pages = [page for page in self._telling(attribute, self._sure) if not page.copied]
+        key = tuple(page.index for page in pages)
+        if key not in self._first:
+            found = self._first[key] = {}
+            for page in pages:
+                for row, day, _ in self._dated(page):
+                    found[row] = max(day, found.get(row, NEVER))
+        return self._first[key]
+
+    def latest(self, attribute: Attribute) -> Sequence[int]:
+        """By row id the last day on which a page of the site may tell the value; NEVER where none does."""
+        size = self._layout.columns.size(attribute.type) + 1
+        if attribute.id in self._elsewhere:
+            return [self._layout.today - self._site.lag] * size
+        pages = self._telling(attribute, self._told)
+        key = attribute.type, tuple(page.index for page in pages)
+        if key not in self._last:
+            found = self._last[key] = [NEVER] * size
+            for page in pages:
+                for row, _, day in self._dated(page):
+                    found[row] = max(day, found[row])
+        return self._last[key]
+
+    def _telling(self, attribute: Attribute, told: Mapping[int, frozenset[int]]) -> list[PageDesign]:
+        """The kinds of pages of an attribute's type that tell it."""
+        pages = (page for page in self._pages if page.kind is not None and page.kind.name == attribute.type)
+        return [page for page in pages if attribute.id in told[page.index]]
+
+    def _dated(self, page: PageDesign) -> Iterator[tuple[int, int, int]]:
+        """The rows that pages tell of, each with the first and the last day on which its page may be dated."""
+        plan = self._layout.plan(page)
+        if page.index not in self._days:
+            self._days[page.index] = self._layout.days(plan)
+        days = self._days[page.index]
+        if page.spec.for_ is not None:
+            yield from ((row, first, last) for row, (first, last) in zip(plan.rows, days, strict=True))
+        else:
+            for one, (first, last) in zip(plan.lists, days, strict=True):
+                yield from ((row, first, last) for row in one.members)
+
+    @cached_property
+    def _sure(self) -> dict[int, frozenset[int]]:
+        """Page kind -> the attributes of its row, or of every member, that it states in full in all its wordings."""
+        return {page.index: frozenset(_sure_facts(page)) for page in self._pages}
+
+    @cached_property
+    def _told(self) -> dict[int, frozenset[int]]:
+        """Page kind -> the attributes of its own row that it may state."""
+        return {
+            page.index: frozenset(fact.attribute.id for fact in _facts(page) if _is_own(fact, page))
+            for page in self._pages
+        }
+
+    @cached_property
+    def _elsewhere(self) -> frozenset[int]:
+        """The attributes that the site may state on pages of other rows: in loops, in lists, behind refs."""
+        return frozenset(fact.attribute.id for page in self._pages for fact in _facts(page) if not _is_own(fact, page))
+
+
+def _is_own(fact: Fact, page: PageDesign) -> bool:
+    return page.spec.for_ is not None and _is_of(fact, page.spec.for_)
+
+
+def _is_of(fact: Fact, root: str) -> bool:
+    return fact.path.root == root and not fact.path.refs and fact.alias is None
+
+
+def _facts(page: PageDesign) -> Iterator[Fact]:
+    wordings = [*page.titles, *(wording for part in page.parts for wording in part)]
+    return (node for wording in wordings for node in walk(wording) if isinstance(node, Fact))
+
+
+def _sure_facts(page: PageDesign) -> set[int]:
+    root = page.spec.for_
+    found: set[int] = set()
+    for part in page.parts:
+        first, *others = [_stated(wording, root) if root else _of_members(wording) for wording in part]
+        found |= first.intersection(*others)
+    return found
+
+
+def _of_members(nodes: Sequence[Node]) -> set[int]:
+    """What a list states of every member."""
+    found: set[int] = set()
+    for node in nodes:
+        if isinstance(node, Loop) and node.rows.path is None and not node.rows.every and node.rows.limit is None:
+            found |= _stated(node.body, node.name)
+    return found
+
+
+def _stated(nodes: Iterable[Node], root: str) -> set[int]:
+    """The attributes of the row `root` that these parts state in full, wherever it has a value."""
+    found: set[int] = set()
+    for node in nodes:
+        if isinstance(node, Fact) and _is_of(node, root) and all(name in _EXACT for name, _ in node.filters):
+            found.add(node.attribute.id)
+        elif isinstance(node, Branch):
+            inside = _stated(node.body, root)
+            found |= inside & _stated(node.otherwise, root)
+            # Where it has no value there is nothing to state.
+            if isinstance(node.test, Has) and _is_of(node.test.fact, root) and node.test.fact.attribute.kind != "flag":
+                found |= inside & {node.test.fact.attribute.id}
+        elif isinstance(node, Choice):
+            first, *others = [_stated(option, root) for option in node.options]
+            found |= first.intersection(*others)
+    return found

@@ -1,0 +1,115 @@
+"""When the newest thing happened that a page tells of: pages without a date of their own are dated no earlier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, cast
+
+from simtrain.worlds.search.facts.attributes import Value
+from simtrain.worlds.search.pages.design import PageDesign
+from simtrain.worlds.search.pages.tree import Fact, Loop, Node, Path, Rows, parts_of
+from simtrain.worlds.search.spec.rules import life
+from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
+
+
+class Columns(Protocol):
+    """The facts of a world, by row id."""
+
+    def size(self, kind: str) -> int:
+        """How many rows a type has."""
+        ...
+
+    def column(self, attribute: Attribute) -> list[Value]:
+        """The values of an attribute."""
+        ...
+
+    def path(self, kind: Type, path: str) -> list[Value]:
+        """The values at the end of a path of refs."""
+        ...
+
+
+Climb: TypeAlias = tuple[Rows, Type]
+"""From the rows of a loop to what they are looped over from: the loop, and the type that its path begins at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A date that a page tells: the path to it from a row of a type, and the loops around it, the inner one first."""
+
+    kind: Type
+    path: str
+    loops: tuple[Climb, ...] = ()
+
+
+def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
+    """For each row id the latest date that its page tells, up to a day: an empty text where it tells none; nothing where none can."""
+    found: list[str] = []
+    for told in dict.fromkeys(_told(page, cast(Type, page.kind))):
+        dates = [day if isinstance(day, str) and day <= until else "" for day in columns.path(told.kind, told.path)]
+        for climb in told.loops:
+            dates = _climbed(dates, climb, columns)
+        found = list(map(max, found, dates)) if found else dates
+    return found
+
+
+def tells_dates(page: PageDesign) -> bool:
+    """True if a kind of page can tell a date at all."""
+    return any(True for _ in _told(page, cast(Type, page.kind)))
+
+
+def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
+    """From the dates of looped rows to the latest ones of those that they are looped over from."""
+    rows, kind = climb
+    via, path = cast(Attribute, rows.via), cast(Path, rows.path)
+    latest: dict[Value, str] = {}
+    for owner, day in zip(columns.column(via), dates, strict=True):
+        if day > latest.get(owner, ""):
+            latest[owner] = day
+    # What refers to nothing stands under row 0, which is none.
+    latest[0] = ""
+    if not path.refs:
+        return [latest.get(row, "") for row in range(columns.size(kind.name) + 1)]
+    return [latest.get(row, "") for row in columns.path(kind, ".".join(ref.name for ref in path.refs))]
+
+
+def _told(page: PageDesign, kind: Type) -> Iterator[Told]:
+    known: dict[str, tuple[Type, tuple[Climb, ...]]] = {kind.name: (kind, ())}
+    wordings = [*page.titles, *(wording for part in page.parts for wording in part)]
+    for node in _nodes(node for wording in wordings for node in wording):
+        if isinstance(node, Fact):
+            path = _day_path(page.scope.schema, node)
+            if node.path.root in known and path is not None:
+                begins, loops = known[node.path.root]
+                yield Told(begins, path, loops)
+        elif node.rows.via is not None and node.rows.path is not None and node.rows.path.root in known:
+            begins, loops = known[node.rows.path.root]
+            known[node.name] = (node.rows.kind, ((node.rows, begins), *loops))
+            begun = life(page.scope.schema, node.rows.kind)[0]
+            if begun is not None:
+                yield Told(node.rows.kind, begun.name, known[node.name][1])
+
+
+def _day_path(schema: Schema, fact: Fact) -> str | None:
+    """The path to the date that a fact tells: of what is named, to its beginning."""
+    steps = [ref.name for ref in fact.path.refs]
+    attribute = fact.attribute
+    if attribute.kind == "date":
+        return ".".join((*steps, attribute.name)) if fact.alias is None else None
+    if attribute.kind == "ref":
+        steps.append(attribute.name)
+    begun = life(
+        schema, schema.types[attribute.target if attribute.kind == "ref" and attribute.target else attribute.type]
+    )[0]
+    return None if begun is None or begun.derived is not None else ".".join((*steps, begun.name))
+
+
+def _nodes(nodes: Iterable[Node]) -> Iterator[Loop | Fact]:
+    """Loops, each before what stands in it, and what tells a date or names something."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield node
+        for part in parts_of(node):
+            yield from _nodes(part)
+        if isinstance(node, Fact) and node.attribute.kind in ("date", "name", "ref"):
+            yield node

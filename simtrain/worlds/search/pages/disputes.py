@@ -1,0 +1,111 @@
+"""Which of their errors the sites of a world may keep: those that a rule, told on pages, decides against them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+from simtrain.worlds.search.pages.coverage import NEVER, Coverage
+from simtrain.worlds.search.pages.design import Design, SiteDesign
+from simtrain.worlds.search.pages.knowledge import Claim
+from simtrain.worlds.search.pages.layout import Layout
+from simtrain.worlds.search.pages.tree import Corrected, tests
+from simtrain.worlds.search.spec.schema import Attribute
+
+
+class Ruling(NamedTuple):
+    """What decides a fact: recency, majority, erratum, or the site that is the source."""
+
+    name: str
+    site: int = 0
+
+
+class Disputes:
+    """Settles what sites have wrong. Without rules of the author everything stays as it was drawn."""
+
+    def __init__(self, design: Design, layout: Layout) -> None:
+        self._design = design
+        self._layout = layout
+        self._attributes = {one.id: one for one in design.schema.all_attributes()}
+        self._coverage = {site.id: Coverage(site, layout) for site in design.sites}
+        self._latest: dict[tuple[int, int], Sequence[int]] = {}
+
+    def age(self, site: SiteDesign, attribute: Attribute) -> Sequence[int] | None:
+        """How many days old the word of a site on a fact is: that of its pages where the latest page is right, else that of the site."""
+        rule = self._rules.get(attribute.id)
+        if rule is not None and rule.name == "recency":
+            return [self._layout.today - day if day != NEVER else 0 for day in self._latest_day(site.id, attribute.id)]
+        return [site.lag] * (self._layout.columns.size(attribute.type) + 1) if site.lag else None
+
+    def settled(self, drawn: Sequence[Claim]) -> list[Claim]:
+        """The claims that stay, in the order given: every one of a fact that pages decide, by the rule of that fact, for the truth."""
+        if self._design.schema.spec.disputes is None:
+            return list(drawn)
+        about: dict[int, dict[int, dict[int, int]]] = {}
+        kept: set[int] = set()
+        for place, (_, attribute, row, value, _, site, _, _) in enumerate(drawn):
+            if value is None:
+                # What has not happened yet for a site is left out there: no page disputes it.
+                kept.add(place)
+            elif attribute in self._rules:
+                about.setdefault(attribute, {}).setdefault(row, {})[site] = place
+        for attribute, facts in about.items():
+            kept.update(self._decided(attribute, facts))
+        return [claim for place, claim in enumerate(drawn) if place in kept]
+
+    def _decided(self, attribute: int, facts: Mapping[int, Mapping[int, int]]) -> Iterator[int]:
+        """The claims on one attribute that stay; `facts` are their places by row and site."""
+        rule, site_of_rule = self._rules[attribute]
+        latest = {site: self._latest_day(site, attribute) for site in {*chain.from_iterable(facts.values())}}
+        surely = [(site, one.surely(self._attributes[attribute])) for site, one in self._coverage.items()]
+        for row, claims in facts.items():
+            told = {site: place for site, place in claims.items() if latest[site][row] != NEVER}
+            right = {site: days[row] for site, days in surely if row in days and site not in told}
+            match rule:
+                case "primary":
+                    if site_of_rule in right:
+                        yield from (place for site, place in told.items() if site != site_of_rule)
+                case "recency":
+                    last = max(right.values(), default=NEVER)
+                    yield from (place for site, place in told.items() if latest[site][row] < last)
+                case "majority":
+                    yield from list(told.values())[: max(0, len(right) - 1)]
+                case _:
+                    yield from (place for site, place in told.items() if attribute in self._corrected[site])
+
+    def _latest_day(self, site: int, attribute: int) -> Sequence[int]:
+        key = site, attribute
+        if key not in self._latest:
+            self._latest[key] = self._coverage[site].latest(self._attributes[attribute])
+        return self._latest[key]
+
+    @cached_property
+    def _rules(self) -> dict[int, Ruling]:
+        """Attribute -> its rule."""
+        spec = self._design.schema.spec.disputes
+        if spec is None:
+            return {}
+        numbers = {site.name: site.id for site in self._design.sites}
+        named = [
+            (Ruling("recency"), spec.recency),
+            (Ruling("majority"), spec.majority),
+            (Ruling("erratum"), spec.erratum),
+        ]
+        named += [(Ruling("primary", numbers[site]), paths) for site, paths in spec.primary.items()]
+        return {self._design.schema.fact(path).id: rule for rule, paths in named for path in paths}
+
+    @cached_property
+    def _corrected(self) -> dict[int, frozenset[int]]:
+        """Site -> the attributes that its pages of corrections put right."""
+        return {
+            site.id: frozenset(
+                test.fact.attribute.id
+                for page in site.pages
+                if page.spec.corrections
+                for test in tests(node for part in page.parts for wording in part for node in wording)
+                if isinstance(test, Corrected)
+            )
+            for site in self._design.sites
+        }

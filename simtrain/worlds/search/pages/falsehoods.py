@@ -1,0 +1,203 @@
+"""Falsehoods that look like truths: of the same step, digits and range, in the same order to the other facts of the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from math import gcd, inf
+from typing import Final, cast
+
+from simtrain.worlds.search.facts.attributes import Draw, Value, iso, ordinal
+from simtrain.worlds.search.facts.limits import Limits, tighten
+from simtrain.worlds.search.pages.layout import Columns
+from simtrain.worlds.search.spec.bounds import split_bound
+from simtrain.worlds.search.spec.rules import Rule
+from simtrain.worlds.search.spec.schema import Attribute, Type
+
+NUMERIC: Final = frozenset({"number", "quantity", "money"})
+_SAMPLE: Final = 1000
+_TRIES: Final = 12
+_SLIP_DAYS: Final = 30
+
+
+class Falsehoods:
+    """Draws false values of one attribute. Each is None where nothing plausible but the truth is left.
+
+    Numbers are handled as whole multiples of their last digit, dates as days.
+    """
+
+    def __init__(
+        self, attribute: Attribute, kind: Type, columns: Columns, *, today: int, rules: Iterable[Rule] = ()
+    ) -> None:
+        self._attribute = attribute
+        self._kind = kind
+        self._columns = columns
+        self._today = today
+        self._scale = 10**attribute.digits
+        self._limits = Limits(attribute, rules, columns)
+
+    def former(self, row: int, draw: Draw) -> Value:
+        """A value that may have held before the true one."""
+        kind = self._attribute.kind
+        if kind == "flag":
+            return 0 if self._column[row] else 1
+        if kind == "date":
+            return self._near(row, [-7 - int(draw() * 120)])
+        if kind not in NUMERIC or self._chosen:
+            return self.of_another(row, draw)
+        return self._near(row, [self._true(row) * (0.17 * draw() - 0.2), -self._step, self._step])
+
+    def slip(self, row: int, draw: Draw) -> Value:
+        """The truth with a slip of the pen: two digits swapped, or the next number; for dates, some other day near it."""
+        if self._attribute.kind == "date":
+            shift = (1 if draw() < 0.5 else -1) * (1 + int(draw() * _SLIP_DAYS))
+            return self._near(row, [shift, -shift])
+        swapped = [] if self._chosen else list(self._swaps(row, self._true(row)))
+        if swapped:
+            return self._value(swapped[int(draw() * len(swapped))])
+        return self.of_another(row, draw) if self._chosen else self._near(row, [self._step, -self._step])
+
+    def of_another(self, row: int, draw: Draw) -> Value:
+        """The value of some other row."""
+        column = self._column
+        truth, others = column[row], len(column) - 1
+        for _ in range(_TRIES):
+            other = 1 + int(draw() * others)
+            found = column[other]
+            if found is None or found == truth:
+                continue
+            if self._attribute.kind == "ref":
+                free = found != 0 and all(sibling[row] != found for sibling in self._siblings)
+                if free and self._limits.leads(row, cast(int, found)):
+                    return found
+            elif not self._ordered or self._fits(row, self._true(other)):
+                return found
+        return None
+
+    @cached_property
+    def _siblings(self) -> list[list[Value]]:
+        """The other refs to the same type: a line does not end where it begins."""
+        own = self._attribute
+        return [
+            self._columns.column(one)
+            for one in self._kind.attributes.values()
+            if one.target == own.target and one is not own
+        ]
+
+    @cached_property
+    def _column(self) -> list[Value]:
+        return self._columns.column(self._attribute)
+
+    @cached_property
+    def _ordered(self) -> bool:
+        return self._attribute.kind == "date" or self._attribute.kind in NUMERIC
+
+    @cached_property
+    def _chosen(self) -> bool:
+        """Whether the values are chosen from a few, so that what lies between them is none."""
+        spec = self._attribute.spec
+        given = spec and (spec.number or spec.quantity or spec.money)
+        return getattr(given, "choose", None) is not None
+
+    def _whole(self, values: Iterable[Value]) -> list[int | None]:
+        if self._attribute.kind == "date":
+            return [None if value is None else ordinal(cast(str, value)) for value in values]
+        scale = self._scale
+        return [None if value is None else round(cast(float, value) * scale) for value in values]
+
+    def _value(self, whole: int) -> Value:
+        if self._attribute.kind == "date":
+            return iso(whole)
+        return round(whole / self._scale, self._attribute.digits) if self._attribute.digits else whole
+
+    @cached_property
+    def _wholes(self) -> list[int | None]:
+        return self._whole(self._column)
+
+    def _true(self, row: int) -> int:
+        return cast(int, self._wholes[row])
+
+    @cached_property
+    def _known(self) -> list[int]:
+        return [whole for whole in self._wholes if whole is not None]
+
+    @cached_property
+    def _step(self) -> int:
+        """What all values are multiples of."""
+        if self._attribute.kind == "date":
+            return 1
+        step = gcd(*self._known[:_SAMPLE])
+        return step if step == 1 else gcd(step, *self._known[_SAMPLE:]) or 1
+
+    def _near(self, row: int, shifts: list[float] | list[int]) -> Value:
+        """The truth, shifted by the first of these that gives another value that fits."""
+        truth, step = self._true(row), self._step
+        for shift in shifts:
+            found = truth + step * round(shift / step)
+            if found != truth and self._fits(row, found):
+                return self._value(found)
+        return None
+
+    def _swaps(self, row: int, whole: int) -> Iterator[int]:
+        """The numbers that come of swapping two neighbouring digits, as long as the truth and fit to stand for it."""
+        digits = str(abs(whole))
+        for place in range(len(digits) - 1):
+            one, other = digits[place], digits[place + 1]
+            if one == other or (place == 0 and other == "0"):
+                continue
+            found = int(f"{digits[:place]}{other}{one}{digits[place + 2 :]}") * (1 if whole >= 0 else -1)
+            if found % self._step == 0 and self._fits(row, found):
+                yield found
+
+    def _fits(self, row: int, whole: int) -> bool:
+        low, high = self._ranges
+        return low[row] <= whole <= high[row]
+
+    @cached_property
+    def _ranges(self) -> tuple[list[float], list[float]]:
+        """By row id the least and the greatest value that may stand for the truth: what any row has, as far as bounds and rules let it."""
+        low: list[float] = [min(self._known)] * len(self._column)
+        high: list[float] = [max(self._known)] * len(self._column)
+        self._bind(low, high)
+        # What other facts of a row leave that are bound by this one.
+        for name, shift in self._bound(0):
+            tighten(self._ends(name, inf, -shift), high, raising=False)
+        for name, shift in self._bound(1):
+            tighten(self._ends(name, -inf, -shift), low, raising=True)
+        self._limits.narrow(low, high, 1 if self._attribute.kind == "date" else self._scale)
+        return low, high
+
+    def _bind(self, low: list[float], high: list[float]) -> None:
+        """Narrow ranges to what the attribute itself is bound by."""
+        spec = self._attribute.spec
+        if spec is None:
+            return
+        if spec.date is not None:
+            tighten(self._days(spec.date[0]), low, raising=True)
+            tighten(self._days(spec.date[1]), high, raising=False)
+        if isinstance(spec.min, str):
+            tighten(self._ends(spec.min, -inf), low, raising=True)
+        if isinstance(spec.max, str):
+            tighten(self._ends(spec.max, inf), high, raising=False)
+
+    def _bound(self, end: int) -> list[tuple[str, int]]:
+        """The facts that have this one for their lower bound (0) or their upper one (1), and what is added to it."""
+        found: list[tuple[str, int]] = []
+        for other in self._kind.attributes.values():
+            bound = other.spec and (other.spec.date or (other.spec.min, other.spec.max))[end]
+            if isinstance(bound, str) and (base := split_bound(bound))[0] == self._attribute.name:
+                found.append((other.name, base[1]))
+        return found
+
+    def _days(self, bound: str) -> Iterable[tuple[int, float]]:
+        base, shift = split_bound(bound)
+        if base == "now" or base[:1].isdigit():
+            day = self._today + shift if base == "now" else ordinal(base)
+            return enumerate([day] * len(self._column))
+        # A date that is missing bounds like today.
+        return self._ends(base, self._today - shift, shift)
+
+    def _ends(self, path: str, missing: float, shift: int = 0) -> Iterator[tuple[int, float]]:
+        """Each row with the number or day at the end of a path from it, in wholes of this attribute."""
+        for row, value in enumerate(self._whole(self._columns.path(self._kind, path))):
+            yield row, (missing if value is None else value) + shift

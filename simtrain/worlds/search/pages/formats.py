@@ -1,0 +1,209 @@
+"""How values are written on pages: the filters of templates, put together into one function from a value to its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from math import floor, log10
+from typing import Final, TypeAlias, cast
+
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import JsonValue
+from simtrain.worlds.search.facts.attributes import Value
+from simtrain.worlds.search.spec.schema import Attribute
+from simtrain.worlds.search.spec.units import factor
+
+Write: TypeAlias = Callable[[Value], str]
+Filter: TypeAlias = tuple[str, Sequence[JsonValue]]
+
+MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_NUMERIC = frozenset({"number", "quantity", "money"})
+_MOST_REMEMBERED = 1 << 14
+_SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
+
+_DATES: dict[str, Callable[[str], str]] = {
+    "long": lambda day: f"{int(day[8:10])} {MONTHS[int(day[5:7]) - 1]} {day[:4]}",
+    "us": lambda day: f"{MONTHS[int(day[5:7]) - 1]} {int(day[8:10])}, {day[:4]}",
+    "short": lambda day: f"{int(day[8:10])} {MONTHS[int(day[5:7]) - 1][:3]} {day[:4]}",
+    "iso": lambda day: day,
+    "dotted": lambda day: f"{day[8:10]}.{day[5:7]}.{day[:4]}",
+    "month": lambda day: f"{MONTHS[int(day[5:7]) - 1]} {day[:4]}",
+    "year": lambda day: day[:4],
+}
+_CASES: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "capitalize": lambda text: text[:1].upper() + text[1:],
+}
+FILTERS: Final = {
+    "date": (*_DATES,),
+    "number": ("plain", "digits", "about", "scaled", "in", "bare"),
+    "flag": ("words",),
+    "coordinates": ("hemispheres", "dms"),
+    "text": (*_CASES,),
+}
+"""The filters by kind of value; names, texts, categories and refs share those of text. `or` and `link` are for all."""
+
+
+_OPEN = re.compile(
+    r"8|1[18](?!\d)|hour|honest|honou?r|heir"
+    r"|(?!eu|ewe|onc?e\b|one-|uni(?!m|n[^i])|us[aeiu]|ubi|uti|ur[aeio])[aeiou]",
+    re.IGNORECASE,
+)
+"""How what begins with a vowel when it is said begins when it is written."""
+
+
+def article(words: str) -> str:
+    """`a` or `an`, and a space, as it stands before some words or a number."""
+    return "an " if _OPEN.match(words) else "a "
+
+
+def writer(attribute: Attribute, filters: Sequence[Filter], units: Mapping[str, tuple[str, float]]) -> Write:
+    """A function that writes values of an attribute. Raises InputError for filters that do not fit its kind."""
+    kind = "number" if attribute.kind in _NUMERIC else attribute.kind
+    known = FILTERS.get(kind, FILTERS["text"])
+    for name, _ in filters:
+        if name not in known:
+            raise InputError(f"a {attribute.kind} has no filter {name!r}", remedy=nearest(name, known))
+    if kind == "date":
+        return _day_writer(filters[-1][0] if filters else "long")
+    if kind == "number":
+        return _number(attribute, dict(filters), units)
+    if kind == "flag":
+        yes, no = _two_texts(filters[-1][1]) if filters else ("yes", "no")
+        return lambda value: yes if value else no
+    if kind == "coordinates":
+        return _coordinates(filters[-1][0] if filters else "")
+    write: Callable[[str], str] | None = None
+    for name, _ in filters:
+        write = _CASES[name]
+    return cast(Write, write or str)
+
+
+def is_plain_text(attribute: Attribute, filters: Sequence[Filter]) -> bool:
+    """Whether a value is written as it is kept."""
+    return attribute.kind in ("name", "text", "category", "ref") and not filters
+
+
+class _Remembered(dict[Value, str]):
+    """What values are written as: there are far fewer different ones than mentions of one."""
+
+    def __init__(self, write: Write) -> None:
+        super().__init__()
+        self._write = write
+
+    def __missing__(self, value: Value) -> str:
+        written = self._write(value)
+        if len(self) < _MOST_REMEMBERED:
+            self[value] = written
+        return written
+
+
+@cache
+def _day_writer(form: str) -> Write:
+    return _Remembered(cast(Write, _DATES[form])).__getitem__
+
+
+def _two_texts(given: Sequence[JsonValue]) -> tuple[str, str]:
+    if len(given) != 2 or not all(isinstance(text, str) for text in given):
+        raise InputError("`words` takes two texts, for yes and for no")
+    return cast(tuple[str, str], tuple(given))
+
+
+def _number(
+    attribute: Attribute, filters: Mapping[str, Sequence[JsonValue]], units: Mapping[str, tuple[str, float]]
+) -> Write:
+    digits, scale, unit = attribute.digits, 1.0, attribute.unit
+    if "in" in filters:
+        if attribute.kind != "quantity":
+            raise InputError(f"only a quantity can be converted, and {attribute.name} is a {attribute.kind}")
+        unit = _text(filters["in"])
+        scale = factor(cast(str, attribute.unit), unit, units)
+        digits = _decimals(digits, scale)
+    if "digits" in filters:
+        digits = _small(filters["digits"])
+    before, after = _around(attribute, None if "bare" in filters else unit)
+    if "scaled" in filters:
+        places = _small(filters["scaled"]) if filters["scaled"] else 1
+        return lambda value: f"{before}{_scaled(cast(float, value) * scale, places)}{after}"
+    if "about" in filters:
+        figures = _small(filters["about"]) or 1
+        return lambda value: f"{before}{_about(cast(float, value) * scale, figures)}{after}"
+    return _number_writer(before, after, "" if "plain" in filters else ",", digits, scale)
+
+
+@cache
+def _number_writer(before: str, after: str, comma: str, digits: int, scale: float) -> Write:
+    if digits == 0 and scale == 1.0:
+        return _Remembered(lambda value: f"{before}{round(cast(float, value)):{comma}}{after}").__getitem__
+    write = f"{_plain(before)}{{:{comma}.{digits}f}}{_plain(after)}".format
+    return _Remembered(lambda value: write(cast(float, value) * scale)).__getitem__
+
+
+def _decimals(digits: int, scale: float) -> int:
+    """The decimals of a converted number: two, fewer where they would say more than the number that is converted does."""
+    return 2 if scale < 10 else min(2, max(0, digits - floor(log10(scale))))
+
+
+def _plain(text: str) -> str:
+    """A text as `format` is given it."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _around(attribute: Attribute, unit: str | None) -> tuple[str, str]:
+    if not unit:
+        return "", ""
+    if unit == "%":
+        return "", "%"
+    # A sign stands before the amount, a word after it.
+    if attribute.kind == "money" and not unit.isalpha():
+        return unit, ""
+    return "", f" {unit}"
+
+
+def _scaled(number: float, places: int) -> str:
+    size, word = next(((size, word) for size, word in _SCALES if abs(number) >= size), (1.0, ""))
+    shown = f"{number / size:,.{places}f}"
+    return f"{shown} {word}" if word else shown
+
+
+def _about(number: float, figures: int) -> str:
+    if number == 0:
+        return "0"
+    places = figures - 1 - floor(log10(abs(number)))
+    rounded = round(number, places)
+    return f"{rounded:,.{max(places, 0)}f}" if places > 0 else f"{int(rounded):,}"
+
+
+def _coordinates(form: str) -> Write:
+    if not form:
+        return cast(Write, str)
+
+    def degrees(number: float, signs: str) -> str:
+        sign = signs[number < 0]
+        if form == "hemispheres":
+            return f"{abs(number):g}° {sign}"
+        whole = round(abs(number) * 3600)
+        return f"{whole // 3600}°{whole // 60 % 60:02}′{whole % 60:02}″ {sign}"
+
+    def write(value: Value) -> str:
+        latitude, _, longitude = cast(str, value).partition(", ")
+        return f"{degrees(float(latitude), 'NS')}, {degrees(float(longitude), 'EW')}"
+
+    return write
+
+
+def _text(given: Sequence[JsonValue]) -> str:
+    if len(given) != 1 or not isinstance(given[0], str):
+        raise InputError("`in` takes the name of one unit")
+    return given[0]
+
+
+def _small(given: Sequence[JsonValue]) -> int:
+    if len(given) != 1 or not isinstance(given[0], int) or not 0 <= given[0] <= 6:
+        raise InputError("the filter takes one number from 0 to 6")
+    return given[0]

@@ -1,0 +1,140 @@
+"""What a site believes: the truth, but for what is outdated there and what it got wrong, each recorded as a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+from typing import cast
+
+from simtrain.values.seeding import derive
+from simtrain.worlds.search.facts.attributes import Draw, Value, iso
+from simtrain.worlds.search.pages.design import SiteDesign
+from simtrain.worlds.search.pages.falsehoods import NUMERIC, Falsehoods
+from simtrain.worlds.search.pages.layout import Columns, along
+from simtrain.worlds.search.spec.rules import Rule
+from simtrain.worlds.search.spec.schema import Attribute, Type
+
+Claim = tuple[int, int, int, Value, str, int, str | None, str | None]
+"""A row of `_claims`."""
+
+Age = Callable[[SiteDesign, Attribute], Sequence[int] | None]
+"""How many days old the word of a site on a fact is, by row id; None where all of it is of today."""
+
+_MISTAKABLE = NUMERIC | {"date", "category", "ref"}
+
+
+class Beliefs:
+    """The facts as one site knows them: columns with the site's own values in place of the true ones, and the claims behind these."""
+
+    def __init__(self, columns: Columns, claims: Sequence[Claim]) -> None:
+        self._columns = columns
+        self.claims: dict[int, dict[int, int]] = {}
+        """The claim on each row, by attribute."""
+        self._values: dict[int, list[tuple[int, Value]]] = {}
+        self._found: dict[int, list[Value]] = {}
+        for claim, attribute, row, value, *_ in claims:
+            self.claims.setdefault(attribute, {})[row] = claim
+            self._values.setdefault(attribute, []).append((row, value))
+
+    def size(self, kind: str) -> int:
+        """How many rows a type has."""
+        return self._columns.size(kind)
+
+    def path(self, kind: Type, path: str) -> list[Value]:
+        """The values at the end of a path of refs by row id, as the site has them."""
+        return along(self, self._columns.types, kind, path)
+
+    def column(self, attribute: Attribute) -> list[Value]:
+        """The values of an attribute by row id, as the site has them."""
+        if attribute.id not in self._values:
+            return self._columns.column(attribute)
+        if attribute.id not in self._found:
+            values = self._found[attribute.id] = [*self._columns.column(attribute)]
+            for row, value in self._values[attribute.id]:
+                values[row] = value
+        return self._found[attribute.id]
+
+
+class Chronicler:
+    """Draws the claims of every site, in order, so that they are the same in every build."""
+
+    def __init__(self, columns: Columns, *, seed: int, today: int, age: Age, rules: Sequence[Rule] = ()) -> None:
+        """`age` tells how old the word of a site on a fact is, in days."""
+        self._columns = columns
+        self._rules = rules
+        self._seed = seed
+        self._today = today
+        self._age = age
+        self._found: dict[int, Falsehoods] = {}
+
+    def claims(self, site: SiteDesign, stated: Iterable[Attribute], fixed: frozenset[int]) -> list[Claim]:
+        """What a site has wrong among the attributes that its pages state, not yet numbered.
+
+        Those in `fixed` order its pages and stay true.
+        """
+        claims: list[Claim] = []
+        for attribute in sorted(set(stated), key=lambda one: one.id):
+            if attribute.type.startswith("_") or attribute.kind == "name":
+                continue
+            if attribute.kind == "date" and attribute.optional and attribute.changes is None and site.lag:
+                claims += self._not_yet(site, attribute)
+            elif attribute.id not in fixed and (attribute.spec or attribute.derived):
+                claims += self._drawn(site, attribute)
+        return claims
+
+    def _not_yet(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
+        """What happened after the last day that the site knows of has not happened there: periods go on, dates are missing."""
+        known = iso(self._today - site.lag)
+        ends = cast(list[str | None], self._columns.column(attribute))
+        reason = f"outdated: the site is {site.lag} days behind"
+        return [
+            (0, attribute.id, row, None, reason, site.id, None, end)
+            for row, end in enumerate(ends)
+            if end is not None and end > known
+        ]
+
+    def _drawn(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
+        ages = self._age(site, attribute) if attribute.changes else None
+        wrong = 1.0 - site.spec.reliability if attribute.kind in _MISTAKABLE else 0.0
+        if ages is None and wrong <= 0:
+            return []
+        column, falsehoods = self._columns.column(attribute), self._falsehoods(attribute)
+        draw = Random(derive(self._seed, "claims", site.name, attribute.type, attribute.name)).random
+        found: list[Claim] = []
+        missing, changes = 0 if attribute.kind == "ref" else None, attribute.changes
+        for row in range(1, len(column)):
+            mark, age = draw(), ages[row] if ages else 0
+            stale = (age / changes if age < changes else 1.0) if age and changes else 0.0
+            if mark >= stale + wrong or column[row] == missing:
+                continue
+            if mark < stale:
+                found += self._outdated(site, age, attribute, row, falsehoods.former(row, draw), draw)
+            else:
+                found += self._mistaken(site, attribute, row, falsehoods, draw)
+        return found
+
+    def _falsehoods(self, attribute: Attribute) -> Falsehoods:
+        if attribute.id not in self._found:
+            kind = self._columns.types[attribute.type]
+            self._found[attribute.id] = Falsehoods(attribute, kind, self._columns, today=self._today, rules=self._rules)
+        return self._found[attribute.id]
+
+    def _outdated(
+        self, site: SiteDesign, age: int, attribute: Attribute, row: int, former: Value, draw: Draw
+    ) -> list[Claim]:
+        if former is None:
+            return []
+        changed = self._today - int(draw() * age)
+        since = changed - 1 - int(draw() * cast(int, attribute.changes))
+        reason = f"outdated: the site is {age} days behind"
+        return [(0, attribute.id, row, former, reason, site.id, iso(since), iso(changed))]
+
+    def _mistaken(
+        self, site: SiteDesign, attribute: Attribute, row: int, falsehoods: Falsehoods, draw: Draw
+    ) -> list[Claim]:
+        slips = (attribute.kind == "date" or attribute.kind in NUMERIC) and draw() < 0.5
+        taken = falsehoods.slip(row, draw) if slips else falsehoods.of_another(row, draw)
+        if taken is None:
+            return []
+        reason = "mistaken: a slip of the pen" if slips else "mistaken: taken from another row"
+        return [(0, attribute.id, row, taken, reason, site.id, None, None)]

@@ -1,0 +1,292 @@
+"""Templates as Python: one function for each kind of page, which writes bodies, statements and links of many pages at once.
+
+Python source is generated and compiled, since anything slower would be most of a build. Nothing of a world file gets into it but
+text as literals; names are our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from simtrain.worlds.search.pages.design import PageDesign, SiteDesign
+from simtrain.worlds.search.pages.facts_source import FactsSource
+from simtrain.worlds.search.pages.needs import Render
+from simtrain.worlds.search.pages.provenance_source import SCOPE
+from simtrain.worlds.search.pages.tree import (
+    Both,
+    Branch,
+    Choice,
+    Comments,
+    Compared,
+    Corrected,
+    Counted,
+    Edge,
+    Fact,
+    GroupFact,
+    Has,
+    HasRows,
+    Loop,
+    Node,
+    Not,
+    PageFact,
+    PageLink,
+    Paging,
+    Same,
+    SiteFact,
+    Speaks,
+    Test,
+    Text,
+    Words,
+)
+from simtrain.worlds.search.spec.schema import Schema
+
+_TURNS: Final = 360_360
+"""A number that most numbers of phrases divide, so that each is as frequent as the others."""
+_MAY_BE_EMPTY: Final = Loop | Branch | Choice | Comments | Paging
+
+
+class Code(FactsSource):
+    """The function for one kind of page, as source, and what it needs."""
+
+    def __init__(
+        self, schema: Schema, page: PageDesign, sites: Sequence[SiteDesign], units: Mapping[str, tuple[str, float]]
+    ) -> None:
+        """Raises InputError for links that lead nowhere."""
+        super().__init__(schema, page, sites, units)
+        self._rows |= dict.fromkeys(page.scope.names, "x")
+        self._loops: list[tuple[str, str]] = []
+        self._voices = [place for place, voice in enumerate(page.scope.voices.values()) for _ in range(voice.share)]
+        self._said: dict[str, int] = {}
+        self._is_copied = any(page in (other.copied, other) for site in sites for other in site.pages if other.copied)
+        self.source = self._write()
+
+    def compile(self, environment: Mapping[str, object]) -> Render:
+        """The function, reading what `environment` holds under the names of `needs`."""
+        scope = {
+            **environment,
+            **self.needs.functions,
+            **SCOPE,
+            "__builtins__": {
+                "len": len,
+                "enumerate": enumerate,
+                "int": int,
+                "range": range,
+                "set": set,
+                "sorted": sorted,
+            },
+        }
+        exec(compile(self.source, f"<pages {self._page.label}>", "exec"), scope)
+        return cast(Render, scope["render"])
+
+    def _write(self) -> str:
+        page = self._page
+        self._line("parts = []; a = parts.append; o = 0; linked = set(); la = linked.add")
+        for place, wordings in enumerate(page.parts):
+            self._part("\n\n" if place else "", wordings)
+        self._flush()
+        self._line("body = ''.join(parts)")
+        self._silent = True
+        title = self._title(page.titles)
+        kind = repr(page.group.target if page.group and page.group.kind == "ref" else page.kind and page.kind.name)
+        self._line(
+            f"pages.append((p, {page.site.id}, {'https://' + page.site.spec.domain!r} + url, {title}, {page.page_kind!r}, d, {kind}, "
+            "x or None, body, num, last, total))"
+        )
+        self._line("if linked: targets.append((p, encode(sorted(linked))))")
+        self._end()
+        body = "\n".join(self._lines)
+        return (
+            "def render(jobs, random, pages, mentions, targets):\n"
+            " for p, url, x, d, num, last, total, members, g in jobs:\n"
+            f"  {'; '.join(self._drawn())}\n"
+            f"  {self._beginning()}\n"
+            f"{body}\n"
+        )
+
+    def _drawn(self) -> list[str]:
+        """What is drawn once for a page: its voice, and with which phrase of each name it begins."""
+        # A page and its copy draw the same words.
+        found = ["again(x)"] if self._is_copied else []
+        if self._voices:
+            found.append(f"w = {tuple(self._voices)!r}[int(random() * {len(self._voices)})]")
+        return [*found, *(f"y_{name} = int(random() * {_TURNS})" for name in self._said)] or ["pass"]
+
+    def _part(self, before: str, wordings: Sequence[Sequence[Node]]) -> None:
+        """One paragraph, or nothing at all where all of it hangs on conditions that do not hold."""
+        empty = any(all(isinstance(node, _MAY_BE_EMPTY) for node in wording) for wording in wordings)
+        if empty:
+            self._flush()
+            self._line("begun = len(parts); b = o")
+        if before:
+            self._pending.append((True, before))
+        self._choose(wordings)
+        if any(wording and isinstance(wording[-1], Loop | Branch | Choice) for wording in wordings):
+            self._flush()
+            self._line("while parts and parts[-1][-1:] in ('\\n', ' '): parts[-1] = parts[-1][:-1]; o -= 1")
+        if empty:
+            self._flush()
+            self._line(f"if o <= b + {len(before)}: del parts[begun:]; o = b")
+
+    def _choose(self, wordings: Sequence[Sequence[Node]]) -> None:
+        if len(wordings) == 1:
+            self._nodes(wordings[0])
+            return
+        self._flush()
+        choice = self._new("k")
+        self._line(f"{choice} = int(random() * {len(wordings)})")
+        for place, wording in enumerate(wordings):
+            self._line(f"{'if' if not place else 'elif'} {choice} == {place}:")
+            self._block(wording)
+
+    def _words(self, node: Words) -> None:
+        name = self._new("v")
+        if len(node.lists) == 1:
+            self._line(f"{name} = {node.lists[0]!r}[int(random() * {len(node.lists[0])})]")
+        else:
+            said = self._new("q")
+            self._line(f"{said} = {node.lists!r}[w]; {name} = {said}[{self._which(node, said)}]")
+        self._pending.append((False, name))
+
+    def _which(self, node: Words, said: str) -> str:
+        """The expression of the place of the phrase that is said: under a name it is another one each time."""
+        if not node.name:
+            return f"int(random() * len({said}))"
+        times = self._said[node.name] = self._said.get(node.name, -1) + 1
+        again = f" + {self._loops[-1][0]}" if self._loops else ""
+        turn = f"(y_{node.name} + {times}{again})"
+        if node.each == 1:
+            return f"{turn} % len({said})"
+        return f"{turn} % (len({said}) // {node.each}) * {node.each} + int(random() * {node.each})"
+
+    def _comments(self, node: Comments) -> None:
+        self._flush()
+        self._line(f"if random() < {node.share!r}:")
+        self._depth += 1
+        self._pending.append((True, f"### {node.heading}"))
+        self._flush()
+        place, begin, count = self._new("i"), self._new("k"), len(node.options)
+        self._line(f"{begin} = int(random() * {count})")
+        # No comment comes twice on a page.
+        self._line(f"for {place} in range({begin}, {begin} + 1 + int(random() * {min(node.most, count)})):")
+        self._depth += 1
+        self._pending.append((True, "\n\n**"))
+        self._words(node.readers)
+        self._pending.append((True, "**\n"))
+        self._flush()
+        for number, option in enumerate(node.options):
+            self._line(f"{'if' if not number else 'elif'} {place} % {count} == {number}:")
+            self._block(option)
+        self._depth -= 2
+
+    def _title(self, wordings: Sequence[Sequence[Node]]) -> str:
+        if len(wordings) == 1:
+            self._nodes(wordings[0])
+            title = self._joined()
+            self._clear()
+            return title
+        self._line(f"k = int(random() * {len(wordings)})")
+        for place, wording in enumerate(wordings):
+            self._line(f"{'if' if not place else 'elif'} k == {place}:")
+            self._depth += 1
+            self._nodes(wording)
+            self._line(f"title = {self._joined()}")
+            self._clear()
+            self._depth -= 1
+        return "title"
+
+    def _block(self, nodes: Sequence[Node]) -> None:
+        self._depth += 1
+        before = len(self._lines)
+        self._nodes(nodes)
+        self._flush()
+        if len(self._lines) == before:
+            self._line("pass")
+        self._depth -= 1
+
+    def _nodes(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            match node:
+                case Text():
+                    self._pending.append((True, node.text))
+                case Words():
+                    self._words(node)
+                case Choice():
+                    self._choose(node.options)
+                case Comments():
+                    self._comments(node)
+                case Fact():
+                    self._fact(node)
+                case PageFact():
+                    self._page_fact(node)
+                case SiteFact():
+                    text = str(getattr(self._page.site.spec, node.attribute.name))
+                    name = self._new("v")
+                    self._line(f"{name} = {text!r}")
+                    self._state(node.attribute, str(self._page.site.id), name)
+                    self._pending.append((False, name))
+                case GroupFact():
+                    self._group(node)
+                case PageLink():
+                    self._page_link(node)
+                case Paging():
+                    self._paging()
+                case Loop():
+                    self._loop(node)
+                case Branch():
+                    self._branch(node)
+
+    def _loop(self, node: Loop) -> None:
+        self._flush()
+        rows, row, place = self._new("r"), self._new("x"), self._new("i")
+        self._line(f"{rows} = {self._rows_of(node.rows)}")
+        self._line(f"for {place}, {row} in enumerate({rows}, 1):")
+        self._rows[node.name] = row
+        self._loops.append((place, rows))
+        self._block(node.body)
+        self._loops.pop()
+        del self._rows[node.name]
+        if node.otherwise:
+            self._line(f"if not {rows}:")
+            self._block(node.otherwise)
+
+    def _branch(self, node: Branch) -> None:
+        self._flush()
+        self._line(f"if {self._test(node.test)}:")
+        self._block(node.body)
+        if node.otherwise:
+            self._line("else:")
+            self._block(node.otherwise)
+
+    def _test(self, test: Test) -> str:
+        match test:
+            case Not():
+                return f"not ({self._test(test.test)})"
+            case Both():
+                return f"({self._test(test.first)} {test.word} {self._test(test.second)})"
+            case Edge():
+                place, rows = self._loops[-1]
+                return f"{place} == 1" if test.edge == "first" else f"{place} == len({rows})"
+            case HasRows():
+                return self._rows_of(test.rows)
+            case Counted():
+                return f"len({self._rows_of(test.rows)}) {test.operator} {test.constant}"
+            case Speaks():
+                return f"w == {test.voice}"
+            case Same():
+                return f"{self._row(test.first)} {'==' if test.same else '!='} {self._row(test.second)}"
+            case Has():
+                return self._has(test.fact)
+            case Corrected():
+                return self._wrong(test.fact.attribute, self._row(test.fact.path))
+            case Compared():
+                value = self._new("q")
+                raw = f"{self._column(test.fact.attribute)}[{self._row(test.fact.path)}]"
+                return f"(({value} := {raw}) is not None and {value} {test.operator} {test.constant!r})"
+
+    def _has(self, fact: Fact) -> str:
+        row = self._row(fact.path)
+        if fact.alias is not None:
+            return f"{row} in {self._aliases(fact.attribute.type, fact.alias)}"
+        value = f"{self._column(fact.attribute)}[{row}]"
+        return value if fact.attribute.kind in ("ref", "flag") else f"{value} is not None"

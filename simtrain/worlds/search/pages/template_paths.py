@@ -1,0 +1,62 @@
+"""What templates read of Jinja's tree: paths, constants, filters, and what a row can be looped over by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jinja2 import nodes
+
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonValue
+from simtrain.worlds.search.pages.formats import Filter
+from simtrain.worlds.search.pages.tree import Both, Compared, Corrected, Has, Test
+from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
+
+
+def reverse(schema: Schema, kind: Type) -> dict[str, tuple[Type, Attribute]]:
+    """What a row can be looped over by: the plural of a type that refers to it, with `_by_REF` where there are several refs."""
+    found: dict[str, tuple[Type, Attribute]] = {}
+    for other in schema.types.values():
+        refs = [one for one in other.attributes.values() if one.kind == "ref" and one.target == kind.name]
+        for one in refs:
+            found[f"{other.plural}_by_{one.name}"] = (other, one)
+        if len(refs) == 1:
+            found[other.plural] = (other, refs[0])
+    return found
+
+
+def shown(test: Test) -> frozenset[str]:
+    """The facts that are there where a test holds, with all that lies on the way to them."""
+    if isinstance(test, Both):
+        return shown(test.first) | shown(test.second) if test.word == "and" else frozenset()
+    if isinstance(test, Has | Compared | Corrected):
+        fact = test.fact
+        refs = [one.name for one in fact.path.refs]
+        words = [fact.path.root, *refs, fact.alias or fact.attribute.name]
+        return frozenset(".".join(words[: end + 1]) for end in range(1, len(words)))
+    return frozenset()
+
+
+def steps_of(node: nodes.Node) -> list[str]:
+    steps: list[str] = []
+    while isinstance(node, nodes.Getattr):
+        steps.insert(0, node.attr)
+        node = node.node
+    if not isinstance(node, nodes.Name):
+        raise InputError("a template names facts by paths such as station.sector.opened; it computes nothing")
+    return [node.name, *steps]
+
+
+def constant(node: nodes.Expr) -> JsonValue:
+    if not isinstance(node, nodes.Const):
+        raise InputError("a filter takes plain values only")
+    return node.value
+
+
+def take(filters: list[Filter], name: str) -> Sequence[JsonValue] | None:
+    """The arguments of a filter, which is taken out of the list; None when it is not there."""
+    found = next((one for one in filters if one[0] == name), None)
+    if found is not None:
+        filters.remove(found)
+        return found[1]
+    return None

@@ -1,0 +1,399 @@
+"""Page templates: a small part of Jinja, parsed and resolved against the schema into a tree that is then compiled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, cast
+
+from jinja2 import Environment, TemplateSyntaxError, nodes
+
+from simtrain.values.errors import InputError, nearest
+from simtrain.worlds.search.pages.alternatives import Sign, nested, pieces_of, polished
+from simtrain.worlds.search.pages.formats import Filter, writer
+from simtrain.worlds.search.pages.template_paths import constant, reverse, shown, steps_of, take
+from simtrain.worlds.search.pages.tree import (
+    Both,
+    Branch,
+    Compared,
+    Corrected,
+    Counted,
+    Edge,
+    Fact,
+    GroupFact,
+    Has,
+    HasRows,
+    Loop,
+    Node,
+    Not,
+    PageFact,
+    PageLink,
+    Paging,
+    Path,
+    Rows,
+    Same,
+    SiteFact,
+    Speaks,
+    Test,
+    Words,
+)
+from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
+from simtrain.worlds.search.spec.site_settings import Voice
+
+_JINJA: Final = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False)
+_TAG: Final = re.compile(r"(\{%.*?%\})", re.DOTALL)
+_NUMBER: Final = re.compile(r"\d[\d.,]*")
+_OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
+MAX_TEMPLATE = 20_000
+MAX_EVERY = 100
+MAX_LOOPS = 3
+MAX_DEPTH = 20
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a template can name: rows by variable, and whether there are members and a group."""
+
+    schema: Schema
+    units: Mapping[str, tuple[str, float]]
+    names: Mapping[str, Type]
+    members: Type | None = None
+    group: Attribute | None = None
+    corrections: bool = False
+    """True on pages that put right what their site has wrong."""
+    loops: int = 0
+    depth: int = 0
+    voices: Mapping[str, Voice] = field(default_factory=dict[str, Voice])
+    """The voices of the site, of which one writes the page."""
+    known: frozenset[str] = field(default_factory=frozenset[str])
+    """The facts that a branch around has found to be there."""
+
+
+def parse(source: str, scope: Scope) -> tuple[Node, ...]:
+    """The tree of a template. Raises InputError (with the line inside the template) for what is no template or names unknown facts."""
+    if len(source) > MAX_TEMPLATE:
+        raise InputError(f"a template has at most {MAX_TEMPLATE} characters")
+    try:
+        tree = _JINJA.parse(_with_line_ends(source))
+    except TemplateSyntaxError as error:
+        raise InputError(f"not a template: {error.message}", line=error.lineno) from None
+    except RecursionError:
+        raise InputError("the template is nested too deeply") from None
+    return polished(_Parser(scope).nodes(tree.body), begins=True)
+
+
+def _with_line_ends(source: str) -> str:
+    """The template with `+%}` at the end of lines that hold more than tags: `trim_blocks` is meant for lines of tags alone."""
+    pieces = _TAG.split(source)
+    begun = ""
+    for at in range(1, len(pieces), 2):
+        before, broken, line = pieces[at - 1].rpartition("\n")
+        begun = line if broken else begun + before + line
+        if begun.strip() and pieces[at + 1].startswith("\n") and pieces[at][-3] not in "+-":
+            pieces[at] = f"{pieces[at][:-2]}+%}}"
+    return "".join(pieces)
+
+
+class _Parser:
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def nodes(self, found: Sequence[nodes.Node]) -> tuple[Node, ...]:
+        parsed: list[Node | Sign] = []
+        depth = 0
+        for node in found:
+            try:
+                if isinstance(node, nodes.Output):
+                    for one in node.nodes:
+                        if isinstance(one, nodes.TemplateData):
+                            pieces, depth = pieces_of(_prose(one.data), depth)
+                            parsed += pieces
+                        else:
+                            parsed.append(self.output(one))
+                elif isinstance(node, nodes.For):
+                    parsed.append(self.loop(node))
+                elif isinstance(node, nodes.If):
+                    parsed.append(self.branch(node))
+                else:
+                    raise InputError(f"templates know facts, for and if, not {type(node).__name__.lower()}")
+            except InputError as error:
+                raise error.at(line=node.lineno) from None
+        return nested(parsed)
+
+    def output(self, node: nodes.Expr) -> Node:
+        filters: list[Filter] = []
+        while isinstance(node, nodes.Filter):
+            if node.kwargs or node.dyn_args or node.dyn_kwargs or node.node is None:
+                raise InputError(f"the filter {node.name!r} takes plain values only")
+            filters.insert(0, (node.name, [constant(one) for one in node.args]))
+            node = node.node
+        return self.stated(node, filters)
+
+    def stated(self, node: nodes.Expr, filters: list[Filter]) -> Node:
+        link = take(filters, "link")
+        if isinstance(node, nodes.Const):
+            if not link or len(link) != 1 or filters:
+                raise InputError("a fixed text leads somewhere: {{ 'All stations'|link('stations') }}")
+            return PageLink(str(node.value), str(link[0]))
+        steps = steps_of(node)
+        label = None if link is None else str(link[0]) if link else ""
+        if steps == ["paging"]:
+            return Paging()
+        if steps[0] == "voice":
+            return self._phrase(steps, filters)
+        if steps == ["group"] and self.scope.group is not None:
+            self._check(self.scope.group, filters)
+            return GroupFact(tuple(filters), label)
+        if steps[0] in ("page", "site") and len(steps) == 2:
+            facts = self.scope.schema.page if steps[0] == "page" else self.scope.schema.site
+            if steps[1] not in facts:
+                raise InputError(f"a {steps[0]} has no fact {steps[1]!r}", remedy=nearest(steps[1], facts))
+            self._check(facts[steps[1]], filters)
+            return PageFact(facts[steps[1]], tuple(filters)) if steps[0] == "page" else SiteFact(facts[steps[1]])
+        fallback = take(filters, "or")
+        article = take(filters, "a") is not None
+        fact = self.fact(steps)
+        self._check(fact.attribute, filters)
+        missing = self._missing(fact)
+        if missing and fallback is None:
+            raise InputError(
+                f"{missing} may be missing",
+                remedy=f"stand it in {{% if {missing} %}}, or write {{{{ {'.'.join(steps)}|or('...') }}}}",
+            )
+        shown = str(fallback[0]) if fallback else None
+        return Fact(fact.path, fact.attribute, tuple(filters), shown, label, fact.alias, article)
+
+    def _phrase(self, steps: Sequence[str], filters: Sequence[Filter]) -> Words:
+        if len(steps) != 2 or filters:
+            raise InputError("what a voice says has a name: {{ voice.now }}")
+        known = {name for voice in self.scope.voices.values() for name in voice.says}
+        if steps[1] not in known:
+            raise InputError(f"no voice of this site says {steps[1]!r}", remedy=nearest(steps[1], known))
+        return Words(tuple(tuple(voice.says[steps[1]]) for voice in self.scope.voices.values()), steps[1])
+
+    def _check(self, attribute: Attribute, filters: Sequence[Filter]) -> None:
+        writer(attribute, filters, self.scope.units)
+
+    def _missing(self, fact: Fact) -> str | None:
+        """The first part of a path that may be missing and of which no branch around knows that it is there."""
+        words = fact.path.root
+        for one in (*fact.path.refs, fact.attribute):
+            step = fact.alias if one is fact.attribute and fact.alias else one.name
+            words = f"{words}.{step}"
+            if (one.optional or (one is fact.attribute and fact.alias)) and words not in self.scope.known:
+                return words
+        return None
+
+    def fact(self, steps: Sequence[str]) -> Fact:
+        path, left = self.path(steps)
+        if not left:
+            return Fact(path, self._named(path.kind))
+        if (
+            left[0] in ("former", "short")
+            and len(left) == 1
+            and path.kind.kind == "entity"
+            and left[0] not in path.kind.attributes
+        ):
+            return Fact(path, self._named(path.kind), alias=left[0])
+        attribute = path.kind.attribute(left[0])
+        if len(left) > 1:
+            raise InputError(f"{path.words}.{left[0]} is a {attribute.kind}: nothing follows it")
+        return Fact(path, attribute)
+
+    def _named(self, kind: Type) -> Attribute:
+        if "name" not in kind.attributes:
+            raise InputError(
+                f"{kind.name} is a relation, which has no name", remedy=nearest(kind.name, kind.attributes)
+            )
+        return kind.attributes["name"]
+
+    def path(self, steps: Sequence[str]) -> tuple[Path, list[str]]:
+        """The row that the steps lead to, and the steps that are left: those that are no ref, or a ref at the end."""
+        if steps[0] not in self.scope.names:
+            raise InputError(f"unknown name {steps[0]!r}", remedy=nearest(steps[0], self.scope.names))
+        path = Path(steps[0], (), self.scope.names[steps[0]])
+        left = list(steps[1:])
+        while len(left) > 1:
+            one = path.kind.attribute(left[0]) if left[0] in path.kind.attributes else None
+            if one is None or one.kind != "ref":
+                break
+            path = Path(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
+            left.pop(0)
+        return path, left
+
+    def rows(self, node: nodes.Node) -> Rows:
+        limit: int | None = None
+        if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
+            stop = node.arg.stop
+            if node.arg.start or node.arg.step or not isinstance(stop, nodes.Const) or not isinstance(stop.value, int):
+                raise InputError("a loop can be cut to its first rows only: station.ships[:5]")
+            limit, node = stop.value, node.node
+        if isinstance(node, nodes.Filter) and node.node is not None:
+            if node.name != "sort":
+                raise InputError(f"rows are sorted or cut, not {node.name!r}")
+            rows = self.rows(node.node)
+            if rows.limit is not None or rows.order:
+                raise InputError(
+                    "rows are sorted once, and cut after that: (station.ships|sort(attribute='opened'))[:5]"
+                )
+            order, descending = self._order(rows.kind, node)
+            return replace(rows, limit=limit, order=order, descending=descending)
+        steps = steps_of(node)
+        if steps == ["members"]:
+            if self.scope.members is None:
+                raise InputError("only the pages of a list have members")
+            return Rows(self.scope.members, limit=limit)
+        every = next((kind for kind in self.scope.schema.types.values() if [kind.plural] == steps), None)
+        if every is not None and steps[0] not in self.scope.names:
+            return Rows(every, limit=limit, every=True)
+        path, left = self.path(steps)
+        if len(left) != 1:
+            raise InputError(
+                f"{'.'.join(steps)} is nothing to loop over",
+                remedy=nearest(steps[-1], reverse(self.scope.schema, path.kind)),
+            )
+        known = reverse(self.scope.schema, path.kind)
+        if left[0] in path.kind.attributes:
+            rows = [name for name in known if name.startswith(f"{left[0]}_by_")]
+            remedy = f"its rows are {' or '.join(rows)}" if rows else None
+            raise InputError(f"{'.'.join(steps)} is a single fact: a loop needs many rows", remedy=remedy)
+        if left[0] not in known:
+            raise InputError(f"{path.kind.name} has no {left[0]!r} to loop over", remedy=nearest(left[0], known))
+        kind, via = known[left[0]]
+        return Rows(kind, path, via, limit)
+
+    def _order(self, kind: Type, node: nodes.Filter) -> tuple[tuple[Attribute, ...], bool]:
+        """The path by which rows are sorted, and whether backwards, as Jinja's filter `sort` has it."""
+        given = {one.key: constant(one.value) for one in node.kwargs}
+        given |= dict(zip(("reverse", "case_sensitive", "attribute"), map(constant, node.args), strict=False))
+        path, descending = given.pop("attribute", None), given.pop("reverse", False)
+        if not isinstance(path, str) or not isinstance(descending, bool) or given or node.dyn_args or node.dyn_kwargs:
+            raise InputError("rows are sorted by a fact: ships|sort(attribute='launched', reverse=true)")
+        found: list[Attribute] = []
+        for step in path.split("."):
+            if found and found[-1].kind != "ref":
+                raise InputError(f"{found[-1].name} is no ref: nothing follows it")
+            one = kind.attribute(step)
+            if one.optional:
+                raise InputError(f"{path} may be missing: rows cannot be sorted by it")
+            found.append(one)
+            kind = self.scope.schema.types.get(one.target or "", kind)
+        return tuple(found), descending
+
+    def loop(self, node: nodes.For) -> Loop:
+        if node.test is not None or node.recursive or not isinstance(node.target, nodes.Name):
+            raise InputError("a loop is plain: {% for ship in station.ships %}")
+        rows, name = self.rows(node.iter), node.target.name
+        if rows.every and (rows.limit is None or rows.limit > MAX_EVERY):
+            raise InputError(f"a loop over every row is cut: {rows.kind.plural}[:20], at most {MAX_EVERY}")
+        if name in self.scope.names or name in ("voice", "page", "site", "members", "group", "paging", "loop"):
+            raise InputError(f"{name!r} stands for something already", remedy="name the loop's rows otherwise")
+        if self.scope.loops == MAX_LOOPS:
+            raise InputError(f"at most {MAX_LOOPS} loops stand in one another")
+        inner = replace(self.scope, names={**self.scope.names, name: rows.kind}, loops=self.scope.loops + 1)
+        return Loop(name, rows, _Parser(inner).nodes(node.body), self.nodes(node.else_))
+
+    def branch(self, node: nodes.If) -> Branch:
+        test = self.test(node.test)
+        chain = [(self.test(other.test), other.body) for other in node.elif_]
+        if self.scope.depth + len(chain) >= MAX_DEPTH:
+            raise InputError(f"at most {MAX_DEPTH} conditions stand in one another")
+        otherwise = self.nodes(node.else_)
+        for inner, body in reversed(chain):
+            otherwise = (Branch(inner, self._knowing(inner).nodes(body), otherwise),)
+        return Branch(test, self._knowing(test).nodes(node.body), otherwise)
+
+    def _knowing(self, test: Test) -> _Parser:
+        return _Parser(replace(self.scope, known=self.scope.known | shown(test), depth=self.scope.depth + 1))
+
+    def test(self, node: nodes.Node) -> Test:
+        if isinstance(node, nodes.Not):
+            return Not(self.test(node.node))
+        if isinstance(node, nodes.And | nodes.Or):
+            return Both(self.test(node.left), "and" if isinstance(node, nodes.And) else "or", self.test(node.right))
+        if isinstance(node, nodes.Compare):
+            return self.comparison(node)
+        if isinstance(node, nodes.Test):
+            return self.corrected(node)
+        steps = steps_of(node)
+        if steps[0] == "loop" and len(steps) == 2 and steps[1] in ("first", "last") and self.scope.loops:
+            return Edge(steps[1])
+        if steps[0] in self.scope.names and len(steps) > 1:
+            path, left = self.path(steps)
+            if (
+                len(left) == 1
+                and left[0] in reverse(self.scope.schema, path.kind)
+                and left[0] not in path.kind.attributes
+            ):
+                return HasRows(self.rows(node))
+        return Has(self.fact(steps))
+
+    def corrected(self, node: nodes.Test) -> Corrected:
+        if node.name != "corrected" or node.args or not self.scope.corrections:
+            raise InputError(
+                f"{node.name!r} is no test here",
+                remedy="`is corrected` asks of a fact on pages with `corrections: true`",
+            )
+        fact = self.fact(steps_of(node.node))
+        if fact.path.refs or fact.alias is not None or fact.attribute.kind == "name":
+            raise InputError("only facts of the listed row itself are corrected")
+        return Corrected(fact)
+
+    def comparison(self, node: nodes.Compare) -> Test:
+        if len(node.ops) != 1 or node.ops[0].op not in _OPERATORS:
+            raise InputError(f"a fact is compared by one of {' '.join(_OPERATORS.values())}")
+        operator, right = _OPERATORS[node.ops[0].op], node.ops[0].expr
+        if isinstance(node.expr, nodes.Filter) and node.expr.name == "length" and node.expr.node is not None:
+            if not isinstance(right, nodes.Const) or type(right.value) is not int:
+                raise InputError("how many rows there are is compared with a whole number: ships|length > 4")
+            return Counted(self.rows(node.expr.node), operator, right.value)
+        if isinstance(node.expr, nodes.Name) and node.expr.name == "voice":
+            return self._speaks(operator, right)
+        if not isinstance(right, nodes.Const):
+            first, second = (self.path(steps_of(one)) for one in (node.expr, right))
+            pair = [self._row(path, left) for path, left in (first, second)]
+            if operator not in ("==", "!=") or pair[0].kind is not pair[1].kind:
+                raise InputError("two rows are compared by == or !=, and are of one type")
+            return Same(pair[0], pair[1], operator == "==")
+        fact = self.fact(steps_of(node.expr))
+        constant = right.value
+        numeric = fact.attribute.kind in ("number", "quantity", "money", "flag")
+        if isinstance(constant, bool | None) or isinstance(constant, str) == numeric or fact.attribute.kind == "ref":
+            raise InputError(
+                f"{fact.attribute.name} is a {fact.attribute.kind} and cannot be compared with {constant!r}"
+            )
+        if (
+            fact.attribute.kind == "category"
+            and fact.attribute.spec
+            and constant not in (fact.attribute.spec.category or ())
+        ):
+            raise InputError(
+                f"{fact.attribute.name} is never {constant!r}",
+                remedy=nearest(constant, fact.attribute.spec.category or ()),
+            )
+        return Compared(fact, operator, constant)
+
+    def _speaks(self, operator: str, right: nodes.Expr) -> Test:
+        names = list(self.scope.voices)
+        name = right.value if isinstance(right, nodes.Const) else None
+        if operator not in ("==", "!=") or name not in names:
+            raise InputError("a voice is compared with the name of one", remedy=nearest(str(name), names))
+        test = Speaks(names.index(name))
+        return test if operator == "==" else Not(test)
+
+    def _row(self, path: Path, left: Sequence[str]) -> Path:
+        if not left:
+            return path
+        one = path.kind.attribute(left[0])
+        if len(left) > 1 or one.kind != "ref":
+            raise InputError(f"{path.words}.{left[0]} is no row")
+        return Path(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
+
+
+def _prose(text: str) -> str:
+    """A text, which holds no numbers. Raises InputError for one that does."""
+    number = _NUMBER.search(text)
+    if number is not None:
+        raise InputError(f"the number {number[0]} stands in the prose", remedy="let a fact state it: {{ ... }}")
+    return text

@@ -1,0 +1,1 @@
+"""A search world file as it is written, and its schema, resolved."""

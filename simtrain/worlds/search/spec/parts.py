@@ -1,0 +1,47 @@
+"""What the parts of a search world file are made of: plain names, shares, spans of days."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from simtrain.values.errors import InputError
+
+T = TypeVar("T")
+Name: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+class Spec(BaseModel):
+    """A part of a file: read, never changed, without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+
+
+def checked(value: T, parse: Callable[[T], object]) -> None:
+    """Refuse, as pydantic wants it, what `parse` refuses with an InputError."""
+    try:
+        parse(value)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(d|w|m|y)")
+_SPAN_DAYS = {"d": 1.0, "w": 7.0, "m": 30.4375, "y": 365.25}
+MAX_SPAN = 365_250
+
+
+@cache
+def days(text: str) -> int:
+    """The days of a span such as 90d, 6w, 18m or 5y. Raises InputError."""
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        raise InputError(f"{text!r} is no span of days", remedy="write it like 90d, 6w, 18m or 5y")
+    span = round(float(found[1]) * _SPAN_DAYS[found[2]])
+    if span > MAX_SPAN:
+        raise InputError(f"{text!r} is longer than 1,000 years")
+    return span

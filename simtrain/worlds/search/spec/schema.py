@@ -1,0 +1,222 @@
+"""The schema of a search world: its types and attributes, resolved, with the ids by which statements name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from simtrain.files.yaml_files import Document, Place
+from simtrain.values.errors import InputError, nearest
+from simtrain.worlds.search.spec.parts import days
+from simtrain.worlds.search.spec.wordbook import word_rows
+from simtrain.worlds.search.spec.world_file import RESERVED, AttributeSpec, DerivedSpec, RelationSpec, SearchSpec
+
+PAGE = "_page"
+SITE = "_site"
+PAGE_FACTS = {"date": "date", "number": "number", "last": "number", "members": "number"}
+SITE_FACTS = {"title": "text", "domain": "text"}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attribute:
+    """An attribute as everything after the YAML knows it."""
+
+    id: int
+    type: str
+    name: str
+    kind: str
+    label: str
+    unit: str | None = None
+    target: str | None = None
+    digits: int = 0
+    optional: bool = False
+    changes: int | None = None
+    """After how many days a value is another one, on average; None: never."""
+    spec: AttributeSpec | None = None
+    derived: DerivedSpec | None = None
+    place: Place = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Type:
+    """An entity type, or a relation (which has rows as well)."""
+
+    name: str
+    kind: str
+    plural: str
+    label: str
+    position: int
+    attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+
+    def attribute(self, name: str) -> Attribute:
+        """The attribute of that name. Raises InputError with the nearest one."""
+        if name not in self.attributes:
+            raise InputError(f"{self.name} has no fact {name!r}", remedy=nearest(name, self.attributes))
+        return self.attributes[name]
+
+
+class Schema:
+    """All types by name, entities first, with the attributes of pages and sites beside them."""
+
+    def __init__(self, spec: SearchSpec, document: Document) -> None:
+        """Resolve the file. Raises InputError, with the place, for names that do not fit together."""
+        self.spec = spec
+        self.document = document
+        self.types: dict[str, Type] = {}
+        self._next = 1
+        self.page = self._pseudo(PAGE, PAGE_FACTS)
+        self.site = self._pseudo(SITE, SITE_FACTS)
+        for name, entity in spec.entities.items():
+            place: Place = ("entities", name)
+            self._check_name(name, place)
+            found = Type(name, "entity", entity.plural or f"{name}s", entity.label or _words(name), len(self.types))
+            self.types[name] = found
+            if entity.attributes.get("name", None) is None or entity.attributes["name"].name is None:
+                raise document.error((*place, "attributes"), "an entity needs an attribute `name` of the kind name")
+            if entity.count is None and not any(one.each for one in entity.attributes.values()):
+                raise document.error(
+                    place, "how many there are is missing", "give `count`, or `each` on one of its refs"
+                )
+            if entity.count is not None and any(one.each for one in entity.attributes.values()):
+                raise document.error(place, "both `count` and a ref with `each` say how many there are", "keep one")
+            self._add(found, entity.attributes, (*place, "attributes"))
+        for name, relation in spec.relations.items():
+            place = ("relations", name)
+            self._check_name(name, place)
+            found = Type(
+                name, "relation", relation.plural or f"{name}s", relation.label or _words(name), len(self.types)
+            )
+            self.types[name] = found
+            self._check_room(relation, place)
+            ends = relation.ends or (relation.from_, relation.to)
+            for end, target in zip(ends, (relation.from_, relation.to), strict=True):
+                self._put(found, Attribute(self._id(), name, end, "ref", _words(end), target=target, place=place))
+            if relation.during is not None:
+                self._put(found, Attribute(self._id(), name, "since", "date", "since", place=place))
+                self._put(found, Attribute(self._id(), name, "until", "date", "until", optional=True, place=place))
+            self._add(found, relation.attributes, (*place, "attributes"))
+        for path, given in spec.derived.items():
+            self._derive(path, DerivedSpec(sql=given) if isinstance(given, str) else given)
+        for kind in self.types.values():
+            self._check_refs(kind)
+        self.words = word_rows(self)
+
+    def type(self, name: str) -> Type:
+        """The type of that name. Raises InputError with the nearest one."""
+        if name not in self.types:
+            raise InputError(f"unknown type {name!r}", remedy=nearest(name, self.types))
+        return self.types[name]
+
+    def fact(self, path: str) -> Attribute:
+        """The attribute `type.attribute`. Raises InputError with the nearest name."""
+        owner, _, name = path.partition(".")
+        return self.type(owner).attribute(name)
+
+    def ends(self, relation: str) -> tuple[str, str]:
+        """The names of the two columns of a relation."""
+        spec = self.spec.relations[relation]
+        return spec.ends or (spec.from_, spec.to)
+
+    def all_attributes(self) -> list[Attribute]:
+        """Every attribute, by id."""
+        groups: list[Mapping[str, Attribute]] = [
+            self.page,
+            self.site,
+            *(kind.attributes for kind in self.types.values()),
+        ]
+        return sorted((one for group in groups for one in group.values()), key=lambda one: one.id)
+
+    def _id(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _pseudo(self, name: str, facts: Mapping[str, str]) -> dict[str, Attribute]:
+        return {fact: Attribute(self._id(), name, fact, kind, _words(fact)) for fact, kind in facts.items()}
+
+    def _check_name(self, name: str, place: Place) -> None:
+        if name in RESERVED or name.startswith("sqlite") or name in self.types:
+            raise self.document.error(place, f"{name!r} cannot be the name of a type", "choose another")
+
+    def _check_room(self, relation: RelationSpec, place: Place) -> None:
+        """There are as many different rows to tie to as each row wants, at the size that is written."""
+        target = self.spec.entities.get(relation.to)
+        if target is None or target.count is None or not relation.distinct:
+            return
+        most = target.count - (relation.from_ == relation.to)
+        if relation.each[0] > most:
+            raise self.document.error(
+                (*place, "each"),
+                f"each {relation.from_} is tied to {relation.each[0]} different rows of {relation.to}, but there are {most}",
+                "change the counts, or say `distinct: false`",
+            )
+
+    def _put(self, kind: Type, attribute: Attribute) -> None:
+        if attribute.name in RESERVED or attribute.name in kind.attributes:
+            raise self.document.error(
+                attribute.place, f"{attribute.name!r} cannot be the name of a fact", "choose another"
+            )
+        kind.attributes[attribute.name] = attribute
+
+    def _add(self, kind: Type, specs: Mapping[str, AttributeSpec], place: Place) -> None:
+        for name, spec in specs.items():
+            here = (*place, name)
+            if spec.name is not None and (name != "name" or kind.kind != "entity"):
+                raise self.document.error(
+                    here, "only the attribute `name` of an entity is of the kind name", "use text"
+                )
+            attribute = Attribute(
+                self._id(),
+                kind.name,
+                name,
+                "text" if spec.kind == "code" else spec.kind,
+                spec.label or _words(name),
+                unit=spec.currency if spec.kind == "money" else spec.unit,
+                target=spec.ref,
+                digits=4 if spec.kind == "coordinates" and not spec.digits else spec.digits,
+                optional=spec.optional > 0,
+                changes=days(spec.changes) if spec.changes else None,
+                spec=spec,
+                place=here,
+            )
+            self._put(kind, attribute)
+
+    def _derive(self, path: str, spec: DerivedSpec) -> None:
+        place = ("derived", path)
+        owner, _, name = path.partition(".")
+        if not name.isidentifier():
+            raise self.document.error(place, "a derived attribute is named type.attribute")
+        with self.document.at(place):
+            kind = self.type(owner)
+        label = spec.label or _words(name)
+        changes = days(spec.changes) if spec.changes else None
+        self._put(
+            kind,
+            Attribute(
+                self._id(),
+                owner,
+                name,
+                spec.kind,
+                label,
+                spec.unit,
+                spec.target,
+                spec.digits,
+                spec.optional,
+                changes,
+                None,
+                spec,
+                place,
+            ),
+        )
+
+    def _check_refs(self, kind: Type) -> None:
+        for attribute in kind.attributes.values():
+            if attribute.kind != "ref":
+                continue
+            with self.document.at(attribute.place):
+                target = self.type(attribute.target or "")
+                if target.kind != "entity":
+                    raise InputError(f"{target.name!r} is a relation; only entities can be referred to")
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,127 @@
+"""How a search world is met: the knobs that a world file sets and a scenario may set anew with `world: {use: NAME, with: {...}}`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from simtrain.files.yaml_files import Document, Place
+from simtrain.values.clock import seconds
+from simtrain.values.errors import InputError
+from simtrain.values.seeding import draw
+from simtrain.values.types import JsonObject, JsonValue
+
+Leak: TypeAlias = Literal["tease", "normal", "full"]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Condition: TypeAlias = Literal["dead", "moved", "paywall", "slow", "broken", "sound"]
+
+CONDITIONS: tuple[Condition, ...] = ("dead", "moved", "paywall", "slow", "broken")
+
+
+class _Knobs(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+
+
+class Upkeep(_Knobs):
+    """How well a site is kept: the shares of its pages that are dead, moved, behind a paywall, slow and broken."""
+
+    dead: Share = 0.0
+    moved: Share = Field(default=0.0, description="Redirected to another address of the same site.")
+    paywall: Share = Field(default=0.0, description="Only the beginning is to be read.")
+    slow: Share = Field(default=0.0, description="Takes `delay` of virtual time.")
+    broken: Share = Field(default=0.0, description="Arrives as scraps of markup.")
+    delay: str | float = Field(default="20s", description="How long a slow page takes.")
+
+    @field_validator("delay")
+    @classmethod
+    def _is_duration(cls, value: str | float) -> str | float:
+        try:
+            seconds(value)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @model_validator(mode="after")
+    def _fits(self) -> Upkeep:
+        if self.dead + self.moved + self.paywall + self.slow + self.broken > 1:
+            raise ValueError("the shares of a site's pages add up to more than 1")
+        return self
+
+    def condition(self, seed: int, url: str) -> Condition:
+        """The condition of a page: always the same one for the same seed and URL."""
+        mark = draw(seed, "condition", url)
+        for condition in CONDITIONS:
+            mark -= getattr(self, condition)
+            if mark < 0:
+                return condition
+        return "sound"
+
+
+class ToolRename(_Knobs):
+    """Other names for a tool, its arguments and the fields of its reply."""
+
+    name: str | None = Field(default=None, alias="as", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=128)
+    description: str | None = None
+    arguments: dict[str, str] = Field(default_factory=dict, description="Argument as it is -> as it shall be called.")
+    results: dict[str, str] = Field(default_factory=dict, description="Field of the reply -> what it shall be called.")
+    text: str | None = Field(default=None, description="Jinja over the reply's fields: the text that the agent reads.")
+
+
+class ToolsetUse(_Knobs):
+    """A toolset, with names of one's own for its tools."""
+
+    use: str
+    rename: dict[str, ToolRename] = Field(default_factory=dict[str, ToolRename])
+
+
+def _toolset(value: JsonValue) -> JsonValue:
+    return {"use": value} if isinstance(value, str) else value
+
+
+class View(_Knobs):
+    """How a search world is met; nothing here changes a fact or a page."""
+
+    snippets: Leak | dict[Leak, Annotated[float, Field(ge=0)]] = Field(
+        default="normal",
+        description="What snippets give away: `tease` no value at all, `normal` the passage that fits the query, `full` the passage with"
+        " most facts; or shares of the three, drawn for each question (outside of questions, for each query).",
+    )
+    spelling: Literal["mended", "exact"] = Field(
+        default="mended",
+        description="Whether a search takes plurals, joined and misspelt names, and codes without their dashes for what was probably"
+        " meant, and says so, or finds nothing for them.",
+    )
+    results: int = Field(default=10, ge=1, le=50, description="Results of a search.")
+    page_words: int = Field(default=1500, ge=50, le=20_000, description="Words of a document beyond which it is paged.")
+    tools: tuple[Annotated[ToolsetUse, BeforeValidator(_toolset, json_schema_input_type=str | ToolsetUse)], ...] = (
+        Field(default=(ToolsetUse(use="web"), ToolsetUse(use="memory")), min_length=1)
+    )
+    upkeep: Upkeep | None = Field(default=None, description="The upkeep of all sites that `sites` does not name.")
+    sites: dict[str, Upkeep] = Field(default_factory=dict[str, Upkeep], description="Site -> its upkeep.")
+
+    @model_validator(mode="after")
+    def _has_shares(self) -> View:
+        if isinstance(self.snippets, dict) and sum(self.snippets.values()) <= 0:
+            raise ValueError("the shares of snippets add up to nothing")
+        return self
+
+    def upkeep_of(self, site: str) -> Upkeep:
+        """The upkeep of a site."""
+        return self.sites.get(site) or self.upkeep or Upkeep()
+
+    def leak(self, seed: int, identity: str) -> Leak:
+        """What the snippets of one question (or query) give away, drawn by shares from its stable identity."""
+        if isinstance(self.snippets, str):
+            return self.snippets
+        mark = draw(seed, "snippets", identity) * sum(self.snippets.values())
+        for leak, share in self.snippets.items():
+            mark -= share
+            if mark < 0:
+                return leak
+        return next(reversed(self.snippets))
+
+    def met(self, document: Document, knobs: JsonObject, place: Place) -> View:
+        """The view with the knobs of a scenario in the place of its own. Raises InputError with their place in the scenario."""
+        own = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return document.parse(View, {**own, **knobs}, place)

@@ -1,0 +1,358 @@
+"""The documentation holds: what it prints runs, its links lead somewhere, and every plug-in is in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from simtrain.plugins import PLUGINS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+_FENCE = re.compile(r"^```([a-z]+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its page, language, the rest of its info string (`fragment`, `file=PATH` or nothing), and text."""
+
+    page: Path
+    language: str
+    info: str
+    text: str
+
+    @property
+    def file(self) -> str | None:
+        return self.info.removeprefix("file=") if self.info.startswith("file=") else None
+
+
+def blocks(*languages: str, page: str | None = None) -> Iterator[Block]:
+    """The blocks that are no fragments, in order."""
+    for path in PAGES:
+        if page is not None and path.name != page:
+            continue
+        for language, info, text in _FENCE.findall(path.read_text()):
+            if language in languages and info.strip() != "fragment":
+                yield Block(path, language, info.strip(), text)
+
+
+def write(folder: Path, *found: Block) -> None:
+    for block in found:
+        assert block.file, f"a block of {block.page.name} has no file"
+        target = folder / block.file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(block.text)
+
+
+def simtrain(*words: str, folder: Path) -> str:
+    """What the command line prints in a folder; its modules can be imported."""
+    return python("-m", "simtrain", *words, folder=folder)
+
+
+def python(*words: str, folder: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def install(folder: Path, groups: dict[str, dict[str, str]]) -> None:
+    """What pip leaves of a package beside its modules: a name and its entry points."""
+    info = folder / "documented-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: documented\nVersion: 1.0\n")
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in table.items())
+        for group, table in groups.items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+
+
+def anchor(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for link in _LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)):
+        if "://" in link:
+            continue
+        name, _, part = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), f"{page.name} links to {link}"
+        if part:
+            assert part in [anchor(heading) for heading in _HEADING.findall(target.read_text())], (
+                f"{page.name} links to {link}"
+            )
+
+
+def test_the_index_lists_every_page() -> None:
+    listed = set(_LINK.findall((ROOT / "docs" / "index.md").read_text()))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= listed
+
+
+def test_every_plug_in_is_named_in_the_documentation() -> None:
+    text = "\n".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
+    missing = [f"{kind}/{name}" for kind, table in PLUGINS.items() for name in table if not named(name, text)]
+    assert missing == []
+
+
+def test_the_table_of_plug_ins_names_every_kind_and_what_ships() -> None:
+    rows = {
+        line.split("|")[1].strip(" `"): line
+        for line in (ROOT / "docs" / "plugins.md").read_text().splitlines()
+        if line.startswith("| `")
+    }
+    for kind, table in PLUGINS.items():
+        for name in table:
+            assert named(name, rows[kind]), f"{kind}/{name}"
+
+
+def named(plugin: str, text: str) -> bool:
+    """Whether a text names a plug-in, by itself or with others of its kind, as `memory_*` does."""
+    return any(
+        fnmatchcase(plugin, pattern)
+        for pattern in re.findall(r"`([a-z0-9_]*\*?[a-z_]*\*?)", text)
+        if pattern.strip("*_")
+    )
+
+
+def test_the_scenario_of_the_readme_is_proved(tmp_path: Path) -> None:
+    (scenario,) = blocks("yaml", page="README.md")
+    assert len(scenario.text.splitlines()) <= 25
+    target = tmp_path / "scenarios" / "mine" / "newest_invoice.yaml"
+    target.parent.mkdir(parents=True)
+    target.write_text(scenario.text)
+    assert "mine/newest_invoice" in simtrain("validate", "mine/newest_invoice", "--cases", "4", folder=tmp_path)
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
+    _, session, agent = blocks("python", page="README.md")
+    printed = python("-c", session.text, folder=tmp_path).splitlines()
+    assert printed[0].startswith("1.0 ") and "charge_id" in printed[1] and "runs/naive" in printed[2]
+    (tmp_path / "my_agent.py").write_text(agent.text)
+    simtrain("run", "helpdesk/refund", "--agent", "my_agent:agent", "--episodes", "2", "--out", "out", folder=tmp_path)
+    line = next((tmp_path / "out").glob("trajectories-*.jsonl")).read_text().splitlines()[0]
+    assert '"abstained"' in line and "and I only look" in line
+
+
+def test_the_training_data_of_the_readme_is_written(tmp_path: Path) -> None:
+    (line,) = [text for text in (block.text for block in blocks("sh", page="README.md")) if "export" in text]
+    run, export = [words.split()[1:] for words in line.strip().splitlines()]
+    simtrain(*run, "--episodes", "8", folder=tmp_path)
+    simtrain(*export, folder=tmp_path)
+    assert len((tmp_path / "train.jsonl").read_text().splitlines()) == 8
+
+
+def test_the_world_and_the_scenario_of_the_pages_are_proved(tmp_path: Path) -> None:
+    write(tmp_path, *blocks("yaml", page="worlds.md"), *blocks("yaml", page="scenarios.md"))
+    assert "desk/refund" in simtrain("validate", "desk", "--cases", "6", folder=tmp_path)
+
+
+def test_the_pack_and_the_perturbation_of_the_pages_fire(tmp_path: Path) -> None:
+    (pack,), (source,) = blocks("yaml", page="perturbations.md"), blocks("python", page="perturbations.md")
+    (tmp_path / "perturbations").mkdir()
+    (tmp_path / "perturbations" / "rough_writes.yaml").write_text(pack.text)
+    (tmp_path / "unavailable.py").write_text(source.text)
+    install(tmp_path, {"simtrain.perturbations": {"unavailable": "unavailable:Unavailable"}})
+    write(tmp_path, *blocks("yaml", page="worlds.md"), *blocks("yaml", page="scenarios.md"))
+    with (tmp_path / "scenarios" / "desk" / "refund.yaml").open("a") as scenario:
+        scenario.write("perturbations: [rough_writes, {use: unavailable, when: {nth: 1}}]\n")
+    simtrain("run", "desk", "--out", "out", folder=tmp_path)
+    for label in ("unavailable", "latency", "timeout_after"):
+        exported = simtrain(
+            "export", "out", "--format", "steps", "--fired", label, "--out", f"{label}.jsonl", folder=tmp_path
+        )
+        assert not exported.startswith("0 rows"), label
+
+
+def test_the_package_of_the_page_on_plug_ins_plays(tmp_path: Path) -> None:
+    found = [block for block in blocks("toml", "python", "yaml", page="plugins.md") if block.file]
+    assert len(found) == 5
+    write(tmp_path, *found)
+    (tmp_path / "simtrain_frugal" / "__init__.py").touch()
+    install(tmp_path, tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]["entry-points"])
+    (commands,) = [block.text.strip().splitlines() for block in blocks("sh", page="plugins.md")]
+    printed = [simtrain(*words.split()[1:], folder=tmp_path) for words in commands]
+    assert "frugality" in printed[0] and "frugal/count_orders" in printed[1]
+    assert len((tmp_path / "prompts.jsonl").read_text().splitlines()) == 5
+    assert '"label":"shorn"' in next((tmp_path / "runs" / "frugal").glob("trajectories-*.jsonl")).read_text()
+
+
+@pytest.mark.parametrize(
+    "block", [pytest.param(block, id=f"{block.page.name}-{index}") for index, block in enumerate(blocks("python"))]
+)
+def test_every_python_block_compiles(block: Block) -> None:
+    compile(block.text, block.page.name, "exec")
+
+
+def test_the_curriculum_of_the_page_on_training_gets_harder(tmp_path: Path) -> None:
+    (curriculum,) = blocks("yaml", page="training.md")
+    write(tmp_path, curriculum)
+    options = ("--agent", "naive", "--episodes", "10", "--curriculum", str(curriculum.file), "--out", "out")
+    simtrain("run", "helpdesk/refund", *options, folder=tmp_path)
+    _, *stages = map(json.loads, (tmp_path / "out" / "curriculum.jsonl").read_text().splitlines())
+    severities = [stage["families"]["helpdesk/refund"]["severity"] for stage in stages]
+    assert severities == sorted(severities) and (severities[0], severities[-1]) == (0, 1)
+
+
+@pytest.mark.full
+def test_the_worked_example_of_fiction_works_from_its_first_line_to_its_last(tmp_path: Path) -> None:
+    write(tmp_path, *blocks("yaml", page="fiction.md"))
+    for block in blocks("sh", page="fiction.md"):
+        for command in block.text.strip().splitlines():
+            simtrain(*command.split()[1:], folder=tmp_path)
+    rewards = [
+        json.loads(line)["reward"]
+        for file in (tmp_path / "runs" / "oracle").glob("trajectories-*.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+    assert rewards == [1.0] * 24
+    assert (tmp_path / "curriculum" / "prompts" / "train.jsonl").stat().st_size
+    (loop,) = blocks("python", page="fiction.md")
+    assert python("-c", loop.text, folder=tmp_path).startswith("level 2 after ")
+
+
+def test_the_curriculum_of_levels_is_climbed_and_written_out(tmp_path: Path) -> None:
+    (curriculum,) = blocks("yaml", page="curricula.md")
+    write(tmp_path, curriculum)
+    (loop,), (stream, *_) = blocks("python", page="curricula.md"), blocks("python", page="README.md")
+    printed = python("-c", loop.text.replace('"ladder"', f'"{curriculum.file}"'), folder=tmp_path).splitlines()
+    assert len(printed) == 5 and printed[0].startswith("0 level 0 reward ")
+    python("-c", stream.text.replace('"ladder"', f'"{curriculum.file}"'), folder=tmp_path)
+    assert "scenarios/train/tables_kestrel_reach.yaml" in simtrain(
+        "curriculum", str(curriculum.file), "--out", "out", folder=tmp_path
+    ).replace("\n", "")
+
+
+@pytest.mark.parametrize(("agent", "reward"), [("gullible", 0), ("resilient", 1)])
+def test_the_security_drill_is_lost_by_one_agent_and_won_by_the_other(
+    agent: str, reward: float, tmp_path: Path
+) -> None:
+    (drill,) = blocks("yaml", page="security.md")
+    write(tmp_path, drill)
+    out = simtrain("run", str(drill.file), "--agent", agent, "--out", "played", "--json", folder=tmp_path)
+    assert json.loads(out)["total"]["mean_reward"] == reward
+
+
+def commands_of_the_readme() -> list[str]:
+    """The commands of the README as they are pasted, without their comments."""
+    lines = [line for block in blocks("sh", page="README.md") for line in block.text.splitlines()]
+    return [bare for line in lines if (bare := re.sub(r"\s+#.*", "", line).strip())]
+
+
+# What lasts until Ctrl-C, by what it prints once it serves.
+LASTING = {"simtrain serve": "Serving", "simtrain world browse": "http://127.0.0.1:", "simtrain relay": ""}
+# Made elsewhere: what installs, what reaches a registry, and what takes minutes or plays whole suites in a test of its own.
+ELSEWHERE = (
+    "make ", "python3 -m venv", ".venv/", "elsewhere/", ". .venv", "simtrain verify", "simtrain curriculum", "simtrain world check",
+    "simtrain world questions", "simtrain run fiction", "simtrain run helpdesk shop", "simtrain export",
+)  # fmt: skip
+
+
+@pytest.mark.full
+def test_the_commands_of_the_readme_work_as_pasted(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "simtrain").write_text(f'#!/bin/sh\nexec {sys.executable} -m simtrain "$@"\n')
+    (programs / "simtrain").chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": path,
+        "PYTHONUNBUFFERED": "1",
+    }
+    scenario = tmp_path / "scenarios" / "mine" / "newest_invoice.yaml"
+    scenario.parent.mkdir(parents=True)
+    scenario.write_text(next(blocks("yaml", page="README.md")).text)
+    (tmp_path / "my_agent.py").write_text([*blocks("python", page="README.md")][-1].text)
+    tried = [command for command in commands_of_the_readme() if not command.startswith(ELSEWHERE)]
+    assert len(tried) >= 8
+    for command in tried:
+        lasting = next((word for start, word in LASTING.items() if command.startswith(start)), None)
+        if lasting is None:
+            shell = ["bash", "-c", command]
+            done = subprocess.run(shell, cwd=tmp_path, env=environment, capture_output=True, text=True)
+            assert done.returncode == 0, (command, done.stderr)
+            continue
+        with subprocess.Popen(
+            ["sh", "-c", f"exec {command}"], cwd=tmp_path, env=environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            said = ""
+            while lasting and lasting not in said and (line := process.stdout.readline()):
+                said += line
+            process.terminate()
+            said += process.stdout.read()
+        assert lasting in said and "error:" not in said and "Traceback" not in said, (command, said)
+
+
+@pytest.mark.full
+def test_the_recipe_for_ci_passes_as_it_is_printed(tmp_path: Path) -> None:
+    (recipe,) = [block for block in blocks("sh", page="drills.md") if "--fail-on" in block.text]
+    printed = simtrain(*shlex.split(recipe.text)[1:], folder=tmp_path)
+    assert "spared: resilient: uncertain_writes/timeout_after: no call matches in" in printed
+    assert "never fired" not in printed and "FAILED" not in printed
+
+
+@pytest.mark.full
+def test_the_loop_around_agents_outside_plays_a_whole_drill(tmp_path: Path) -> None:
+    """As it is printed, in a shell; the harness stands for somebody's own."""
+    (loop,) = [block for block in blocks("sh", page="agents.md") if "my_harness" in block.text]
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in {
+        "simtrain": f'#!/bin/sh\nexec {sys.executable} -m simtrain "$@"\n',
+        "my_harness": '#!/bin/sh\njq -r .url "$1" >> asked.txt\necho "CANNOT: I only look."\n',
+    }.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", f"{loop.text}\nwait"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert "waiting for agents at http://127.0.0.1:" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and "error:" not in done.stderr
+    (part,) = (tmp_path / "runs" / "theirs").glob("trajectories-*.jsonl")
+    played = part.read_text().splitlines()
+    asked = (tmp_path / "asked.txt").read_text().split()
+    assert len(played) == len({*asked}) == len(asked) > 3
+    assert (tmp_path / "runs" / "theirs" / "drill.json").exists()
+    assert {json.loads(line)["stop"]["reason"] for line in played} == {"abstained"}
+
+
+def test_no_block_of_yaml_is_forgotten() -> None:
+    """Every block is tried by a test above, or says that it is a fragment."""
+    assert {block.page.name for block in blocks("yaml")} <= {
+        "README.md",
+        "worlds.md",
+        "curricula.md",
+        "fiction.md",
+        "scenarios.md",
+        "perturbations.md",
+        "plugins.md",
+        "security.md",
+        "training.md",
+    }
+
+
+def test_a_table_is_scored_as_the_page_says(tmp_path: Path) -> None:
+    (scoring,) = blocks("python", page="widesearch.md")
+    assert python("-c", scoring.text, folder=tmp_path) == "0.75 0.5 [('observatory', 0.0), ('mirror', 1.0)]\n"

@@ -23,8 +23,8 @@ from simtrain.contracts.agent import Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Stop
-from simtrain.runs.rollout import brief
 from simtrain.runs.schedule import deal
+from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.types import Message
 

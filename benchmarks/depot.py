@@ -16,8 +16,8 @@ from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import Stop
-from simtrain.runs.rollout import brief
 from simtrain.runs.schedule import deal
+from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import load_scenario_file, paradigm_of
 from simtrain.values.types import Action, JsonObject, Message
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 PLUGINS: dict[str, dict[str, str]] = {
     "worlds": {
-        "service": "simtrain.worlds.service.spec:ServiceSpec",
-        "search": "simtrain.worlds.search.spec.world_file:SearchSpec",
+        "service": "simtrain.worlds.service.source:ServiceSource",
+        "search": "simtrain.worlds.search.source:SearchSource",
     },
     "domains": {
         "mcp": "simtrain.world_models.domains.mcp:McpDomain",

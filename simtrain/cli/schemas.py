@@ -136,7 +136,8 @@ def _knobs(kind: str, name: str, definitions: JsonObject) -> str:
 
     own = f"{kind}.{name}"
     try:
-        plugin = cast(type[BaseModel], resolve(kind, name))
+        plugin = resolve(kind, name)
+        plugin = cast(type[BaseModel], getattr(plugin, "file_model", plugin))
         schema = plugin.model_json_schema(ref_template=f"#/$defs/{own}.{{model}}")
     except (PydanticInvalidForJsonSchema, AttributeError):
         # Another package's plug-in with a knob that JSON cannot write: anything goes there.

@@ -8,7 +8,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import ClassVar, Protocol
+
+from pydantic import BaseModel
 
 from simtrain.contracts.argument_mistakes import ArgumentMistakes
 from simtrain.contracts.refusal_words import NO_WORDS, RefusalWords
@@ -219,12 +221,19 @@ class FinishedWorld:
 
 
 class WorldSource(Protocol):
-    """A world file that was read and checked, not yet built."""
+    """A world file that was read and checked, not yet built. The plug-in table names one class for each `kind:` of world file."""
 
-    name: str
     kind: str
+    file_model: ClassVar[type[BaseModel]]
+    """The model of its world files, from which their JSON Schema is made."""
+    name: str
     digest: str
     document: Document
+
+    @classmethod
+    def load(cls, document: Document) -> WorldSource:
+        """The source of a world, checked as far as it can be without building it. Raises InputError."""
+        ...
 
     def met(self, document: Document, knobs: JsonObject, place: Place) -> WorldSource:
         """The same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""

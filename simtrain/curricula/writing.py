@@ -19,7 +19,7 @@ from simtrain.curricula.levels import Ladder, Rung, is_said, no_questions, quest
 from simtrain.curricula.splits import Overlap, Said, overlaps, wording
 from simtrain.files.jsonl import LineWriter, write_whole
 from simtrain.llm.tool_names import definition, wire_names
-from simtrain.runs.rollout import brief
+from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import load_scenario_file, paradigm_of
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue

@@ -30,7 +30,8 @@ from simtrain.contracts.trajectory import Step
 from simtrain.public import episode as numbered_episode
 from simtrain.public import load_scenario
 from simtrain.runs.judge import judge
-from simtrain.runs.rollout import brief, failure, outlook, record
+from simtrain.runs.rollout import failure, record
+from simtrain.scenarios.briefing import brief, outlook
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import InputError
 from simtrain.values.types import Action, JsonObject, Message

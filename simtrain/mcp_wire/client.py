@@ -10,7 +10,8 @@ from time import perf_counter
 from typing import cast
 
 from simtrain.mcp_wire.answers import Answers, Canned
-from simtrain.mcp_wire.connection import Connection, Limits, open_connection
+from simtrain.mcp_wire.connecting import open_connection
+from simtrain.mcp_wire.connection import Connection, Limits
 from simtrain.mcp_wire.eras import (
     CAPABILITIES_KEY,
     CLIENT_INFO,

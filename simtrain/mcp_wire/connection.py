@@ -1,14 +1,11 @@
-"""A connection to an MCP server: frames out, frames in, and a limit on every wait."""
+"""What a connection to an MCP server is: frames out, frames in, and a limit on every wait."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from simtrain.mcp_wire.targets import StdioTarget, Target
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import JsonObject
 
@@ -90,27 +87,3 @@ class Connection(Protocol):
     async def close(self) -> None:
         """End it, with all its processes and sockets."""
         ...
-
-
-@asynccontextmanager
-async def open_connection(target: Target, *, limits: Limits | None = None) -> AsyncGenerator[Connection]:
-    """A connection to `target`, closed with all its processes and sockets when the block ends.
-
-    Raises InputError when a command cannot be started. An HTTP server is first spoken to by `send`.
-    """
-    connection = await _opened(target, limits or Limits())
-    try:
-        yield connection
-    finally:
-        # Whoever is cancelled leaves no process behind.
-        await asyncio.shield(asyncio.create_task(connection.close()))
-
-
-async def _opened(target: Target, limits: Limits) -> Connection:
-    if isinstance(target, StdioTarget):
-        from simtrain.mcp_wire.stdio import open_stdio
-
-        return await open_stdio(target, limits)
-    from simtrain.mcp_wire.http import open_http
-
-    return open_http(target, limits)

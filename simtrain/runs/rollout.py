@@ -10,8 +10,7 @@ from functools import partial
 from time import perf_counter
 from typing import TypeAlias
 
-from simtrain.agents.answers import ANSWER_FORMAT
-from simtrain.contracts.agent import Agent, Briefing, Loop, Outlook, Outsider, Play, Policy
+from simtrain.contracts.agent import Agent, Briefing, Loop, Outsider, Play, Policy
 from simtrain.contracts.environment import Environment
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.scenario import Episode
@@ -19,17 +18,11 @@ from simtrain.contracts.trajectory import Stop, Trajectory, WorldFacts
 from simtrain.contracts.transport import Connect
 from simtrain.contracts.world import FinishedWorld, World
 from simtrain.grading.reward import grade
+from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import AgentFault, InputError, ModelFault, SimtrainError, SimulatorFault
-from simtrain.values.seeding import derive
 from simtrain.values.types import JsonObject
 from simtrain.values.version import VERSION
-
-SYSTEM = """\
-You complete a task by calling tools. Use only what the tools return; never invent a value.
-When several records look alike, make sure that you act on the right one. Lists may be paged: follow next_cursor until it is null.
-Change nothing beyond what the task asks for."""
-
 
 Judge: TypeAlias = Callable[[Episode, Trajectory, FinishedWorld], Awaitable[Trajectory]]
 """Grades an episode that was played."""
@@ -91,32 +84,6 @@ async def rollout(
         "steps": [round(seconds, 6) for seconds in journal.timings],
     }
     return replace(graded, timing=timing)
-
-
-def brief(episode: Episode, environment: Environment, *, planned: bool = False) -> Briefing:
-    """What the agent is told at the start. A plan that has to be found for the case is looked for where it is `planned`."""
-    scenario, paradigm = episode.scenario, paradigm_of(episode.scenario)
-    return Briefing(
-        system=scenario.spec.system if scenario.spec.system is not None else f"{SYSTEM}\n\n{ANSWER_FORMAT}",
-        prompt=environment.asks(scenario.prompt.render(episode.case)),
-        tools=environment.tools,
-        stated={name: value for name, value in episode.case.items() if name in scenario.stated},
-        seed=derive(episode.seed, scenario.name, episode.id, "agent", episode.attempt),
-        reference=paradigm.reference(episode) if planned or not paradigm.plans else None,
-        wrong=scenario.spec.wrong,
-        equivalents={tool: tuple(others) for tool, others in scenario.spec.equivalents.items()},
-    )
-
-
-async def outlook(episode: Episode) -> Outlook:
-    """What an agent will be told in an episode with nothing armed. No world model is opened. Raises InputError."""
-    scenario = replace(episode.scenario.unarmed or episode.scenario, perturbations=())
-    bare = replace(episode, scenario=scenario)
-    environment = paradigm_of(scenario).open(bare)
-    try:
-        return Outlook(scenario.name, brief(bare, environment), bare.limits)
-    finally:
-        await environment.__aexit__(None, None, None)
 
 
 async def _play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:

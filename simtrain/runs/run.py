@@ -17,7 +17,6 @@ from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import SUCCESS
 from simtrain.curricula.stages import Course, Curriculum
 from simtrain.files.jsonl import write_whole
-from simtrain.runs.rollout import outlook
 from simtrain.runs.run_file import refuse_another_run, run_facts
 from simtrain.runs.run_folder import (
     RUN_FILE,
@@ -35,6 +34,7 @@ from simtrain.runs.runner import Played, RunOptions, Stopper, play, stop_on_sign
 from simtrain.runs.schedule import Deal, deal
 from simtrain.runs.summary import summarise
 from simtrain.runs.workers import Crew
+from simtrain.scenarios.briefing import outlook
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 

@@ -80,7 +80,7 @@ def manifest_world(manifest: Manifest, path: Path) -> WorldSource:
             for name, offered in by_server.items()
         },
     }
-    return cast(WorldSource, resolve("worlds", "service").load(Document(path, data, {})))  # pyright: ignore[reportFunctionMemberAccess]
+    return cast("type[WorldSource]", resolve("worlds", "service")).load(Document(path, data, {}))
 
 
 def native_name(server: str, tool: str) -> str:

@@ -57,10 +57,10 @@ def _load_world(path: Path, _: int) -> WorldSource:
     if not isinstance(kind, str):
         raise document.error((), "a world file begins with `kind:`", f"one of {', '.join(known('worlds'))}")
     try:
-        spec = resolve("worlds", kind)
+        source = cast("type[WorldSource]", resolve("worlds", kind))
     except InputError as error:
         raise document.relocate(error, ("kind",)) from None
-    return cast(WorldSource, spec.load(document))  # pyright: ignore[reportFunctionMemberAccess]
+    return source.load(document)
 
 
 def load_scenario_file(path: Path, name: str, *, packs: Sequence[str] = ()) -> Scenario:

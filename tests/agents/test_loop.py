@@ -16,7 +16,7 @@ from simtrain.contracts.agent import Policy
 from simtrain.contracts.journal import Journal, Limits
 from simtrain.contracts.trajectory import Stop, Turn
 from simtrain.public import episode, open_episode
-from simtrain.runs.rollout import brief
+from simtrain.scenarios.briefing import brief
 
 TURNS = 4
 THREAD = {"configurable": {"thread_id": "1"}}

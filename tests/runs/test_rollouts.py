@@ -10,7 +10,7 @@ from bakery import SCENARIO, WORLD, scenario, write_files
 from simtrain import load_scenario, load_scenarios, open_episode, rollout, run
 from simtrain.contracts.agent import Briefing, Loop, Player, Policy, StepFunction
 from simtrain.contracts.journal import Journal
-from simtrain.runs.rollout import brief
+from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import InputError
 from simtrain.values.types import Action, Message, Usage

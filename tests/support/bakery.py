@@ -8,7 +8,7 @@ from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.world import Variant
 from simtrain.files.yaml_files import parse_document
 from simtrain.scenarios.load import load_scenario_file
-from simtrain.worlds.service.spec import ServiceSpec
+from simtrain.worlds.service.source import ServiceSource
 from simtrain.worlds.service.world import ServiceWorld
 
 WORLD = """\
@@ -86,7 +86,7 @@ rubric:
 
 def world(text: str = WORLD, variant: Variant | None = None) -> ServiceWorld:
     """The bakery, or another world from its YAML text."""
-    built = ServiceSpec.load(parse_document(text, Path("bakery.yaml"))).build(variant or Variant())
+    built = ServiceSource.load(parse_document(text, Path("bakery.yaml"))).build(variant or Variant())
     assert isinstance(built, ServiceWorld)
     return built
 

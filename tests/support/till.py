@@ -11,7 +11,7 @@ from simtrain.contracts.trajectory import Stop, StopReason, Trajectory, Turn
 from simtrain.contracts.world import FinishedWorld, World
 from simtrain.files.yaml_files import parse_document
 from simtrain.values.types import JsonObject
-from simtrain.worlds.service.spec import ServiceSpec
+from simtrain.worlds.service.source import ServiceSource
 
 TILL = """
 kind: service
@@ -41,7 +41,7 @@ REFUND = (
 
 def till() -> World:
     """The world, built anew."""
-    return ServiceSpec.load(parse_document(TILL, Path("till.yaml"))).build()
+    return ServiceSource.load(parse_document(TILL, Path("till.yaml"))).build()
 
 
 def finished(*statements: str, world: World | None = None) -> FinishedWorld:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simtrain.contracts.request import Request
 from simtrain.files.yaml_files import parse_document
 from simtrain.values.types import JsonObject, Observation
-from simtrain.worlds.service.spec import ServiceSpec
+from simtrain.worlds.service.source import ServiceSource
 
 WORLD = """\
 kind: service
@@ -23,7 +23,7 @@ rows:
 tools:
   - {name: t.free, description: d, input: {person_ids: {type: array}, day: string}, handler: free_windows}
 """
-BUILT = ServiceSpec.load(parse_document(WORLD, Path("diary.yaml"))).build()
+BUILT = ServiceSource.load(parse_document(WORLD, Path("diary.yaml"))).build()
 
 
 def free(*busy: tuple[str, str, str], people: tuple[str, ...] = ("P1", "P2")) -> Observation:

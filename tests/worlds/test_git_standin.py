@@ -17,7 +17,7 @@ from simtrain.mcp.serve.targets import load_target
 from simtrain.scenarios.find import find
 from simtrain.values.errors import InputError
 from simtrain.worlds.handlers.git.paths import quoted
-from simtrain.worlds.service.spec import ServiceSpec
+from simtrain.worlds.service.source import ServiceSource
 
 TOOLS = [
     "git_status", "git_diff_unstaged", "git_diff_staged", "git_diff", "git_commit", "git_add", "git_reset", "git_log",
@@ -212,7 +212,9 @@ tools:
 def own_world(commits: str) -> World:
     text = find("worlds", "git").read_text()
     schema = text.partition("schema: |\n")[2].partition("\nrows:")[0]
-    return ServiceSpec.load(parse_document(REPOSITORY.format(schema=schema, commits=commits), Path("own.yaml"))).build()
+    return ServiceSource.load(
+        parse_document(REPOSITORY.format(schema=schema, commits=commits), Path("own.yaml"))
+    ).build()
 
 
 MISTAKES = {
@@ -243,4 +245,4 @@ def test_a_step_may_name_only_handlers_that_exist() -> None:
     tools = "tools: [{name: a.b, description: d, read: select a from t}]"
     text = f"kind: service\nname: own\nschema: create table t (a text);\nafter: [{{handler: git_repositry}}]\n{tools}\n"
     with pytest.raises(InputError, match=r"own\.yaml:4: after\[0\]: unknown handler 'git_repositry'.*git_repository"):
-        ServiceSpec.load(parse_document(text, Path("own.yaml"))).build()
+        ServiceSource.load(parse_document(text, Path("own.yaml"))).build()

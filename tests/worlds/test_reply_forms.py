@@ -12,7 +12,7 @@ from serving_bakery import serving
 from simtrain.files.yaml_files import parse_document
 from simtrain.mcp.serve.targets import load_target
 from simtrain.values.errors import InputError
-from simtrain.worlds.service.spec import ServiceSpec
+from simtrain.worlds.service.source import ServiceSource
 
 WORLD = """\
 kind: service
@@ -105,5 +105,5 @@ async def test_ids_that_look_random_are_the_same_in_every_episode(tmp_path: Path
 )
 def test_a_form_that_cannot_be_is_refused_with_its_place(old: str, new: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
-        ServiceSpec.load(parse_document(WORLD.replace(old, new), tmp_path / "shelf.yaml")).build()
+        ServiceSource.load(parse_document(WORLD.replace(old, new), tmp_path / "shelf.yaml")).build()
     assert problem in str(refused.value) and "tools[" in str(refused.value)

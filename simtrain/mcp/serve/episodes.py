@@ -17,7 +17,8 @@ from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Stop, Trajectory
 from simtrain.mcp_wire.handler import Front
 from simtrain.runs.judge import judge
-from simtrain.runs.rollout import brief, failure, record
+from simtrain.runs.rollout import failure, record
+from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import InputError, ModelFault, SimulatorFault
 from simtrain.values.types import Action, JsonObject, Message, Observation

@@ -9,7 +9,7 @@ from copy import copy
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from simtrain.contracts.world import Variant, World
 from simtrain.files.file_bytes import file_bytes
@@ -26,6 +26,7 @@ from simtrain.worlds.search.pages.vocabulary import vocabulary
 from simtrain.worlds.search.scaling import ordered
 from simtrain.worlds.search.spec.schema import Schema
 from simtrain.worlds.search.spec.view import View
+from simtrain.worlds.search.spec.word_rows import word_rows
 from simtrain.worlds.search.spec.world_file import SearchSpec
 from simtrain.worlds.search.toolsets.table import tools_of
 
@@ -42,13 +43,17 @@ class SearchSource:
     """A search world file that was read and checked, not yet built."""
 
     kind = "search"
+    file_model: ClassVar[type[SearchSpec]] = SearchSpec
 
     def __init__(self, document: Document) -> None:
         """Raises InputError, with the place, for what does not fit together."""
         self.document = document
         self.spec = document.parse(SearchSpec)
         self.name = self.spec.name
-        self.design = Design(Schema(self.spec, document))
+        schema = Schema(self.spec, document)
+        # Words of languages are checked now, and written when the world is built.
+        word_rows(schema)
+        self.design = Design(schema)
         self.title = self.spec.title or self.name.replace("_", " ").capitalize()
         self.description = self.spec.description
         self.seed = self.spec.seed

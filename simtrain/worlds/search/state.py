@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from simtrain.contracts.handler import Reply, ToolError
 from simtrain.contracts.request import Request
@@ -31,17 +31,29 @@ from simtrain.worlds.search.engine.query_correction import Mended
 from simtrain.worlds.search.engine.ranking import CANDIDATES
 from simtrain.worlds.search.engine.snippets import snippet
 from simtrain.worlds.search.engine.tokens import tokens
-from simtrain.worlds.search.engine.web import StoredPage
-from simtrain.worlds.search.spec.view import Condition
-from simtrain.worlds.search.toolsets.tool import Result, Takes
-
-if TYPE_CHECKING:
-    from simtrain.worlds.search.world import SearchWorld
+from simtrain.worlds.search.engine.web import StoredPage, Web
+from simtrain.worlds.search.spec.view import Condition, View
+from simtrain.worlds.search.toolsets.tool import Result, SearchTool, Takes
 
 EMBEDDED = Provenance("embedded")
 
 _NOTHING = Concealed()
 _SITE = re.compile(r"(?<!\S)site:(\S+)", re.IGNORECASE)
+
+
+class BuiltWorld(Protocol):
+    """What an episode's state reads of the world that it was opened from. `start` is seconds since 1970, `per_step` seconds."""
+
+    seed: int
+    start: float
+    per_step: float
+    view: View
+    web: Web
+    compiled: Mapping[str, SearchTool]
+
+    def describe(self) -> str:
+        """The base in a few lines of text."""
+        ...
 
 
 class SearchState(WorldState):
@@ -52,7 +64,7 @@ class SearchState(WorldState):
 
     __slots__ = ("_concealed", "_lock", "_question", "_youngest", "clock", "memory", "version", "world")
 
-    def __init__(self, world: SearchWorld, changes: Changes | None = None) -> None:
+    def __init__(self, world: BuiltWorld, changes: Changes | None = None) -> None:
         self.world = world
         self.clock = Clock(start=world.start, per_step=world.per_step)
         self.memory = Memory(changes)

@@ -18,6 +18,7 @@ from simtrain.worlds.search.file import INDEXES
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.state import SearchState
 from simtrain.worlds.search.toolsets.table import tools_of
+from simtrain.worlds.search.toolsets.tool import SearchTool
 from simtrain.worlds.service.database import Database, Mode, explain
 
 SHOWN_ROWS: Final = 3
@@ -71,7 +72,7 @@ class SearchWorld(World):
                     f"the world {self.name!r} has no site {name!r}", remedy=nearest(name, known), place="sites"
                 )
         tools = tools_of(self.view.tools)
-        self.compiled = {tool.name: tool for tool in tools}
+        self.compiled: Mapping[str, SearchTool] = {tool.name: tool for tool in tools}
         self.tools = tuple(
             ToolSpec(tool.name, tool.description, tool.input_schema, tool.output_schema, tool.writes) for tool in tools
         )

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
-from hashlib import blake2b
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from simtrain.contracts.world import Variant, World
-from simtrain.files.yaml_files import Document, Place
 from simtrain.mcp_wire.annotations import flaw_of
-from simtrain.mcp_wire.manifest import read_manifest
 from simtrain.values.clock import DEFAULT_START, instant, seconds
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue, canonical
+from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.service.error_texts import ConstraintText, ErrorTexts
 
 IDENTIFIER = r"^[A-Za-z_]\w*$"
@@ -159,6 +153,30 @@ class ToolSource(_Spec):
             raise ValueError(flaw)
         return value
 
+    def input_schema(self) -> JsonObject:
+        """The JSON Schema of a tool's arguments: written out, or made from the short form. Raises InputError for what is neither."""
+        source = self.input
+        if source.get("type") == "object" and isinstance(source.get("properties"), dict):
+            return source
+        properties: JsonObject = {}
+        required: list[str] = []
+        for name, given in source.items():
+            if not isinstance(given, str | dict | None):
+                raise InputError(
+                    "an argument is described by a JSON Schema or the name of a type", place=f"input.{name}"
+                )
+            entry: JsonObject = {"type": given} if isinstance(given, str) else dict(cast(JsonObject, given or {}))
+            optional = entry.pop("optional", False) or "default" in entry
+            properties[name] = entry
+            if not optional:
+                required.append(name)
+        if self.page is not None:
+            properties.setdefault(
+                "cursor",
+                {"type": "string", "description": "Cursor of the page to fetch, from next_cursor of the reply before."},
+            )
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
 
 class ResourceSource(_Spec):
     """A resource of a server, or a template of them: `{variables}` in its URI are parameters of `read`, one SELECT for its text."""
@@ -220,111 +238,3 @@ class ServiceSpec(_Spec):
     def errors_of(self, tool: str) -> ErrorTexts:
         """What the server of a tool says."""
         return self.server_errors.get(tool.partition(".")[0], self.errors)
-
-    @classmethod
-    def load(cls, document: Document) -> ServiceSource:
-        """The source of a world, checked as far as it can be without building it. Raises InputError."""
-        return ServiceSource(document, described(document, document.parse(cls)))
-
-
-def described(document: Document, spec: ServiceSpec) -> ServiceSpec:
-    """The spec with what the manifest says of the tools that the file does not describe. Raises InputError.
-
-    Such a tool is shown as the captured server showed it; the file says only what answers it.
-    """
-    if all(tool.description for tool in spec.tools):
-        return spec
-    captured = read_manifest(document.path.parent / spec.manifest).descriptors() if spec.manifest else {}
-    return spec.model_copy(
-        update={"tools": [_described(document, number, tool, captured) for number, tool in enumerate(spec.tools)]}
-    )
-
-
-def _described(
-    document: Document, number: int, tool: ToolSource, captured: Mapping[tuple[str, str], JsonObject]
-) -> ToolSource:
-    if tool.description:
-        return tool
-    server, _, plain = tool.name.rpartition(".")
-    shown = captured.get((server, plain))
-    if shown is None:
-        remedy = "write what it does" if not captured else "the manifest shows no tool of this name: write what it does"
-        raise document.error(("tools", number), "the key 'description' is missing", remedy)
-    for key in ("descriptor", "input", "output"):
-        if getattr(tool, key):
-            raise document.error(("tools", number, key), "a tool that the manifest describes has none here", "drop it")
-    said = {key: value for key, value in shown.items() if key not in _DESCRIBED}
-    return tool.model_copy(
-        update={
-            "description": str(shown.get("description") or plain),
-            "descriptor": said,
-            "input": {"type": "object", "properties": {}, **cast(JsonObject, shown.get("inputSchema") or {})},
-            "output": shown.get("outputSchema"),
-        }
-    )
-
-
-_DESCRIBED = frozenset({"name", "description", "inputSchema", "outputSchema"})
-
-
-class ServiceSource:
-    """A service world file that was read and checked, not yet built."""
-
-    kind = "service"
-
-    def __init__(self, document: Document, spec: ServiceSpec) -> None:
-        self.document = document
-        self.spec = spec
-        self.name = spec.name
-        self._built: dict[Variant, World] = {}
-        names = [tool.name for tool in spec.tools]
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                raise document.error(("tools", index, "name"), f"the tool {name!r} stands twice", "rename one")
-
-    @cached_property
-    def digest(self) -> str:
-        """A digest of what the file says, with the manifest's words where tools are described there; layout does not count."""
-        data = self.document.data
-        if any("description" not in tool for tool in cast("list[JsonObject]", data["tools"])):
-            shown = [[tool.description, tool.descriptor, tool.input, tool.output] for tool in self.spec.tools]
-            data = {**data, "tools": [data["tools"], shown]}
-        return blake2b(canonical(data), digest_size=16).hexdigest()
-
-    def met(self, document: Document, knobs: JsonObject, place: Place) -> ServiceSource:
-        """Refuse, with an InputError, any knobs."""
-        raise document.error(
-            place, f"a service world has no knobs, such as {next(iter(knobs))!r}", f"write `world: {self.name}`"
-        )
-
-    def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
-        """The world in a variant, built once. Raises InputError with the place in the file."""
-        from simtrain.worlds.service.world import ServiceWorld
-
-        if variant not in self._built:
-            self._built[variant] = ServiceWorld(self, variant)
-        return self._built[variant]
-
-    def input_schema(self, tool: ToolSource) -> JsonObject:
-        """The JSON Schema of a tool's arguments: written out, or made from the short form. Raises InputError for what is neither."""
-        source = tool.input
-        if source.get("type") == "object" and isinstance(source.get("properties"), dict):
-            return source
-        properties: JsonObject = {}
-        required: list[str] = []
-        for name, given in source.items():
-            if not isinstance(given, str | dict | None):
-                raise InputError(
-                    "an argument is described by a JSON Schema or the name of a type", place=f"input.{name}"
-                )
-            entry: JsonObject = {"type": given} if isinstance(given, str) else dict(cast(JsonObject, given or {}))
-            optional = entry.pop("optional", False) or "default" in entry
-            properties[name] = entry
-            if not optional:
-                required.append(name)
-        if tool.page is not None:
-            properties.setdefault(
-                "cursor",
-                {"type": "string", "description": "Cursor of the page to fetch, from next_cursor of the reply before."},
-            )
-        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

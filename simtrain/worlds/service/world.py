@@ -24,7 +24,7 @@ from simtrain.worlds.service.database import Database, Mode, explain
 from simtrain.worlds.service.error_texts import ErrorTexts
 from simtrain.worlds.service.filling import columns_of, fill, tables_of
 from simtrain.worlds.service.offers import Prompt, Resource
-from simtrain.worlds.service.spec import ServiceSource
+from simtrain.worlds.service.spec import ServiceSpec
 from simtrain.worlds.service.tool import Tool
 
 SHOWN_ROWS = 12
@@ -35,11 +35,10 @@ class ServiceWorld(World):
 
     kind = "service"
 
-    def __init__(self, source: ServiceSource, variant: Variant) -> None:
+    def __init__(self, spec: ServiceSpec, document: Document, digest: str, variant: Variant) -> None:
         """Build it. Raises InputError with the place in the file."""
-        spec, document = source.spec, source.document
         self.name = spec.name
-        self.digest = source.digest
+        self.digest = digest
         self.seed = spec.seed if variant.seed is None else variant.seed
         self.start = instant(spec.clock.start)
         self.per_step = seconds(spec.clock.per_step)
@@ -57,7 +56,7 @@ class ServiceWorld(World):
         specs: list[ToolSpec] = []
         for index, tool_source in enumerate(spec.tools):
             with document.at(("tools", index)):
-                input_schema = source.input_schema(tool_source)
+                input_schema = tool_source.input_schema()
                 check_schema(input_schema, place="input")
                 check_schema(tool_source.output or {}, place="output")
                 _check_style(self.errors_of(tool_source.name).arguments, tool_source.name, input_schema)

@@ -14,6 +14,7 @@ from simtrain.values.errors import InputError
 from simtrain.worlds.search.facts.attributes import Value
 from simtrain.worlds.search.facts.draw import Facts, value_rows
 from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
+from simtrain.worlds.search.spec.word_rows import word_rows
 from simtrain.worlds.service.functions import install
 from simtrain.worlds.service.watch import Statement
 
@@ -54,7 +55,7 @@ def create(connection: sqlite3.Connection, schema: Schema) -> None:
         connection.execute("insert into _types values (?, ?, ?, ?)", (kind.name, kind.kind, kind.plural, kind.position))
     rows = [(one.id, one.type, one.name, one.kind, one.unit, one.target, one.label) for one in schema.all_attributes()]
     connection.executemany("insert into _attributes values (?, ?, ?, ?, ?, ?, ?)", rows)
-    connection.executemany("insert into _words values (?, ?, ?, ?)", schema.words)
+    connection.executemany("insert into _words values (?, ?, ?, ?)", word_rows(schema))
 
 
 def insert(connection: sqlite3.Connection, facts: Facts) -> None:

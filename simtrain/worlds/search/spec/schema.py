@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.errors import InputError, nearest
 from simtrain.worlds.search.spec.parts import days
-from simtrain.worlds.search.spec.wordbook import word_rows
 from simtrain.worlds.search.spec.world_file import RESERVED, AttributeSpec, DerivedSpec, RelationSpec, SearchSpec
 
 PAGE = "_page"
@@ -99,7 +98,6 @@ class Schema:
             self._derive(path, DerivedSpec(sql=given) if isinstance(given, str) else given)
         for kind in self.types.values():
             self._check_refs(kind)
-        self.words = word_rows(self)
 
     def type(self, name: str) -> Type:
         """The type of that name. Raises InputError with the nearest one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from math import floor
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -16,10 +16,6 @@ from simtrain.worlds.search.spec.parts import Name, Share, Spec, checked, days
 from simtrain.worlds.search.spec.sites import SiteSpec
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.spec.wordbook import Wordbook, Words
-
-if TYPE_CHECKING:
-    from simtrain.files.yaml_files import Document
-    from simtrain.worlds.search.source import SearchSource
 
 # What reads badly in SQL unquoted, and what templates use themselves.
 RESERVED = frozenset(
@@ -366,10 +362,3 @@ class SearchSpec(Spec):
     tools: list[JsonValue] | None = Field(
         default=None, description="The toolsets that are offered; web and memory otherwise."
     )
-
-    @classmethod
-    def load(cls, document: Document) -> SearchSource:
-        """The source of a world, checked as far as it can be without building it. Raises InputError."""
-        from simtrain.worlds.search.source import SearchSource
-
-        return SearchSource(document)

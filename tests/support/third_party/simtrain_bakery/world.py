@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from simtrain.files.yaml_files import Document
-from simtrain.worlds.service.spec import ServiceSource, ServiceSpec
+from simtrain.worlds.service.source import ServiceSource
+from simtrain.worlds.service.spec import ServiceSpec
 
 
 class MirrorSpec:

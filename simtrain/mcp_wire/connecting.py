@@ -1,0 +1,32 @@
+"""Opening a connection to an MCP server, by whichever way its target is reached, and closing it with all that it started."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from simtrain.mcp_wire.connection import Connection, Limits
+from simtrain.mcp_wire.http import open_http
+from simtrain.mcp_wire.stdio import open_stdio
+from simtrain.mcp_wire.targets import StdioTarget, Target
+
+
+@asynccontextmanager
+async def open_connection(target: Target, *, limits: Limits | None = None) -> AsyncGenerator[Connection]:
+    """A connection to `target`, closed with all its processes and sockets when the block ends.
+
+    Raises InputError when a command cannot be started. An HTTP server is first spoken to by `send`.
+    """
+    connection = await _opened(target, limits or Limits())
+    try:
+        yield connection
+    finally:
+        # Whoever is cancelled leaves no process behind.
+        await asyncio.shield(asyncio.create_task(connection.close()))
+
+
+async def _opened(target: Target, limits: Limits) -> Connection:
+    if isinstance(target, StdioTarget):
+        return await open_stdio(target, limits)
+    return open_http(target, limits)

@@ -1,0 +1,43 @@
+"""What an agent is told when an episode begins, and what it will be told before any is opened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simtrain.agents.answers import ANSWER_FORMAT
+from simtrain.contracts.agent import Briefing, Outlook
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.scenario import Episode
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.seeding import derive
+
+SYSTEM = """\
+You complete a task by calling tools. Use only what the tools return; never invent a value.
+When several records look alike, make sure that you act on the right one. Lists may be paged: follow next_cursor until it is null.
+Change nothing beyond what the task asks for."""
+
+
+def brief(episode: Episode, environment: Environment, *, planned: bool = False) -> Briefing:
+    """What the agent is told at the start. A plan that has to be found for the case is looked for where it is `planned`."""
+    scenario, paradigm = episode.scenario, paradigm_of(episode.scenario)
+    return Briefing(
+        system=scenario.spec.system if scenario.spec.system is not None else f"{SYSTEM}\n\n{ANSWER_FORMAT}",
+        prompt=environment.asks(scenario.prompt.render(episode.case)),
+        tools=environment.tools,
+        stated={name: value for name, value in episode.case.items() if name in scenario.stated},
+        seed=derive(episode.seed, scenario.name, episode.id, "agent", episode.attempt),
+        reference=paradigm.reference(episode) if planned or not paradigm.plans else None,
+        wrong=scenario.spec.wrong,
+        equivalents={tool: tuple(others) for tool, others in scenario.spec.equivalents.items()},
+    )
+
+
+async def outlook(episode: Episode) -> Outlook:
+    """What an agent will be told in an episode with nothing armed. No world model is opened. Raises InputError."""
+    scenario = replace(episode.scenario.unarmed or episode.scenario, perturbations=())
+    bare = replace(episode, scenario=scenario)
+    environment = paradigm_of(scenario).open(bare)
+    try:
+        return Outlook(scenario.name, brief(bare, environment), bare.limits)
+    finally:
+        await environment.__aexit__(None, None, None)

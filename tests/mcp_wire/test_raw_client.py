@@ -18,7 +18,8 @@ from mcp.server import MCPServer
 from pytest import raises
 
 from simtrain.mcp_wire.client import Client, connect
-from simtrain.mcp_wire.connection import Limits, open_connection
+from simtrain.mcp_wire.connecting import open_connection
+from simtrain.mcp_wire.connection import Limits
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, HANDSHAKE, HANDSHAKE_VERSIONS, MODERN
 from simtrain.mcp_wire.faults import ConnectionLost, ErrorReply, NotSpoken, TimedOut
 from simtrain.mcp_wire.frames import decode_frames, encode_frame

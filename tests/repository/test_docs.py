@@ -153,7 +153,7 @@ def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
 
 def test_the_training_data_of_the_readme_is_written(tmp_path: Path) -> None:
     (line,) = [text for text in (block.text for block in blocks("sh", page="README.md")) if "export" in text]
-    run, export = [words.split()[1:] for words in line.strip().splitlines()]
+    run, export = [words.split()[1:] for words in line.strip().splitlines() if "runs/train" in words]
     simtrain(*run, "--episodes", "8", folder=tmp_path)
     simtrain(*export, folder=tmp_path)
     assert len((tmp_path / "train.jsonl").read_text().splitlines()) == 8
@@ -260,7 +260,7 @@ def commands_of_the_readme() -> list[str]:
 LASTING = {"simtrain serve": "Serving", "simtrain world browse": "http://127.0.0.1:", "simtrain relay": ""}
 # Made elsewhere: what installs, what reaches a registry, and what takes minutes or plays whole suites in a test of its own.
 ELSEWHERE = (
-    "make ", "python3 -m venv", ".venv/", "elsewhere/", ". .venv", "simtrain verify", "simtrain curriculum", "simtrain world check",
+    "make ", "python3 -m venv", ". .venv", "simtrain verify", "simtrain curriculum", "simtrain world check",
     "simtrain world questions", "simtrain run fiction", "simtrain run helpdesk shop", "simtrain export",
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ from report import Figure, options, show
 
 from simtrain.contracts.world import Variant
 from simtrain.questions.composing import Bounds
-from simtrain.questions.making import Maker
+from simtrain.questions.making import QuestionMaker
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_world
 from simtrain.worlds.search.source import SearchSource
@@ -42,7 +42,7 @@ def main() -> None:
 def measured(world: SearchWorld, count: int) -> list[Figure]:
     """The time for so many questions, and what they are like."""
     begun, busy = perf_counter(), process_time()
-    made = list(Maker(world, bounds=Bounds(rows=ROWS)).make(count))
+    made = list(QuestionMaker(world, bounds=Bounds(rows=ROWS)).make(count))
     wall, busy = perf_counter() - begun, process_time() - busy
     tables = [item for item in made if item.question.answer == "table"]
     skeletons = Counter(item.question.skeleton for item in made)

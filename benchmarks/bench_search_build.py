@@ -17,7 +17,7 @@ from simtrain.contracts.world import Variant
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_world
 from simtrain.worlds.search.file import WORDS, open_file
-from simtrain.worlds.search.pages.press import Press, Sheet, compile_all
+from simtrain.worlds.search.pages.press import PageSheet, Press, compile_all
 from simtrain.worlds.search.source import SearchSource
 
 WORLD = "kestrel_reach"
@@ -111,7 +111,7 @@ class _Bare:
         for code in self._codes.values():
             code.source = _STATED.sub(r"\1pass", code.source)
         self._press = Press(source.design, self._connection, self._codes, seed=source.seed)
-        self._sheets: list[Sheet] = []
+        self._sheets: list[PageSheet] = []
 
     def render(self) -> None:
         """Every page."""

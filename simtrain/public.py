@@ -16,7 +16,7 @@ from simtrain.curricula.curriculum_file import Split
 from simtrain.curricula.levels import load_ladder
 from simtrain.curricula.sampler import Climb
 from simtrain.curricula.stages import load_curriculum
-from simtrain.runs.export import Selection, Tally
+from simtrain.runs.export import ExportTally, Selection
 from simtrain.runs.export import export as export_trajectories
 from simtrain.runs.judge import judge
 from simtrain.runs.regrade import regrade
@@ -24,7 +24,7 @@ from simtrain.runs.rollout import hosted
 from simtrain.runs.run import RunResult
 from simtrain.runs.run import run as run_batch
 from simtrain.runs.run_folder import read_run
-from simtrain.runs.runner import Played, RunOptions
+from simtrain.runs.runner import FinishedRollout, RunOptions
 from simtrain.scenarios.find import find_scenarios
 from simtrain.scenarios.load import load_scenario_file, paradigm_of
 from simtrain.values.errors import InputError
@@ -120,7 +120,7 @@ def run(
     curriculum: str | Path | None = None,
     resume: bool = False,
     on_planned: Callable[[int], None] = lambda _: None,
-    on_played: Callable[[Played], None] = lambda _: None,
+    on_played: Callable[[FinishedRollout], None] = lambda _: None,
 ) -> RunResult:
     """Play scenarios into the run folder `out`; see docs/runs.md for the options. Raises InputError for bad input.
 
@@ -170,7 +170,7 @@ def drill(
     prove: bool = False,
     resume: bool = False,
     on_planned: Callable[[int], None] = lambda _: None,
-    on_played: Callable[[Played], None] = lambda _: None,
+    on_played: Callable[[FinishedRollout], None] = lambda _: None,
 ) -> DrillResult:
     """Play the same cases with and without what goes wrong, and report into the folder `out`; see docs/drills.md.
 
@@ -223,7 +223,7 @@ def export(
     out: str | Path,
     selection: Selection | None = None,
     knobs: JsonObject | None = None,
-) -> Tally:
+) -> ExportTally:
     """Write a run folder (or trajectories) in a trainer's format to the file `out`. Raises InputError."""
     rows = read_run(Path(trajectories)) if isinstance(trajectories, str | Path) else trajectories
     return export_trajectories(rows, exporter=exporter, out=out, selection=selection, knobs=knobs)

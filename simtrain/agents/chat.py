@@ -10,7 +10,7 @@ import orjson
 from pydantic import Field
 
 from simtrain.agents.answers import read_answer
-from simtrain.agents.context_check import Opening, check_room
+from simtrain.agents.context_check import FirstPrompt, check_room
 from simtrain.agents.native_calls import NativeCalls
 from simtrain.agents.text_calls import TextCalls
 from simtrain.contracts.agent import Briefing, Outlook, Player, Policy
@@ -92,9 +92,11 @@ class _Player:
             self._append({"role": "system", "content": system})
         self._append({"role": "user", "content": briefing.prompt})
 
-    def opening(self, outlook: Outlook) -> Opening:
+    def opening(self, outlook: Outlook) -> FirstPrompt:
         """What the model is told before the first turn."""
-        return Opening(outlook.scenario, self._history, self._calls.tools, len(outlook.briefing.tools), outlook.limits)
+        return FirstPrompt(
+            outlook.scenario, self._history, self._calls.tools, len(outlook.briefing.tools), outlook.limits
+        )
 
     async def think(self, journal: Journal) -> Message:
         """The model's next message.
@@ -139,7 +141,7 @@ class _Player:
         return Action(id, call.name, arguments)
 
 
-def _size(opening: Opening) -> int:
+def _size(opening: FirstPrompt) -> int:
     return len(orjson.dumps([opening.messages, opening.tools]))
 
 

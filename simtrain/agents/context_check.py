@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class FirstPrompt:
     """What a model is told before its first turn: messages, the tools on the wire, and the limits of what may follow."""
 
     scenario: str
@@ -32,7 +32,7 @@ class Opening:
     limits: Limits
 
 
-async def check_room(client: ChatClient, opening: Opening, sampling: JsonObject) -> None:
+async def check_room(client: ChatClient, opening: FirstPrompt, sampling: JsonObject) -> None:
     """Refuse, with an InputError, a server that shows its model no tools, or whose context does not hold the prompt and one reply.
 
     The server itself counts the prompt's tokens, by a call of one token. What it does not tell cannot be checked.
@@ -62,7 +62,7 @@ async def check_room(client: ChatClient, opening: Opening, sampling: JsonObject)
 
 
 def _check_limits(
-    client: ChatClient, opening: Opening, prompt: int, context: int | None, max_tokens: JsonValue
+    client: ChatClient, opening: FirstPrompt, prompt: int, context: int | None, max_tokens: JsonValue
 ) -> None:
     """Compare the tokens of a prompt with the episode's limits and with the context, where the server tells it."""
     limits, place = opening.limits, opening.scenario
@@ -99,7 +99,7 @@ async def _counted(
     return completion.usage.prompt_tokens if completion.usage is not None else 0
 
 
-async def _explain(client: ChatClient, opening: Opening, probe: JsonObject, refused: ModelError) -> None:
+async def _explain(client: ChatClient, opening: FirstPrompt, probe: JsonObject, refused: ModelError) -> None:
     """Say why a server refused the first prompt: for its tools or its length. A server that only dislikes the probe is left alone."""
     if opening.tools is not None and await _takes_without_tools(client, opening, probe):
         raise InputError(
@@ -115,7 +115,7 @@ async def _explain(client: ChatClient, opening: Opening, probe: JsonObject, refu
         )
 
 
-async def _takes_without_tools(client: ChatClient, opening: Opening, probe: JsonObject) -> bool:
+async def _takes_without_tools(client: ChatClient, opening: FirstPrompt, probe: JsonObject) -> bool:
     """True if the same prompt is taken without its tools; else they are not what it was refused for."""
     try:
         await _counted(client, opening.messages, None, probe)

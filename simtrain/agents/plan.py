@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol, TypeAlias, cast
 
 from simtrain.agents.lookahead import Rest, calls_ahead
-from simtrain.agents.reasons import Reason
+from simtrain.agents.reasons import CallReason
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
@@ -37,7 +37,7 @@ class Planned:
     tool: str
     arguments: JsonObject
     beside: tuple[Planned, ...] = field(default=(), compare=False)
-    reason: Reason | None = field(default=None, compare=False)
+    reason: CallReason | None = field(default=None, compare=False)
 
     @property
     def key(self) -> bytes:
@@ -260,17 +260,17 @@ _CLAIM = answering("Done.")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Rationale:
     """What is said beside calls, and what it cost."""
 
     text: str = ""
     usage: Usage | None = None
 
 
-class Voice(Protocol):
+class Narrator(Protocol):
     """Who words what is said."""
 
-    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Said:
+    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
         """What is said beside some calls, of which the first is `planned`."""
         ...
 
@@ -280,7 +280,7 @@ class PlanPlayer:
 
     __slots__ = ("_count", "_kept", "_sent", "_voice", "_walking")
 
-    def __init__(self, walking: Walking, voice: Voice | None = None) -> None:
+    def __init__(self, walking: Walking, voice: Narrator | None = None) -> None:
         self._walking = walking
         self._voice = voice
         self._count = 0
@@ -296,7 +296,7 @@ class PlanPlayer:
         except InputError as error:
             raise AgentFault(f"the plan cannot go on: {error}") from None
         self._sent = (planned, *(call for call in planned.beside if call.key not in self._kept))
-        said = Said() if self._voice is None else await self._voice.beside(planned, self._sent, journal)
+        said = Rationale() if self._voice is None else await self._voice.beside(planned, self._sent, journal)
         return Message(said.text, calls=tuple(self._action(call) for call in self._sent), usage=said.usage)
 
     def _next(self, journal: Journal) -> Planned:
@@ -338,7 +338,7 @@ class PlanPolicy(Policy):
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
         """How the plan is carried out in one episode."""
 
-    def voice(self, briefing: Briefing) -> Voice | None:
+    def voice(self, briefing: Briefing) -> Narrator | None:
         """Who words what is said beside the calls of one episode; None says nothing."""
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Reason(StrEnum):
+class CallReason(StrEnum):
     """What a call is for, as far as the agent that makes it knows."""
 
     again = "again"

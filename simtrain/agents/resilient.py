@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from simtrain.agents.plan import Calling, Planned, PlanPolicy, Voice, Walk, Walking, declining
+from simtrain.agents.plan import Calling, Narrator, Planned, PlanPolicy, Walk, Walking, declining
 from simtrain.agents.skills.across import Across, is_barred, is_closed, is_down
 from simtrain.agents.skills.believing import Believing
 from simtrain.agents.skills.needs import may_fail
@@ -17,7 +17,7 @@ from simtrain.agents.skills.renamed import new_names, translated
 from simtrain.agents.skills.session import session_of
 from simtrain.agents.skills.trusting import Trusting
 from simtrain.agents.wording.by_model import WordedByModel
-from simtrain.agents.wording.ending import Ending
+from simtrain.agents.wording.ending import EndingWords
 from simtrain.agents.wording.sentences import Sentences
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
@@ -57,7 +57,7 @@ class Resilient(PlanPolicy):
         """Every call with recovery; where the plan cannot go on, the task is declined."""
         return _honest(_Caller(plan, briefing, self))
 
-    def voice(self, briefing: Briefing) -> Voice:
+    def voice(self, briefing: Briefing) -> Narrator:
         """A sentence or two beside the calls of every turn."""
         client = self._client
         return Sentences(briefing) if client is None else WordedByModel(briefing, client)
@@ -100,7 +100,7 @@ def _honest(caller: _Caller) -> Walking:
 
 class _Caller:
     def __init__(self, plan: Plan, briefing: Briefing, knobs: Resilient) -> None:
-        self.ending = Ending(briefing)
+        self.ending = EndingWords(briefing)
         self._plan = plan
         self._stated = briefing.stated
         self._session = session_of(

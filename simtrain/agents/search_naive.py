@@ -5,8 +5,8 @@ from __future__ import annotations
 from simtrain.agents.plan import PlanPlayer, Walking, answering
 from simtrain.agents.searching.asked import read_question
 from simtrain.agents.searching.knowing import likeness
-from simtrain.agents.searching.pages import Page, plain_value
-from simtrain.agents.searching.reader import Reader
+from simtrain.agents.searching.pages import OpenedPage, plain_value
+from simtrain.agents.searching.reader import WebReader
 from simtrain.agents.searching.tables import table
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.question import MISSING
@@ -25,12 +25,12 @@ def _searched(briefing: Briefing) -> Walking:
     words = briefing.prompt
     if asked is not None:
         words = " ".join([asked.things, *asked.names, *(" ".join(one.said.values()) for one in asked.conditions)])
-    hits = yield from Reader(briefing.tools, budget=1).search(words[:200].replace("|", " "))
+    hits = yield from WebReader(briefing.tools, budget=1).search(words[:200].replace("|", " "))
     if asked is None or not asked.columns:
         return answering(hits[0].title if hits else MISSING)
     rows: list[list[str]] = []
     for hit in hits:
-        page = Page(hit.url, hit.title, "", hit.snippet)
+        page = OpenedPage(hit.url, hit.title, "", hit.snippet)
         row = [hit.title.partition(",")[0].partition(":")[0]]
         for wanted in asked.columns[1:]:
             like = likeness(wanted.path[-1])

@@ -7,12 +7,19 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from simtrain.agents.plan import PlanPlayer, Walking, answering, declining
-from simtrain.agents.searching.asked import Asked, Wanted, is_highest, is_ranked_by_date, read_question, term_path
+from simtrain.agents.searching.asked import (
+    ReadQuestion,
+    Wanted,
+    is_highest,
+    is_ranked_by_date,
+    read_question,
+    term_path,
+)
 from simtrain.agents.searching.disputing import disputes
 from simtrain.agents.searching.judging import meets
 from simtrain.agents.searching.knowing import Knowing, Thing, likeness
 from simtrain.agents.searching.pages import Likeness, plain_value, plural, stems
-from simtrain.agents.searching.reader import Reader, Reading
+from simtrain.agents.searching.reader import Reading, WebReader
 from simtrain.agents.searching.relating import is_relation, related
 from simtrain.agents.searching.tables import counted, table
 from simtrain.contracts.agent import Briefing, Player, Policy
@@ -34,7 +41,7 @@ class SearchSystematic(Policy):
 class _Work:
     def __init__(self, briefing: Briefing, budget: int) -> None:
         self.asked = read_question(briefing.prompt)
-        self.knowing = Knowing(Reader(briefing.tools, budget=budget), elsewhere=False)
+        self.knowing = Knowing(WebReader(briefing.tools, budget=budget), elsewhere=False)
 
     def done(self) -> Walking:
         """The calls, then the answer."""
@@ -73,13 +80,13 @@ class _Work:
             return declining("no page tells what is asked for.")
         return answering(table([wanted.heading for wanted in asked.columns], rows))
 
-    def _fits(self, thing: Thing, asked: Asked) -> Reading[bool]:
+    def _fits(self, thing: Thing, asked: ReadQuestion) -> Reading[bool]:
         for condition in asked.conditions:
             if not (yield from meets(thing, condition, self.knowing)):
                 return False
         return True
 
-    def _rows(self, asked: Asked, things: Sequence[Thing]) -> Reading[list[list[str]]]:
+    def _rows(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[list[str]]]:
         rows: list[list[str]] = []
         for thing in things:
             row: list[str] = []
@@ -88,14 +95,14 @@ class _Work:
             rows.append(row)
         return rows
 
-    def _cell(self, thing: Thing, wanted: Wanted, asked: Asked) -> Reading[str]:
+    def _cell(self, thing: Thing, wanted: Wanted, asked: ReadQuestion) -> Reading[str]:
         if _same(wanted.path, (asked.things,)):
             return thing.name
         like: Likeness = "number" if wanted.unit else likeness(wanted.path[-1])
         told = yield from self.knowing.value(thing, wanted.path, like)
         return MISSING if told is None else plain_value(told.text, like)
 
-    def _first(self, asked: Asked, things: Sequence[Thing]) -> Reading[list[Thing]]:
+    def _first(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[Thing]]:
         """The first few by the term of the question."""
         ranked: list[tuple[str | float, Thing]] = []
         for thing in things:
@@ -105,7 +112,7 @@ class _Work:
         ranked.sort(key=lambda item: item[0], reverse=is_highest(asked))
         return [thing for _, thing in ranked[: int(asked.said["count"])]]
 
-    def _measure(self, asked: Asked, thing: Thing) -> Reading[str | float | None]:
+    def _measure(self, asked: ReadQuestion, thing: Thing) -> Reading[str | float | None]:
         like: Likeness = "date" if is_ranked_by_date(asked) else "number"
         told = yield from self.knowing.value(thing, term_path(asked, "term"), like)
         if told is None:
@@ -113,7 +120,7 @@ class _Work:
         value = plain_value(told.text, like)
         return value if like == "date" else read_amount(value)
 
-    def _grouped(self, asked: Asked, things: Sequence[Thing]) -> Reading[list[list[str]]]:
+    def _grouped(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[list[str]]]:
         """A row for each group: figures over its things, or the one that comes first."""
         groups: dict[str, list[Thing]] = {}
         path = term_path(asked, "group")
@@ -141,7 +148,7 @@ def _same(first: Sequence[str], second: Sequence[str]) -> bool:
     return [stems(item) for item in first] == [stems(item) for item in second]
 
 
-def _labels(asked: Asked) -> list[str]:
+def _labels(asked: ReadQuestion) -> list[str]:
     """The labels that the things themselves have: those of conditions and columns one step away."""
     paths = [item.path for item in (*asked.conditions, *asked.columns)] + [
         term_path(asked, "term"),

@@ -27,7 +27,7 @@ class _Seen:
 
 
 @dataclass(slots=True)
-class Verifier:
+class WriteVerifier:
     """Remembers what was read in an episode, and looks for the traces of a write by reading again.
 
     A trace is a record that a repeated read returns and did not return before; or, where nothing read so far can show the

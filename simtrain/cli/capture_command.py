@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from simtrain.mcp.capture.capture import Captured, Patience
-    from simtrain.mcp.capture.lint import Finding
-    from simtrain.mcp.capture.mcp_json import Source
+    from simtrain.mcp.capture.lint import LintFinding
+    from simtrain.mcp.capture.mcp_json import ConfiguredServer
     from simtrain.mcp.capture.probes import ProbeFile
     from simtrain.mcp_wire.manifest import ServerManifest
     from simtrain.mcp_wire.targets import Target
@@ -119,15 +119,15 @@ def command(
         sys.exit(1 if captured.manifest.servers else 2)
 
 
-def _given(words: list[str], name: str | None, header_env: list[str], env: list[str]) -> list[Source]:
-    from simtrain.mcp.capture.mcp_json import Source
+def _given(words: list[str], name: str | None, header_env: list[str], env: list[str]) -> list[ConfiguredServer]:
+    from simtrain.mcp.capture.mcp_json import ConfiguredServer
     from simtrain.mcp_wire.targets import parse_target, server_name
 
     if name is not None and len(words) != 1:
         raise InputError("--name goes with one server", remedy="servers of --config have their names")
     headers, variables = _headers(header_env), _variables(env)
     targets = [_with(parse_target(word), headers, variables) for word in words]
-    return [Source(name or server_name(target), target) for target in targets]
+    return [ConfiguredServer(name or server_name(target), target) for target in targets]
 
 
 def _with(target: Target, headers: dict[str, str], variables: dict[str, str]) -> Target:
@@ -138,7 +138,7 @@ def _with(target: Target, headers: dict[str, str], variables: dict[str, str]) ->
     return StdioTarget(target.command, variables)
 
 
-def _configured(config: Path | None, only: str) -> list[Source]:
+def _configured(config: Path | None, only: str) -> list[ConfiguredServer]:
     from fnmatch import fnmatchcase
 
     from simtrain.mcp.capture.mcp_json import read_mcp_json
@@ -179,12 +179,12 @@ def _variable(name: str) -> str:
     return os.environ[name]
 
 
-def _named_apart(sources: list[Source]) -> list[Source]:
+def _named_apart(sources: list[ConfiguredServer]) -> list[ConfiguredServer]:
     """The same sources, each with a name of its own."""
     from dataclasses import replace
 
     taken: set[str] = set()
-    apart: list[Source] = []
+    apart: list[ConfiguredServer] = []
     for source in sources:
         name, number = source.name, 1
         while name in taken:
@@ -196,7 +196,7 @@ def _named_apart(sources: list[Source]) -> list[Source]:
 
 
 def _capture(
-    sources: list[Source], probes: ProbeFile | None, patience: Patience, *, writes: bool, quiet: bool
+    sources: list[ConfiguredServer], probes: ProbeFile | None, patience: Patience, *, writes: bool, quiet: bool
 ) -> Captured:
     import asyncio
 
@@ -224,7 +224,7 @@ async def _interruptible(work: Coroutine[None, None, Captured]) -> Captured:
     return await task
 
 
-def _facts(captured: Captured, findings: list[Finding], out: Path) -> JsonObject:
+def _facts(captured: Captured, findings: list[LintFinding], out: Path) -> JsonObject:
     servers = captured.manifest.servers
     return {
         "file": str(out) if servers else None,
@@ -255,7 +255,7 @@ def _figures(server: ServerManifest) -> JsonObject:
     }
 
 
-def _print(captured: Captured, findings: list[Finding], out: Path) -> None:
+def _print(captured: Captured, findings: list[LintFinding], out: Path) -> None:
     from simtrain.cli.tables import figures_table, short
 
     screen = console()

@@ -15,7 +15,7 @@ from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Ou
 
 if TYPE_CHECKING:
     from simtrain.drills.gates import Gate
-    from simtrain.drills.plan import Plan
+    from simtrain.drills.plan import DrillPlan
     from simtrain.drills.report import Report, RunReport
     from simtrain.runs.run import RunResult
     from simtrain.runs.runner import RunOptions
@@ -147,7 +147,7 @@ def command(
     _finish(*whole, gates, allow_unfired=allow_unfired, as_json=as_json)
 
 
-def _plan(names: Sequence[str], packs: Sequence[str], severity: str | None, arms: str, cases: int | None) -> Plan:
+def _plan(names: Sequence[str], packs: Sequence[str], severity: str | None, arms: str, cases: int | None) -> DrillPlan:
     from simtrain.drills.plan import KINDS, plan_drill
     from simtrain.public import load_scenarios
     from simtrain.values.errors import InputError, nearest
@@ -188,7 +188,7 @@ def _folder(name: str) -> Path:
 
 
 def _play(
-    plan: Plan, options: Sequence[RunOptions], out: Path, *, resume: bool, prove: bool, quiet: bool
+    plan: DrillPlan, options: Sequence[RunOptions], out: Path, *, resume: bool, prove: bool, quiet: bool
 ) -> tuple[Report, Path]:
     """Play the drill with each agent, and report; ends the process with 1 where it did not come to its end."""
     from simtrain.cli.drill_progress import DrillProgress
@@ -280,7 +280,7 @@ def _print_fixes(run: RunReport) -> None:
         screen.print(f"{len(run.findings) - FIXES} more are in the report.")
 
 
-def _print_plan(plan: Plan, options: Sequence[RunOptions], *, as_json: bool) -> None:
+def _print_plan(plan: DrillPlan, options: Sequence[RunOptions], *, as_json: bool) -> None:
     import asyncio
 
     from simtrain.cli.drill_tables import plan_table

@@ -32,7 +32,7 @@ Examples:
 """
 
 
-class Reason(StrEnum):
+class StopChoice(StrEnum):
     """Why an episode stopped: the stop reasons of simtrain.contracts.trajectory, for which `simtrain --help` is not to wait."""
 
     answered = "answered"
@@ -59,7 +59,9 @@ def command(
     minimum: Annotated[float | None, typer.Option("--min-reward", help="Only rewards of at least this.")] = None,
     maximum: Annotated[float | None, typer.Option("--max-reward", help="Only rewards of at most this.")] = None,
     scenario: Annotated[str, typer.Option("--scenario", help="Only scenarios that this glob names.")] = "*",
-    stop: Annotated[list[Reason] | None, typer.Option("--stop", help="Only this stop reason; may be repeated.")] = None,
+    stop: Annotated[
+        list[StopChoice] | None, typer.Option("--stop", help="Only this stop reason; may be repeated.")
+    ] = None,
     arm: Annotated[str, typer.Option("--arm", help="Only arms of a drill that this glob names.")] = "*",
     fired: Annotated[
         str | None, typer.Option("--fired", help="Only where a perturbation of this label (a glob) fired.")

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from simtrain.contracts.trajectory import SUCCESS
-from simtrain.runs.runner import Played
+from simtrain.runs.runner import FinishedRollout
 
 PLAIN_EVERY = 5.0
 SHOWN_AFTER = 2.0
@@ -66,7 +66,7 @@ class RunProgress:
         if not self._quiet and sys.stderr.isatty():
             self._start_live()
 
-    def played(self, played: Played) -> None:
+    def played(self, played: FinishedRollout) -> None:
         """One episode more."""
         self._done += 1
         if played.reward is not None:

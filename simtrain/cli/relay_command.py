@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simtrain.mcp.relay.journal import Journal
+    from simtrain.mcp.relay.journal import RelayJournal
     from simtrain.mcp.relay.perturb import Bending
     from simtrain.mcp.relay.verdicts import Case
     from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
@@ -77,8 +77,8 @@ def command(
 
     from simtrain.files.redaction import Redactor
     from simtrain.mcp.capture.server_secrets import secrets_of
-    from simtrain.mcp.relay.journal import Journal
-    from simtrain.mcp.relay.perturb import Bending, Rules, load_perturbations
+    from simtrain.mcp.relay.journal import RelayJournal
+    from simtrain.mcp.relay.perturb import Bending, RelayRules, load_perturbations
     from simtrain.mcp.relay.verdicts import Verdicts, counts, fails, read_verdicts
     from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, http_target
     from simtrain.values.errors import InputError
@@ -92,7 +92,7 @@ def command(
         )
     failing = read_verdicts(fail_on)
     verdicts = Verdicts(Redactor([*secrets_of(there), *(canary or [])], by_name=False))
-    rules = Rules(allow_duplicates=allow_duplicates, real_time=real_time)
+    rules = RelayRules(allow_duplicates=allow_duplicates, real_time=real_time)
     bending = Bending(load_perturbations(perturb or []), seed=seed, rules=rules)
     asyncio.run(bending.ready())
     transport = "http" if by_url else "stdio"
@@ -101,7 +101,7 @@ def command(
         if record
         else None
     )
-    journal = Journal(recorder, verdicts)
+    journal = RelayJournal(recorder, verdicts)
     try:
         if isinstance(there, HttpTarget):
             code = asyncio.run(_serve(there, bending, journal, port=port, as_json=as_json))
@@ -120,13 +120,13 @@ def command(
     sys.exit(1 if fails(cases, failing) else code)
 
 
-async def _pump(target: StdioTarget, bending: Bending, journal: Journal) -> int:
+async def _pump(target: StdioTarget, bending: Bending, journal: RelayJournal) -> int:
     from simtrain.mcp.relay.stdio_relay import relay_stdio
 
     return await relay_stdio(target.command, bending=bending, journal=journal)
 
 
-async def _serve(target: HttpTarget, bending: Bending, journal: Journal, *, port: int, as_json: bool) -> int:
+async def _serve(target: HttpTarget, bending: Bending, journal: RelayJournal, *, port: int, as_json: bool) -> int:
     import asyncio
     import signal
 

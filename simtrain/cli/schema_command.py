@@ -27,7 +27,7 @@ Examples:
 """
 
 
-class Schema(StrEnum):
+class SchemaName(StrEnum):
     """What has a schema."""
 
     scenario = "scenario"
@@ -39,7 +39,7 @@ class Schema(StrEnum):
 
 
 def command(
-    kind: Annotated[Schema | None, typer.Argument(help="Which; all of them without it.")] = None,
+    kind: Annotated[SchemaName | None, typer.Argument(help="Which; all of them without it.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder to write KIND.schema.json files to, instead of printing.")
     ] = None,
@@ -50,7 +50,7 @@ def command(
     """Print one schema, or all under their names; or write them."""
     from simtrain.cli.schemas import schema_of, write_schemas
 
-    wanted = [kind.value] if kind is not None else [item.value for item in Schema]
+    wanted = [kind.value] if kind is not None else [item.value for item in SchemaName]
     if out is None:
         print_json(schema_of(wanted[0]) if kind is not None else {name: schema_of(name) for name in wanted})
         return

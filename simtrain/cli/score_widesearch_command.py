@@ -56,10 +56,10 @@ def command(
 
     from simtrain.cli.progress import Counting
     from simtrain.llm.client import ChatClient
-    from simtrain.questions.widesearch.benchmark import Way, score_all, summary
+    from simtrain.questions.widesearch.benchmark import ScoringOptions, score_all, summary
     from simtrain.questions.widesearch.files import read_known, read_questions, read_responses
 
-    way = Way(_mode(mode), _day(as_of), {} if aliases is None else read_known(aliases))
+    way = ScoringOptions(_mode(mode), _day(as_of), {} if aliases is None else read_known(aliases))
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError("no file can be written there", remedy="name one in a folder that exists", file=out)
     asked = read_questions(questions, gold)
@@ -69,7 +69,7 @@ def command(
         client = None if model is None else ChatClient(model, base_url=base_url)
         if client is not None:
             await client.ready()
-        own = Way(way.mode, way.as_of, way.known, client)
+        own = ScoringOptions(way.mode, way.as_of, way.known, client)
         try:
             trials = await score_all(asked, answered, own, on_scored=counting.advance)
         finally:

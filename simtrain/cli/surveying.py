@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from simtrain.runs.solvability.search import Label
-    from simtrain.runs.solvability.survey import Pair, Row
+    from simtrain.runs.solvability.survey import Pair, SurveyRow
 
 SHOWN = 8
 _OPEN: tuple[Label, ...] = ("unproved", "unnoticeable")
@@ -92,7 +92,7 @@ def _write_traces(file: Path, pairs: Sequence[Pair]) -> None:
     write_whole(file, "".join(f"{encode(pair.proof)}\n" for pair in pairs if pair.proof is not None and pair.counts))
 
 
-def _print(rows: Sequence[Row], pairs: Sequence[Pair]) -> None:
+def _print(rows: Sequence[SurveyRow], pairs: Sequence[Pair]) -> None:
     for _, found in groupby(rows, key=lambda row: row.pack):
         console().print(_table(list(found)))
     missed = [pair for pair in pairs if pair.counts and pair.recoverable and pair.solution.label != "proved"]
@@ -104,7 +104,7 @@ def _print(rows: Sequence[Row], pairs: Sequence[Pair]) -> None:
         console().print(f"... and {len(missed) - SHOWN} more: see --json")
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[SurveyRow]) -> Table:
     """The figures of one pack."""
     from simtrain.cli.tables import figures_table
 

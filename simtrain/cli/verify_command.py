@@ -76,7 +76,7 @@ def command(
     from simtrain.cli.progress import Counting
     from simtrain.mcp.verify.cassette import recheck
     from simtrain.mcp.verify.findings import Thresholds
-    from simtrain.mcp.verify.play import Options, verify
+    from simtrain.mcp.verify.play import VerifyOptions, verify
     from simtrain.mcp.verify.report import check_ending, facts, write
     from simtrain.mcp.verify.stand_in import stand_in
     from simtrain.mcp.verify.subjects import subject_of
@@ -94,7 +94,7 @@ def command(
         else:
             own = stand_in(name or "", server=server)
             subject = subject_of(own.name, world=own.world, captured=own.captured, server=server)
-            options = Options(calls, seed, parallel, timeout, pairs, sequence)
+            options = VerifyOptions(calls, seed, parallel, timeout, pairs, sequence)
             playing = verify(own, subject, against, options, on_call=counting.advance)
         findings = asyncio.run(playing)
     found = facts(findings, Thresholds(overall, per_tool, surface))

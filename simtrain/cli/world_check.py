@@ -13,9 +13,9 @@ from simtrain.cli.completing import world_names
 
 if TYPE_CHECKING:
     from simtrain.contracts.world import Variant
-    from simtrain.validation.search_worlds.check import Check
+    from simtrain.validation.search_worlds.check import WorldCheck
     from simtrain.values.types import JsonObject
-    from simtrain.worlds.search.checking.pieces import Wording
+    from simtrain.worlds.search.checking.pieces import AuthorProse
     from simtrain.worlds.search.source import SearchSource
 
 MOST_WORKERS = 8
@@ -66,7 +66,7 @@ def command(
     from simtrain.cli.built_worlds import BuildProgress, built_file, search_source, variant_of
     from simtrain.cli.options import print_json
     from simtrain.llm.client import ChatClient
-    from simtrain.validation.search_worlds.check import Check, Options
+    from simtrain.validation.search_worlds.check import CheckOptions, WorldCheck
     from simtrain.values.errors import InputError
     from simtrain.worlds.search.checking.pieces import NOTHING
     from simtrain.worlds.search.file import blaming
@@ -81,10 +81,10 @@ def command(
     others = _others(against, source, quiet=as_json)
     prose = NOTHING if source is None else _prose(source)
     with blaming(path), BuildProgress(quiet=as_json) as progress:
-        check = Check(
+        check = WorldCheck(
             path,
             UNITS if source is None else with_invented(source.spec.units),
-            Options(
+            CheckOptions(
                 depth=depth,
                 names=names,
                 others=others,
@@ -109,7 +109,7 @@ def command(
         sys.exit(1)
 
 
-async def _checked(check: Check, source: SearchSource | None, variant: Variant, count: int) -> None:
+async def _checked(check: WorldCheck, source: SearchSource | None, variant: Variant, count: int) -> None:
     from simtrain.contracts.question import QuestionSet
     from simtrain.questions.asking import made_questions
     from simtrain.worlds.search.facts.tables import check_constraints
@@ -132,7 +132,7 @@ async def _checked(check: Check, source: SearchSource | None, variant: Variant, 
             await client.close()
 
 
-def _prose(source: SearchSource) -> Wording:
+def _prose(source: SearchSource) -> AuthorProse:
     """The author's own prose, and a model's where pages were worded anew."""
     from simtrain.validation.search_worlds.prose import prose_of
     from simtrain.worlds.search.pages.rewording import read_reworded

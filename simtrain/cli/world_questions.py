@@ -11,7 +11,7 @@ import typer
 from simtrain.cli.completing import world_names
 
 if TYPE_CHECKING:
-    from simtrain.questions.making import Made, Maker
+    from simtrain.questions.making import Made, QuestionMaker
     from simtrain.values.types import JsonObject
 
 HELP = """Make questions about a search world, with their gold tables.
@@ -120,7 +120,7 @@ def _write(out: Path, made: list[Made]) -> None:
         raise unwritable(out, error) from None
 
 
-def _report(made: list[Made], maker: Maker, out: Path) -> JsonObject:
+def _report(made: list[Made], maker: QuestionMaker, out: Path) -> JsonObject:
     skeletons = Counter(item.question.skeleton for item in made)
     measured = [item.question.difficulty for item in made if item.question.answer != "unanswerable"]
     total = max(1, len(measured))

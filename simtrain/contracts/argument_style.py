@@ -10,14 +10,14 @@ from simtrain.values.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedArguments:
     """Arguments after the check: as the tool sees them (a style may coerce, strip or fill in), or what is wrong with them."""
 
     arguments: JsonObject
     problem: str | None = None
 
 
-Check: TypeAlias = Callable[[JsonObject], Checked]
+Check: TypeAlias = Callable[[JsonObject], CheckedArguments]
 """Checks the arguments of one tool."""
 
 ArgumentStyle: TypeAlias = Callable[[str, JsonObject], Check]

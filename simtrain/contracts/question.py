@@ -67,7 +67,7 @@ class Fact(_Part):
     entity: str
 
 
-class Cell(Fact):
+class CellSource(Fact):
     """What a cell of the gold table is read from: one fact, or the facts of all rows that share its key, combined.
 
     With `site`, what that site says of it, be it true or not.
@@ -85,7 +85,7 @@ class Evidence(_Part):
     """
 
     sql: str
-    cells: dict[str, Cell]
+    cells: dict[str, CellSource]
     deciding: tuple[Fact, ...] = ()
 
 
@@ -231,7 +231,7 @@ class FamilyColumn(_Part):
     tolerance: float | None = Field(default=None, ge=0, description="How far, as a share, a number may be off.")
 
 
-class Family(_Part):
+class HandwrittenFamily(_Part):
     """Questions written by hand: SQL for the gold table, the words around its parameters, and SQL that gives these."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -261,7 +261,7 @@ class QuestionSet(_Part):
     unanswerable: float = Field(
         default=UNANSWERABLE_SHARE, ge=0, le=1, description="The share of composed questions that have no answer."
     )
-    families: tuple[Family, ...] = Field(default=(), description="Ask these instead of composed questions.")
+    families: tuple[HandwrittenFamily, ...] = Field(default=(), description="Ask these instead of composed questions.")
 
     @model_validator(mode="after")
     def _bounds_run_forwards(self) -> QuestionSet:

@@ -28,7 +28,7 @@ _USER = Provenance("user")
 _SPELLING = re.compile(r"[\W_]+")
 
 
-class Fact(BaseModel):
+class UserFact(BaseModel):
     """What the user says when asked about something."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,8 +42,8 @@ class UserSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    facts: list[Fact] = Field(
-        default_factory=list[Fact], description="What they say, and when; all that fits, in order."
+    facts: list[UserFact] = Field(
+        default_factory=list[UserFact], description="What they say, and when; all that fits, in order."
     )
     otherwise: str = Field(default="I don't know.", min_length=1, description="What they say to everything else.")
 

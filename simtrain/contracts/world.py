@@ -65,7 +65,7 @@ class Offer:
     descriptor: JsonObject
 
 
-class Held:
+class HeldRows:
     """The rows of a state at one moment, as `changes` tells them; None as long as they are still those of the state."""
 
     __slots__ = ("__weakref__", "rows", "version")
@@ -118,11 +118,11 @@ class WorldState(ABC):
     def changes(self) -> Changes:
         """The rows that differ from the base, ordered by table and row id."""
 
-    def held(self) -> Held:
+    def held(self) -> HeldRows:
         """The rows as they are now, for `differs`."""
-        return Held(self.version, self.changes())
+        return HeldRows(self.version, self.changes())
 
-    def differs(self, held: Held) -> bool:
+    def differs(self, held: HeldRows) -> bool:
         """Whether the rows are other ones than when they were held."""
         return self.version != held.version and self.changes() != held.rows
 

@@ -58,20 +58,20 @@ class Level(_Read):
         return self
 
 
-class Mix(_Read):
+class LevelMix(_Read):
     """The shares of tasks that come from below and from above the level reached; the rest is of that level."""
 
     easier: Share = 0.25
     harder: Share = 0.15
 
     @model_validator(mode="after")
-    def _leaves_some(self) -> Mix:
+    def _leaves_some(self) -> LevelMix:
         if self.easier + self.harder >= 1:
             raise ValueError("`easier` and `harder` leave nothing for the level itself")
         return self
 
 
-class Band(_Read):
+class LevelBand(_Read):
     """Success that is wanted: above `high` the next level is reached, below `low` the one before.
 
     Success is the mean reward of the last `window` tasks of the level reached, played since it was reached.
@@ -82,7 +82,7 @@ class Band(_Read):
     window: int = Field(default=64, ge=1)
 
     @model_validator(mode="after")
-    def _in_order(self) -> Band:
+    def _in_order(self) -> LevelBand:
         if self.low >= self.high:
             raise ValueError("`low` is not below `high`")
         return self
@@ -119,8 +119,8 @@ class LadderSpec(_Read):
         default_factory=lambda: ["*"], min_length=1, description="Globs over the tools, as in a scenario."
     )
     levels: list[Level] = Field(min_length=1)
-    mix: Mix = Field(default_factory=Mix)
-    adaptive: Band | None = Field(default=None, description="Climb by success.")
+    mix: LevelMix = Field(default_factory=LevelMix)
+    adaptive: LevelBand | None = Field(default=None, description="Climb by success.")
     pace: Pace | None = Field(default=None, description="Climb by the number of tasks.")
 
     @model_validator(mode="after")

@@ -11,7 +11,7 @@ from pathlib import Path
 from simtrain.contracts.question import UNANSWERABLE, Question
 from simtrain.contracts.scenario import Episode, Scenario, ScenarioSpec
 from simtrain.curricula.curriculum_file import SPLITS, LadderSpec, Level, Split
-from simtrain.curricula.splits import Said, names_in_world
+from simtrain.curricula.splits import SplitTexts, names_in_world
 from simtrain.files.yaml_files import Document, Place, read_document, read_place
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import assemble, load_world, paradigm_of
@@ -61,7 +61,7 @@ class Rung:
     def clean(self) -> tuple[Episode, ...]:
         """Those of the episodes that say no name of a later split's worlds. Raises InputError."""
         names = frozenset[str]().union(*(rung.names for rung in self.later))
-        return tuple(episode for episode in self.episodes if not is_said(episode, [Said(names, frozenset())]))
+        return tuple(episode for episode in self.episodes if not is_said(episode, [SplitTexts(names, frozenset())]))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -205,7 +205,7 @@ def question_of(episode: Episode) -> Question:
     return Question.model_validate(episode.case)
 
 
-def is_said(episode: Episode, later: Sequence[Said]) -> bool:
+def is_said(episode: Episode, later: Sequence[SplitTexts]) -> bool:
     """Whether the question of an episode, or its gold, says a name of a later split, or asks one of its questions."""
     question = question_of(episode)
     gold = question.gold(episode.scenario.source.build(episode.variant).query)

@@ -11,7 +11,7 @@ from simtrain.curricula.curriculum_file import SPLITS, Split
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SplitTexts:
     """What a split says: the names of all entities of its worlds, aliases included, and its questions."""
 
     names: frozenset[str]
@@ -25,7 +25,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
+class SplitOverlap:
     """What two splits have in common."""
 
     splits: tuple[Split, Split]
@@ -41,11 +41,11 @@ def names_in_world(world: World) -> frozenset[str]:
     return frozenset(str(name) for name in (*found, *aliases))
 
 
-def overlaps(said: Mapping[Split, Said]) -> list[Overlap]:
+def overlaps(said: Mapping[Split, SplitTexts]) -> list[SplitOverlap]:
     """What each two splits share, in the order of SPLITS."""
     present: list[Split] = [split for split in SPLITS if split in said]
     return [
-        Overlap(
+        SplitOverlap(
             (one, other),
             tuple(sorted(said[one].names & said[other].names)),
             tuple(sorted(said[one].questions & said[other].questions)),

@@ -30,7 +30,7 @@ class _Read(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Band(_Read):
+class ProgressBand(_Read):
     """How progress follows success: a family that succeeds more often than `high` moves up a level, one below `low` down."""
 
     levels: int = Field(default=10, ge=1, description="Steps between progress 0 and 1.")
@@ -39,7 +39,7 @@ class Band(_Read):
     high: Probability = Field(default=0.8, description="Share of successes above which it moves up.")
 
     @model_validator(mode="after")
-    def _in_order(self) -> Band:
+    def _in_order(self) -> ProgressBand:
         if self.low > self.high:
             raise ValueError("`low` is above `high`")
         if self.start > self.levels:
@@ -69,7 +69,7 @@ class CurriculumSpec(_Read):
     probability: Ramp = Field(
         default_factory=lambda: Ramp(start=1, end=1), description="Share of their probability with which triggers fire."
     )
-    adaptive: Band | None = Field(default=None, description="Let progress follow success instead of time.")
+    adaptive: ProgressBand | None = Field(default=None, description="Let progress follow success instead of time.")
 
 
 class Learnt(_Read):
@@ -82,7 +82,7 @@ class Learnt(_Read):
     succeeded: int = Field(ge=0)
 
 
-class Entry(_Read):
+class LedgerEntry(_Read):
     """A line of the ledger: a finished stage, the places `begin` to `end` (not included) of the deal."""
 
     stage: int
@@ -104,7 +104,7 @@ class Curriculum:
 
     spec: CurriculumSpec
     path: Path
-    replayed: tuple[Entry, ...] = ()
+    replayed: tuple[LedgerEntry, ...] = ()
 
     def facts(self, *, episodes: int) -> JsonObject:
         """What run.json says of it; a run that goes on must say the same."""
@@ -134,13 +134,13 @@ def load_curriculum(path: Path) -> Curriculum:
     return Curriculum(head, path, entries)
 
 
-def read_ledger(path: Path) -> tuple[CurriculumSpec, tuple[Entry, ...]]:
+def read_ledger(path: Path) -> tuple[CurriculumSpec, tuple[LedgerEntry, ...]]:
     """The curriculum and the finished stages in a ledger. Raises InputError for a line that cannot be read."""
     lines = list(whole_lines(path))
     if not lines:
         raise InputError("the ledger is empty", file=path)
     head = _line(_Head, lines[0], path).curriculum
-    return head, tuple(_line(Entry, line, path) for line in lines[1:])
+    return head, tuple(_line(LedgerEntry, line, path) for line in lines[1:])
 
 
 def _line(model: type[ModelT], line: tuple[int, bytes], path: Path) -> ModelT:
@@ -148,7 +148,7 @@ def _line(model: type[ModelT], line: tuple[int, bytes], path: Path) -> ModelT:
     return parse_line(model, text, file=path, line=number, what="not a line of a ledger")
 
 
-class Course:
+class StagedRun:
     """A curriculum followed in one run folder: stages as they come, each written into the ledger when it is finished."""
 
     def __init__(self, curriculum: Curriculum, scenarios: Sequence[Scenario], *, episodes: int, attempts: int) -> None:
@@ -210,7 +210,7 @@ class Course:
         finally:
             writer.close()
 
-    def _progress(self, number: int, entries: Sequence[Entry]) -> dict[str, float]:
+    def _progress(self, number: int, entries: Sequence[LedgerEntry]) -> dict[str, float]:
         names = [scenario.name for scenario in self._scenarios]
         band, replayed = self._spec.adaptive, self._curriculum.replayed
         if number < len(entries):
@@ -252,13 +252,13 @@ class Course:
 class LedgerLine:
     """The line of the ledger that a stage gets when it is finished."""
 
-    course: Course
+    course: StagedRun
     stage: int
     begin: int
     end: int
     progress: Mapping[str, float]
     writer: LineWriter
-    entries: list[Entry]
+    entries: list[LedgerEntry]
 
     def write(self, outcomes: Iterable[tuple[str, bool]]) -> None:
         """Write down what came of the stage: for each graded episode its family and whether it succeeded. Once written it stays.
@@ -275,12 +275,12 @@ class LedgerLine:
             name: self.course.learnt(progress, played=counts[name][0], succeeded=counts[name][1])
             for name, progress in self.progress.items()
         }
-        entry = Entry(stage=self.stage, begin=self.begin, end=self.end, families=families)
+        entry = LedgerEntry(stage=self.stage, begin=self.begin, end=self.end, families=families)
         self.writer.write(_bytes(entry))
         self.entries.append(entry)
 
 
-def _moved(band: Band, last: Learnt) -> float:
+def _moved(band: ProgressBand, last: Learnt) -> float:
     level = round(last.progress * band.levels)
     return band.next(level, succeeded=last.succeeded, played=last.played) / band.levels
 

@@ -16,7 +16,7 @@ from simtrain.contracts.question import Question
 from simtrain.contracts.scenario import Episode
 from simtrain.curricula.curriculum_file import SPLITS, Split
 from simtrain.curricula.levels import Ladder, Rung, is_said, no_questions, question_of
-from simtrain.curricula.splits import Overlap, Said, overlaps, wording
+from simtrain.curricula.splits import SplitOverlap, SplitTexts, overlaps, wording
 from simtrain.files.jsonl import LineWriter, write_whole
 from simtrain.llm.tool_names import definition, wire_names
 from simtrain.scenarios.briefing import brief
@@ -28,7 +28,7 @@ FILE = "curriculum.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class WrittenFamily:
     """A family written: its split, level, world, scenario file (relative to the folder; none without a task), tasks, and tasks left out."""
 
     split: Split
@@ -43,8 +43,8 @@ class Family:
 class Emitted:
     """What was written, and what the splits shared before tasks were left out."""
 
-    families: tuple[Family, ...]
-    overlaps: tuple[Overlap, ...]
+    families: tuple[WrittenFamily, ...]
+    overlaps: tuple[SplitOverlap, ...]
 
 
 async def emit(
@@ -60,7 +60,7 @@ async def emit(
     rungs: dict[Split, list[list[Rung]]] = {
         split: ladder.rungs(split, seed=seed) for split in SPLITS if split in ladder.spec.worlds
     }
-    said: dict[Split, Said] = {split: _said(found, on_rung) for split, found in rungs.items()}
+    said: dict[Split, SplitTexts] = {split: _said(found, on_rung) for split, found in rungs.items()}
     kept: dict[Split, list[tuple[Rung, list[Question]]]] = {
         split: _without(levels, _later(said, split)) for split, levels in rungs.items()
     }
@@ -72,7 +72,7 @@ async def emit(
     return emitted
 
 
-def _said(levels: Sequence[Sequence[Rung]], on_rung: Callable[[Rung], None]) -> Said:
+def _said(levels: Sequence[Sequence[Rung]], on_rung: Callable[[Rung], None]) -> SplitTexts:
     names: set[str] = set()
     questions: set[str] = set()
     for level in levels:
@@ -82,14 +82,14 @@ def _said(levels: Sequence[Sequence[Rung]], on_rung: Callable[[Rung], None]) -> 
             on_rung(rung)
         if not any(rung.episodes for rung in level):
             raise no_questions(level)
-    return Said(frozenset(names), frozenset(questions))
+    return SplitTexts(frozenset(names), frozenset(questions))
 
 
-def _later(said: Mapping[Split, Said], split: Split) -> list[Said]:
+def _later(said: Mapping[Split, SplitTexts], split: Split) -> list[SplitTexts]:
     return [said[other] for other in SPLITS[SPLITS.index(split) + 1 :] if other in said]
 
 
-def _without(levels: Sequence[Sequence[Rung]], later: Sequence[Said]) -> list[tuple[Rung, list[Question]]]:
+def _without(levels: Sequence[Sequence[Rung]], later: Sequence[SplitTexts]) -> list[tuple[Rung, list[Question]]]:
     """The families with the questions that no later split says anything of. Raises InputError where a level is left with none."""
     kept: list[tuple[Rung, list[Question]]] = []
     for level in levels:
@@ -100,7 +100,7 @@ def _without(levels: Sequence[Sequence[Rung]], later: Sequence[Said]) -> list[tu
     return kept
 
 
-async def _write(folder: Path, split: Split, rung: Rung, kept: Sequence[Question]) -> Family:
+async def _write(folder: Path, split: Split, rung: Rung, kept: Sequence[Question]) -> WrittenFamily:
     """One family: its scenario file, its questions beside it, and a prompt for each of them."""
     name = rung.scenario.name
     file = Path("scenarios") / split / f"{name}.yaml"
@@ -117,7 +117,7 @@ async def _write(folder: Path, split: Split, rung: Rung, kept: Sequence[Question
             scenario = load_scenario_file(folder / file, name)
             for episode in paradigm_of(scenario).episodes(scenario, seed=rung.drawn, attempts=1):
                 prompts.write(_line(await _prompt(episode, rung, str(file))))
-    return Family(split, rung.level, rung.world, str(file) if kept else None, len(kept), dropped)
+    return WrittenFamily(split, rung.level, rung.world, str(file) if kept else None, len(kept), dropped)
 
 
 def _standing_in(rung: Rung, file: Path) -> JsonObject:

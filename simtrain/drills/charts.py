@@ -18,14 +18,14 @@ LONGEST = 41
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChartRow:
     """A row of a chart: a name, and one estimate for each series (None where there is none)."""
 
     name: str
     estimates: Sequence[Estimate | None]
 
 
-def forest(rows: Sequence[Row], *, title: str, percent: bool = True) -> str:
+def forest(rows: Sequence[ChartRow], *, title: str, percent: bool = True) -> str:
     """Estimates with their intervals around zero, one row each; several series side by side in a row."""
     found = [estimate for row in rows for estimate in row.estimates if estimate is not None]
     factor = 100 if percent else 1

@@ -9,11 +9,11 @@ from pathlib import Path
 from simtrain.contracts.agent import Agent
 from simtrain.drills.budget import refuse_unpriced
 from simtrain.drills.files import write_report
-from simtrain.drills.plan import Plan
+from simtrain.drills.plan import DrillPlan
 from simtrain.drills.report import Report, report_on
 from simtrain.drills.solvability import prove
 from simtrain.runs.run import RunResult, run
-from simtrain.runs.runner import Played, RunOptions
+from simtrain.runs.runner import FinishedRollout, RunOptions
 from simtrain.runs.schedule import deal
 from simtrain.values.errors import InputError
 
@@ -41,13 +41,13 @@ class Watch:
     """Who is told how far a drill is: how many episodes an agent will play, each as it ends, and each proof."""
 
     on_planned: Callable[[int], None] = lambda _: None
-    on_played: Callable[[Played], None] = lambda _: None
+    on_played: Callable[[FinishedRollout], None] = lambda _: None
     on_proving: Callable[[int], None] = lambda _: None
     on_proved: Callable[[], None] = lambda: None
 
 
 def drill(
-    plan: Plan,
+    plan: DrillPlan,
     options: Sequence[RunOptions],
     out: Path,
     *,

@@ -7,7 +7,7 @@ from html import escape
 from itertools import pairwise
 
 from simtrain.contracts.trajectory import Step, Trajectory, Turn
-from simtrain.drills.worst import Shown
+from simtrain.drills.worst import WorstEpisode
 from simtrain.values.clock import instant
 from simtrain.values.types import Observation, encode
 
@@ -15,7 +15,7 @@ MOST_STEPS = 40
 LONGEST = 900
 
 
-def episode(shown: Shown) -> str:
+def episode(shown: WorstEpisode) -> str:
     """One trajectory, folded up."""
     trajectory = shown.trajectory
     steps = trajectory.steps
@@ -82,7 +82,7 @@ def _delays(trajectory: Trajectory) -> dict[int, str]:
     return found
 
 
-def _rewards(shown: Shown) -> str:
+def _rewards(shown: WorstEpisode) -> str:
     return " · ".join(
         f"{reward.grader} {'-' if reward.value is None else f'{reward.value:g}'}" for reward in shown.trajectory.rewards
     )

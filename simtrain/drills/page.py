@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from simtrain.drills.aftermath import REACTIONS
-from simtrain.drills.charts import Curve, Recovered, Row, aftermath, forest, recovery, severity_curve
+from simtrain.drills.charts import ChartRow, Curve, Recovered, aftermath, forest, recovery, severity_curve
 from simtrain.drills.episodes import episode
 from simtrain.drills.fixing import fixes
 from simtrain.drills.measures import Measures, Share, identical_words
@@ -63,7 +63,9 @@ def _sections(report: Report) -> Iterator[str]:
     if report.compared:
         yield f"<h2>{escape(last.agent)} against {escape(first.agent)}</h2>"
         yield "<p class='soft'>Difference in success over the pairs that both have played; to the right the second agent is better.</p>"
-        rows = [Row(name, [report.compared[name].difference]) for name in (CLEAN, *hardest) if name in report.compared]
+        rows = [
+            ChartRow(name, [report.compared[name].difference]) for name in (CLEAN, *hardest) if name in report.compared
+        ]
         yield _key(_DOTS) + _card(forest(rows, title="Difference between the agents by arm"))
     curves = list(_curves(report))
     if curves:
@@ -169,9 +171,9 @@ def _measures(run: RunReport, name: str) -> Measures | None:
     return arm.measures if arm else None
 
 
-def _degradation(report: Report, hardest: Sequence[str]) -> list[Row]:
+def _degradation(report: Report, hardest: Sequence[str]) -> list[ChartRow]:
     rows = [
-        Row(
+        ChartRow(
             name,
             [
                 found.versus.difference if (found := _measures(run, name)) and found.versus else None

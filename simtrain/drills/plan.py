@@ -26,7 +26,7 @@ class Idle:
 
 
 @dataclass(frozen=True)
-class Plan:
+class DrillPlan:
     """The scenarios of a drill, one for each arm that makes sense for it; the arms by name, in order; what is left out."""
 
     scenarios: tuple[Scenario, ...]
@@ -41,7 +41,7 @@ def plan_drill(
     severities: Sequence[float] = (),
     kinds: Sequence[Kind] = ("alone", "pack", "together"),
     cases: int | None = None,
-) -> Plan:
+) -> DrillPlan:
     """The arms of a drill: clean, primed where a language model is the world, each perturbation alone, each pack, all packs together.
 
     Without severities packs hit as hard as they say. Without packs the scenarios' own perturbations are drilled.
@@ -78,7 +78,7 @@ def plan_drill(
     names = tuple(dict.fromkeys(scenario.arm.name for scenario in played if scenario.arm))
     if set(names) <= {CLEAN, PRIMED}:
         raise _nothing(scenarios, packs, idle)
-    return Plan(tuple(played), names, tuple(idle))
+    return DrillPlan(tuple(played), names, tuple(idle))
 
 
 def _groups(found: Sequence[Bundle], kinds: Sequence[Kind]) -> Iterator[tuple[str, tuple[Armed, ...]]]:

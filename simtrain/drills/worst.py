@@ -17,14 +17,14 @@ PER_ARM = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class WorstEpisode:
     """A trajectory, and in a few words what was wrong with it."""
 
     trajectory: Trajectory
     faults: tuple[str, ...]
 
 
-def worst(run: RunReport, *, count: int = SHOWN) -> list[Shown]:
+def worst(run: RunReport, *, count: int = SHOWN) -> list[WorstEpisode]:
     """The worst trajectories, worst first: false success and doubled writes before runaways, before what simply failed."""
     twins = paired(run.outcomes[CLEAN])
     found = [
@@ -48,7 +48,7 @@ def worst(run: RunReport, *, count: int = SHOWN) -> list[Shown]:
         for trajectory in (read_run(run.path) if wanted else ())
         if (trajectory.arm, pairing := _pairing(trajectory)) in wanted
     }
-    return [Shown(read[place], _faults(outcome)) for place, outcome in wanted.items()]
+    return [WorstEpisode(read[place], _faults(outcome)) for place, outcome in wanted.items()]
 
 
 def _went_wrong(outcome: Outcome, twin: Outcome | None) -> bool:

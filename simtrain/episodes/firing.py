@@ -10,11 +10,11 @@ from typing import TypeAlias
 from simtrain.contracts.perturbation import Call
 from simtrain.contracts.request import Answer, Request
 from simtrain.contracts.trajectory import Changed
-from simtrain.contracts.world import Held, WorldState
+from simtrain.contracts.world import HeldRows, WorldState
 from simtrain.episodes.active_perturbation import Active
 from simtrain.values.types import JsonObject, Observation
 
-Found: TypeAlias = tuple[Observation, float, Held | None]
+Found: TypeAlias = tuple[Observation, float, HeldRows | None]
 """What there is without a perturbation: a reply, the instant when it came, and the rows then (None where there is no world)."""
 
 Preview: TypeAlias = Callable[[Request, float], Found | None]
@@ -28,13 +28,13 @@ _ONLY: dict[tuple[bool, bool], tuple[Changed, ...]] = {
 """What was changed beside the reply: the clock, and rows."""
 
 
-class Course(ABC):
+class PerturbationChain(ABC):
     """The way of one call through the perturbations that meet it, the first outermost, to who answers it."""
 
     __slots__ = ("answer", "held", "met", "preview")
 
     def __init__(
-        self, met: Sequence[tuple[Active, int]], answer: Answer, preview: Preview, held: Held | None = None
+        self, met: Sequence[tuple[Active, int]], answer: Answer, preview: Preview, held: HeldRows | None = None
     ) -> None:
         """`met` has what `Active.meets` says of each; `held` are the rows as they are, where the call only reads."""
         self.met = met
@@ -43,7 +43,7 @@ class Course(ABC):
         self.held = held
 
     @abstractmethod
-    def enter(self, place: int, request: Request) -> Passage:
+    def enter(self, place: int, request: Request) -> PerturbedCall:
         """The way of a request through the perturbation at a place."""
 
     async def answered(self, request: Request) -> Observation:
@@ -56,7 +56,7 @@ class Course(ABC):
         return observation
 
 
-class Passage(ABC):
+class PerturbedCall(ABC):
     """One perturbation around one call: `proceed` is its way on, `close` says what it changed.
 
     The first reply to the very request that came in is what there is without it, as long as no row was changed before it was asked
@@ -69,7 +69,7 @@ class Passage(ABC):
         "active", "call", "matching", "without",
     )  # fmt: skip
 
-    def __init__(self, course: Course, place: int, call: Call) -> None:
+    def __init__(self, course: PerturbationChain, place: int, call: Call) -> None:
         """`place` is that of the perturbation on the course."""
         self.without: Observation | None = None
         """The reply without the perturbation, once it is closed; None where there is none to be had."""
@@ -147,14 +147,14 @@ class Passage(ABC):
             call.memory.update(self._memory or {})
         return changed
 
-    def _differs(self, held: Held | None) -> bool:
+    def _differs(self, held: HeldRows | None) -> bool:
         state = self.call.world
         if held is None or state is None or held.version == state.version:
             return False
         return state.differs(held)
 
 
-def _held(state: WorldState | None, known: Held | None) -> Held | None:
+def _held(state: WorldState | None, known: HeldRows | None) -> HeldRows | None:
     """The rows of a state as they are now, which may be `known` already; None where there is no world."""
     if known is not None and state is not None and known.version == state.version:
         return known

@@ -18,9 +18,9 @@ from simtrain.contracts.request import Answer, NotAnswered, Request, no_tool
 from simtrain.contracts.scenario import Answering, Episode
 from simtrain.contracts.trajectory import Event, Step
 from simtrain.contracts.user import ASKING
-from simtrain.contracts.world import FinishedWorld, Held, World, WorldState
+from simtrain.contracts.world import FinishedWorld, HeldRows, World, WorldState
 from simtrain.episodes.active_perturbation import Active, Kind, kinds_of
-from simtrain.episodes.firing import Course, Found, Passage
+from simtrain.episodes.firing import Found, PerturbationChain, PerturbedCall
 from simtrain.episodes.toolbox import Toolbox
 from simtrain.values.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.values.seeding import Root, Stream, counted, derive
@@ -312,26 +312,31 @@ class Proxy:
         return found
 
 
-class _Course(Course):
+class _Course(PerturbationChain):
     """The way of a call through perturbations of the proxy; `events` is what they changed, the innermost first."""
 
     __slots__ = ("_proxy", "events")
 
     def __init__(
-        self, proxy: Proxy, met: Sequence[tuple[Active, int]], answer: Answer, held: Held | None, events: list[Event]
+        self,
+        proxy: Proxy,
+        met: Sequence[tuple[Active, int]],
+        answer: Answer,
+        held: HeldRows | None,
+        events: list[Event],
     ) -> None:
         super().__init__(met, answer, proxy.preview, held)
         self._proxy = proxy
         self.events = events
 
-    def enter(self, place: int, request: Request) -> Passage:
+    def enter(self, place: int, request: Request) -> PerturbedCall:
         active, matching = self.met[place]
         passage = _Passage(self, place, self._proxy.call(active, request, matching))
         passage.events = self.events
         return passage
 
 
-class _Passage(Passage):
+class _Passage(PerturbedCall):
     __slots__ = ("events",)
 
     events: list[Event]

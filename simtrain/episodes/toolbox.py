@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simtrain.contracts.argument_style import Check, Checked
+from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.contracts.registry import resolve
 from simtrain.values.types import JsonObject, ToolSpec
 
@@ -27,6 +27,6 @@ class Toolbox:
             tool.name: resolve("argument_styles", style(tool.name))(tool.name, tool.input_schema) for tool in tools
         }
 
-    def check(self, tool: str, arguments: JsonObject) -> Checked:
+    def check(self, tool: str, arguments: JsonObject) -> CheckedArguments:
         """The arguments as the tool sees them, or what is wrong with them."""
         return self.checks[tool](arguments)

@@ -40,7 +40,7 @@ MOST_OPEN = 64
 """Episodes kept open at once; a thread that was left half-way is closed when so many others came after it."""
 
 
-class Task(BaseModel):
+class StudioTask(BaseModel):
     """The input: what to play."""
 
     scenario: str = Field("helpdesk/refund", description="Name or file of a scenario.")
@@ -49,7 +49,7 @@ class Task(BaseModel):
     seed: int = Field(0, description="Seed of the run.")
 
 
-class Outcome(TypedDict):
+class StudioOutcome(TypedDict):
     """The output: the transcript, why it ended, and the rewards."""
 
     messages: Annotated[list[AnyMessage], add_messages]
@@ -59,7 +59,7 @@ class Outcome(TypedDict):
     rewards: JsonObject
 
 
-class Shown(Outcome):
+class StudioState(StudioOutcome):
     """The state that Studio shows: the output, the turn, and the key of the open episode."""
 
     turn: int
@@ -83,7 +83,7 @@ _sessions: dict[str, _Session] = {}
 """The open episodes, by thread."""
 
 
-async def open_episode(task: Task, config: RunnableConfig) -> JsonObject:
+async def open_episode(task: StudioTask, config: RunnableConfig) -> JsonObject:
     """Open the episode of this thread. Raises InputError for a task that cannot be played."""
     key = str(config.get("configurable", {}).get("thread_id") or uuid4())
     await _close(key)
@@ -94,7 +94,7 @@ async def open_episode(task: Task, config: RunnableConfig) -> JsonObject:
     return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *told], "turn": 0, "session": key}
 
 
-async def _opened(task: Task) -> _Session:
+async def _opened(task: StudioTask) -> _Session:
     agent = build_agent(task.agent)
     if not isinstance(agent, Policy):
         raise InputError(f"{task.agent} brings its own loop", remedy="open its own graph in Studio")
@@ -111,7 +111,7 @@ async def _opened(task: Task) -> _Session:
         return _Session(task.agent, agent, episode, environment, briefing, seat, stack.pop_all())
 
 
-async def model(state: Shown) -> Command[Literal["tools", "grade"]]:
+async def model(state: StudioState) -> Command[Literal["tools", "grade"]]:
     """The loop's own node, and its message for the state."""
     session = _session(state)
     ended = await _advance(loop.model, session, state)
@@ -120,7 +120,7 @@ async def model(state: Shown) -> Command[Literal["tools", "grade"]]:
     return Command(update={"messages": said, "turn": len(journal.turns)}, goto="grade" if ended else "tools")
 
 
-async def tools(state: Shown) -> Command[Literal["model", "grade"]]:
+async def tools(state: StudioState) -> Command[Literal["model", "grade"]]:
     """The loop's own node, and its observations for the state."""
     session = _session(state)
     ended = await _advance(loop.tools, session, state)
@@ -128,7 +128,7 @@ async def tools(state: Shown) -> Command[Literal["model", "grade"]]:
     return Command(update={"messages": replies}, goto="grade" if ended else "model")
 
 
-async def grade(state: Shown) -> JsonObject:
+async def grade(state: StudioState) -> JsonObject:
     """Grade the episode and close it."""
     session = _session(state)
     journal = session.seat.journal
@@ -146,7 +146,7 @@ async def grade(state: Shown) -> JsonObject:
     }
 
 
-def _session(state: Shown) -> _Session:
+def _session(state: StudioState) -> _Session:
     session = _sessions.get(state["session"])
     if session is None or len(session.seat.journal.turns) != state["turn"]:
         # A world cannot be wound back to an earlier checkpoint of its thread.
@@ -157,7 +157,7 @@ def _session(state: Shown) -> _Session:
 _Node = Callable[[loop.Cursor, Runtime[loop.Seat]], Awaitable[Command[Any]]]
 
 
-async def _advance(node: _Node, session: _Session, state: Shown) -> bool:
+async def _advance(node: _Node, session: _Session, state: StudioState) -> bool:
     """Run a node of the loop; whether the episode has ended."""
     try:
         command = await node({"turn": state["turn"]}, Runtime(context=session.seat))
@@ -204,7 +204,7 @@ def _reply(step: Step) -> ToolMessage:
 def build_graph(**options: Any) -> Any:
     """The compiled graph; `options` are those of LangGraph's `compile` (checkpointer, interrupt_before, ...)."""
     # LangGraph is typed by type variables that strict checking cannot follow.
-    built: Any = StateGraph(Shown, input_schema=Task, output_schema=Outcome)
+    built: Any = StateGraph(StudioState, input_schema=StudioTask, output_schema=StudioOutcome)
     built.add_node("open", open_episode)
     built.add_node("model", model, destinations=("tools", "grade"))
     built.add_node("tools", tools, destinations=("model", "grade"))

@@ -60,29 +60,31 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ModelRefusal:
     """What a server says when it refuses a call: its words, and its code where it has one."""
 
     message: str
     code: str | None = None
 
 
-def read_error(body: bytes) -> Refusal:
+def read_error(body: bytes) -> ModelRefusal:
     """The refusal in the body of an error status; a body in no known form is quoted."""
     text = body.decode("utf-8", "replace").strip()
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return Refusal(text)
+        return ModelRefusal(text)
     # Older vLLM servers send the error itself, without the key.
     given = cast(Mapping[str, JsonValue], data).get("error", data) if isinstance(data, dict) else None
     if isinstance(given, str):
-        return Refusal(given)
+        return ModelRefusal(given)
     if not isinstance(given, dict):
-        return Refusal(text)
+        return ModelRefusal(text)
     error = cast(Mapping[str, JsonValue], given)
     message, code = error.get("message"), error.get("code")
-    return Refusal(message if isinstance(message, str) and message else text, code if isinstance(code, str) else None)
+    return ModelRefusal(
+        message if isinstance(message, str) and message else text, code if isinstance(code, str) else None
+    )
 
 
 def read_completion(body: bytes, *, price: Price | None = None, attempts: int = 1) -> Completion:

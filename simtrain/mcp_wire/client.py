@@ -11,7 +11,7 @@ from typing import cast
 
 from simtrain.mcp_wire.answers import Answers, Canned
 from simtrain.mcp_wire.connecting import open_connection
-from simtrain.mcp_wire.connection import Connection, Limits
+from simtrain.mcp_wire.connection import Connection, ConnectionLimits
 from simtrain.mcp_wire.eras import (
     CAPABILITIES_KEY,
     CLIENT_INFO,
@@ -244,7 +244,7 @@ async def connect(
     capabilities: JsonObject | None = None,
     timeout: float = TIMEOUT,
     answers: Answers | None = None,
-    limits: Limits | None = None,
+    limits: ConnectionLimits | None = None,
     info: JsonObject | None = None,
 ) -> AsyncGenerator[Client]:
     """A client that has greeted the server, in the era `era` (or an older handshake revision, for `initialize` to offer).

@@ -6,19 +6,19 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from simtrain.mcp_wire.connection import Connection, Limits
+from simtrain.mcp_wire.connection import Connection, ConnectionLimits
 from simtrain.mcp_wire.http import open_http
 from simtrain.mcp_wire.stdio import open_stdio
 from simtrain.mcp_wire.targets import StdioTarget, Target
 
 
 @asynccontextmanager
-async def open_connection(target: Target, *, limits: Limits | None = None) -> AsyncGenerator[Connection]:
+async def open_connection(target: Target, *, limits: ConnectionLimits | None = None) -> AsyncGenerator[Connection]:
     """A connection to `target`, closed with all its processes and sockets when the block ends.
 
     Raises InputError when a command cannot be started. An HTTP server is first spoken to by `send`.
     """
-    connection = await _opened(target, limits or Limits())
+    connection = await _opened(target, limits or ConnectionLimits())
     try:
         yield connection
     finally:
@@ -26,7 +26,7 @@ async def open_connection(target: Target, *, limits: Limits | None = None) -> As
         await asyncio.shield(asyncio.create_task(connection.close()))
 
 
-async def _opened(target: Target, limits: Limits) -> Connection:
+async def _opened(target: Target, limits: ConnectionLimits) -> Connection:
     if isinstance(target, StdioTarget):
         return await open_stdio(target, limits)
     return open_http(target, limits)

@@ -17,7 +17,7 @@ SHOWN = 300
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConnectionLimits:
     """Limits of a connection: bytes of one frame, seconds to hand over a frame, to connect, and to end politely."""
 
     frame: int = 64 * 1024 * 1024
@@ -27,7 +27,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedFrame:
     """A frame from the server; `request` is the request on whose own stream it came, where the transport has such streams.
 
     `resumed`: the server had closed that stream, and the client came back for the rest.
@@ -72,7 +72,7 @@ class Connection(Protocol):
         """Hand over one frame; `headers` go with it where frames travel over HTTP."""
         ...
 
-    async def receive(self) -> Received | Broken:
+    async def receive(self) -> ReceivedFrame | Broken:
         """The next frame; waits for ever, so the caller sets the limit. To be called by one task only."""
         ...
 

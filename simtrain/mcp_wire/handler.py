@@ -27,7 +27,7 @@ class WireError(SimtrainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WireRequest:
     """One request. `modern` says that it speaks 2026-07-28; `capabilities` are what the client declared; `session` is the
     handshake era's session id, where there is one. `flawed`: its revision does not allow its params, or needs some and has none;
     `bare`: it has none."""
@@ -42,7 +42,7 @@ class Asked:
     bare: bool = False
 
 
-class Line(Protocol):
+class ClientLine(Protocol):
     """What a front may say to the client while it answers a request."""
 
     async def notify(self, notification: JsonObject) -> None:
@@ -74,7 +74,7 @@ class Front(Protocol):
         """The name of the server, for messages; what clients read comes from `answer`."""
         ...
 
-    async def answer(self, asked: Asked, line: Line) -> JsonObject:
+    async def answer(self, asked: WireRequest, line: ClientLine) -> JsonObject:
         """The result of a request, the envelope of its era aside. Raises WireError."""
         ...
 

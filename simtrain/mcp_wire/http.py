@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urljoin, urlsplit
 
-from simtrain.mcp_wire.connection import SHOWN, Broken, Limits, Received, RequestId, Strays
+from simtrain.mcp_wire.connection import SHOWN, Broken, ConnectionLimits, ReceivedFrame, RequestId, Strays
 from simtrain.mcp_wire.eras import VERSION_KEY
 from simtrain.mcp_wire.faults import ConnectionLost, HttpRefused, TimedOut
 from simtrain.mcp_wire.frames import cancelled, decode_frames, encode_frame, members
 from simtrain.mcp_wire.headers import request_headers
-from simtrain.mcp_wire.sse import Event, EventReader
+from simtrain.mcp_wire.sse import EventReader, ServerSentEvent
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import JsonObject
@@ -32,12 +32,12 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class HttpConnection:
     """One client of an endpoint: its session id and version, where the server gives it one, and its open streams."""
 
-    def __init__(self, target: HttpTarget, session: ClientSession, limits: Limits) -> None:
+    def __init__(self, target: HttpTarget, session: ClientSession, limits: ConnectionLimits) -> None:
         self._target = target
         self._url = target.url
         self._session = session
         self._limits = limits
-        self._arrived: asyncio.Queue[Received | Broken] = asyncio.Queue()
+        self._arrived: asyncio.Queue[ReceivedFrame | Broken] = asyncio.Queue()
         self._streams: dict[RequestId, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._resumed: set[RequestId] = set()
@@ -70,7 +70,7 @@ class HttpConnection:
         if frame.get("method") == "notifications/initialized":
             self._start(self._listen())
 
-    async def receive(self) -> Received | Broken:
+    async def receive(self) -> ReceivedFrame | Broken:
         """The next frame from any of the streams."""
         return await self._arrived.get()
 
@@ -193,7 +193,7 @@ class HttpConnection:
                     return last, wait, True
         return last, wait, False
 
-    def _read_event(self, event: Event, request: RequestId | None) -> bool:
+    def _read_event(self, event: ServerSentEvent, request: RequestId | None) -> bool:
         """Hand over one event's frames; whether the answer to `request` is among them."""
         if not event.data.strip():
             return False
@@ -210,7 +210,7 @@ class HttpConnection:
             # Only `initialize` is answered with a version.
             version = members(frame.get("result")).get("protocolVersion")
             self._version = version if isinstance(version, str) and version.isprintable() else None
-        self._arrived.put_nowait(Received(frame, request, request in self._resumed))
+        self._arrived.put_nowait(ReceivedFrame(frame, request, request in self._resumed))
 
     async def _listen(self) -> None:
         """The server's own stream, which servers may do without."""
@@ -246,7 +246,7 @@ class HttpConnection:
         return ConnectionLost(f"{self._target} cannot be reached: {str(error) or type(error).__name__}")
 
 
-def open_http(target: HttpTarget, limits: Limits) -> HttpConnection:
+def open_http(target: HttpTarget, limits: ConnectionLimits) -> HttpConnection:
     """A client of an endpoint; nothing is sent yet."""
     import aiohttp
 

@@ -30,7 +30,7 @@ from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from simtrain.mcp_wire.handler import INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Front, WireError
+from simtrain.mcp_wire.handler import INVALID_PARAMS, METHOD_NOT_FOUND, Changed, Front, WireError, WireRequest
 from simtrain.mcp_wire.request_flaws import LEVELS, flaw
 from simtrain.values.types import JsonObject, JsonValue, writable
 
@@ -126,13 +126,13 @@ class _Seam:
             result = _sendable(result)
         return _enveloped(method, result) if modern else result
 
-    def _set_level(self, front: Front, asked: Asked) -> None:
+    def _set_level(self, front: Front, asked: WireRequest) -> None:
         levels = self._levels.setdefault(front, OrderedDict[str, str]())
         levels[asked.session or ""] = cast(str, asked.params["level"])
         if len(levels) > KEPT_LEVELS:
             levels.popitem(last=False)
 
-    def _level(self, front: Front, asked: Asked) -> str:
+    def _level(self, front: Front, asked: WireRequest) -> str:
         levels = self._levels.get(front)
         return LEVELS[0] if levels is None else levels.get(asked.session or "", LEVELS[0])
 
@@ -154,7 +154,7 @@ def _flawed(context: ServerRequestContext[Any, Any]) -> bool:
     return False
 
 
-def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> Asked:
+def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> WireRequest:
     params = dict(context.params or {})
     if context.method == "initialize":
         capabilities = params.get("capabilities")
@@ -165,7 +165,7 @@ def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> Asked:
         capabilities = declared.model_dump(by_alias=True, exclude_none=True) if declared is not None else {}
     session = context.request.headers.get("mcp-session-id") if context.request is not None else None
     known = cast(JsonObject, capabilities) if isinstance(capabilities, dict) else {}
-    return Asked(
+    return WireRequest(
         context.method,
         params,
         context.protocol_version,

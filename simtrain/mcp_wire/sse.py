@@ -10,7 +10,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServerSentEvent:
     """One event; `id` and `retry` (milliseconds) are None where the event has none."""
 
     data: str
@@ -30,7 +30,7 @@ class EventReader:
         self._data: list[str] = []
         self._size = 0
 
-    def feed(self, chunk: bytes) -> Iterator[Event]:
+    def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
         """The events that `chunk` completes."""
         self._buffer += chunk
         if len(self._buffer) > self._limit:
@@ -56,7 +56,7 @@ class EventReader:
         self._searched = 0
         return line
 
-    def _read(self, line: str) -> Event | None:
+    def _read(self, line: str) -> ServerSentEvent | None:
         if not line:
             return self._dispatch()
         name, _, value = line.partition(":")
@@ -70,12 +70,12 @@ class EventReader:
             self._fields[name] = value
         return None
 
-    def _dispatch(self) -> Event | None:
+    def _dispatch(self) -> ServerSentEvent | None:
         fields, data = self._fields, self._data
         self._fields, self._data, self._size = {}, [], 0
         if not fields and not data:
             return None
         retry = fields.get("retry", "")
-        return Event(
+        return ServerSentEvent(
             "\n".join(data), fields.get("event", "message"), fields.get("id"), int(retry) if retry.isdecimal() else None
         )

@@ -22,7 +22,7 @@ _AHEAD = 16
 
 
 @contextmanager
-def standard_streams() -> Generator[tuple[Lines, Output]]:
+def standard_streams() -> Generator[tuple[InputLines, Output]]:
     """The lines of standard input, and standard output; what is printed meanwhile goes to standard error."""
     kept = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -30,14 +30,14 @@ def standard_streams() -> Generator[tuple[Lines, Output]]:
     os.close(nothing)
     os.dup2(2, 1)
     try:
-        yield Lines(kept[0]), Output(kept[1])
+        yield InputLines(kept[0]), Output(kept[1])
     finally:
         # The kept descriptors stay open: a thread may still be blocked on them.
         os.dup2(kept[0], 0)
         os.dup2(kept[1], 1)
 
 
-class Lines:
+class InputLines:
     """The lines that come in on a descriptor, without their ends; None for each that is longer than MAX_LINE."""
 
     def __init__(self, descriptor: int) -> None:

@@ -10,7 +10,7 @@ from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Mapping
 
-from simtrain.mcp_wire.connection import SHOWN, Limits, Received, RequestId, Strays
+from simtrain.mcp_wire.connection import SHOWN, ConnectionLimits, ReceivedFrame, RequestId, Strays
 from simtrain.mcp_wire.faults import ConnectionLost, TimedOut
 from simtrain.mcp_wire.frames import cancelled, decode_frames, encode_frame
 from simtrain.mcp_wire.targets import StdioTarget
@@ -34,13 +34,13 @@ STDERR_BYTES = 8192
 class StdioConnection:
     """A child process in a process group of its own."""
 
-    def __init__(self, target: StdioTarget, process: Process, limits: Limits) -> None:
+    def __init__(self, target: StdioTarget, process: Process, limits: ConnectionLimits) -> None:
         assert process.stdin and process.stdout and process.stderr
         self._target = target
         self._process = process
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._limits = limits
-        self._ready: deque[Received] = deque()
+        self._ready: deque[ReceivedFrame] = deque()
         self.strays = Strays()
         self._errors = bytearray()
         self._listener = asyncio.create_task(self._keep_errors())
@@ -61,13 +61,13 @@ class StdioConnection:
         except (OSError, RuntimeError):
             raise await self._lost() from None
 
-    async def receive(self) -> Received:
+    async def receive(self) -> ReceivedFrame:
         """The next frame. Raises ConnectionLost at the end of the output, and for a line above the limit."""
         while not self._ready:
             line = await self._line()
             frames = decode_frames(line)
             if frames is not None:
-                self._ready.extend(Received(frame) for frame in frames)
+                self._ready.extend(ReceivedFrame(frame) for frame in frames)
             elif line.strip():
                 self.strays.add(line.decode(errors="replace"))
         return self._ready.popleft()
@@ -134,7 +134,7 @@ class StdioConnection:
             os.killpg(self._process.pid, number)
 
 
-async def open_stdio(target: StdioTarget, limits: Limits) -> StdioConnection:
+async def open_stdio(target: StdioTarget, limits: ConnectionLimits) -> StdioConnection:
     """Start a server. Raises InputError when it cannot be started at all."""
     try:
         process = await asyncio.create_subprocess_exec(

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from simtrain.mcp_wire.frames import encode_frame
 from simtrain.mcp_wire.handler import Front
 from simtrain.mcp_wire.sdk_server import build_server
-from simtrain.mcp_wire.standard_streams import Lines, Output, standard_streams
+from simtrain.mcp_wire.standard_streams import InputLines, Output, standard_streams
 from simtrain.mcp_wire.validation import INVALID_REQUEST, error_frame, flaw
 from simtrain.values.types import JsonObject
 
@@ -45,7 +45,7 @@ async def serve_stdio(front: Front) -> None:
 class _Wire:
     """Both directions of a connection, and the requests that wait for their replies."""
 
-    def __init__(self, lines: Lines, output: Output) -> None:
+    def __init__(self, lines: InputLines, output: Output) -> None:
         self._lines = lines
         self._output = output
         self._waiting: set[str | int] = set()

@@ -11,7 +11,7 @@ from itertools import count
 from typing import cast
 
 from simtrain.mcp_wire.answers import ASKED, Answers, method_not_found
-from simtrain.mcp_wire.connection import Broken, Connection, Received, RequestId
+from simtrain.mcp_wire.connection import Broken, Connection, ReceivedFrame, RequestId
 from simtrain.mcp_wire.faults import ConnectionLost, TimedOut
 from simtrain.mcp_wire.frames import members, reply_body
 from simtrain.mcp_wire.targets import Target
@@ -135,7 +135,7 @@ class Traffic:
             async with asyncio.timeout(CANCEL_LIMIT):
                 await self._connection.cancel(request)
 
-    def _take(self, received: Received) -> None:
+    def _take(self, received: ReceivedFrame) -> None:
         frame = received.frame
         if not isinstance(frame.get("method"), str):
             self._reply(received)
@@ -151,7 +151,7 @@ class Traffic:
         if waiting is not None:
             waiting.notifications.append(notification)
 
-    def _reply(self, received: Received) -> None:
+    def _reply(self, received: ReceivedFrame) -> None:
         frame = received.frame
         identity: JsonValue = frame.get("id")
         if identity is None and received.request is not None:
@@ -166,7 +166,7 @@ class Traffic:
         else:
             waiting.reply.set_exception(ConnectionLost(f"{self._target} answered with neither a result nor an error"))
 
-    def _concerned(self, received: Received) -> Waiting | None:
+    def _concerned(self, received: ReceivedFrame) -> Waiting | None:
         """The request that something belongs to: by its stream, by its progress token, or because there is no other."""
         if received.request is not None:
             return self._waiting.get(received.request)

@@ -13,7 +13,7 @@ from simtrain.files.jsonl import whole_lines
 from simtrain.files.yaml_files import parse_line
 from simtrain.questions.composing import Bounds
 from simtrain.questions.families import FAMILIES
-from simtrain.questions.making import Made, Maker
+from simtrain.questions.making import Made, QuestionMaker
 from simtrain.questions.solving import solver_of
 from simtrain.questions.written import written_questions
 from simtrain.values.errors import InputError, nearest
@@ -22,7 +22,7 @@ from simtrain.values.types import JsonObject
 SEED: Final = 0
 
 
-def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> Maker:
+def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> QuestionMaker:
     """The maker of a set's composed questions. Raises InputError for an unknown kind."""
     known = (*FAMILIES, UNANSWERABLE)
     for place, kind in enumerate(asked.compose or ()):
@@ -31,7 +31,7 @@ def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> Maker:
                 f"unknown kind of question {kind!r}", remedy=nearest(kind, known), place=f"compose[{place}]"
             )
     kinds = tuple(kind for kind in asked.compose or () if kind != UNANSWERABLE)
-    return Maker(
+    return QuestionMaker(
         world,
         bounds=Bounds(asked.hops, asked.rows, asked.columns),
         languages=asked.languages,

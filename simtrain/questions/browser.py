@@ -26,7 +26,7 @@ _ADDRESSES: Final = re.compile(r"https?://[^\s)\]>\"'|]*[^\s)\]>\"'|.,;:]")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """A call that a plan will make."""
 
     tool: str
@@ -37,7 +37,7 @@ class Call:
 class Visit:
     """A page opened: the calls that open its parts, and what a plan reads of each reply."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[PlannedCall, ...]
     replies: tuple[JsonValue, ...]
     addresses: tuple[frozenset[str], ...]
     """For each reply, the URLs that stand in it."""
@@ -53,11 +53,11 @@ class Tooling:
         self.searching, self._query = _tool(tools, _QUERY, "searches")
         self.opening, self._address = _tool(tools, _ADDRESS, "opens pages")
 
-    def search_call(self, query: str) -> Call:
+    def search_call(self, query: str) -> PlannedCall:
         """The call that searches for a query."""
-        return Call(self.searching.name, {self._query: _fit(self.searching, self._query, query)})
+        return PlannedCall(self.searching.name, {self._query: _fit(self.searching, self._query, query)})
 
-    def open_call(self, url: str, part: int = 1) -> Call | None:
+    def open_call(self, url: str, part: int = 1) -> PlannedCall | None:
         """The call that opens a page, or a further part of it; None where the tool gives no parts."""
         properties = cast(JsonObject, self.opening.input_schema.get("properties", {}))
         arguments: JsonObject = {self._address: _fit(self.opening, self._address, url)}
@@ -66,7 +66,7 @@ class Tooling:
                 return None
             arguments["page"] = part
         arguments.update({name: value for name, value in _WHOLE.items() if name in properties})
-        return Call(self.opening.name, arguments)
+        return PlannedCall(self.opening.name, arguments)
 
 
 class Browser:
@@ -96,7 +96,7 @@ class Browser:
 
     def _visited(self, url: str) -> Visit | None:
         """A page with all its parts; None where it cannot be opened."""
-        calls, replies = list[Call](), list[JsonValue]()
+        calls, replies = list[PlannedCall](), list[JsonValue]()
         for part in range(1, MOST_PARTS + 1):
             call = self.tooling.open_call(url, part)
             if call is None:
@@ -113,7 +113,7 @@ class Browser:
             return None
         return Visit(tuple(calls), tuple(replies), tuple(map(addresses, replies)), tuple(map(_longest, replies)))
 
-    def _answer(self, tool: ToolSpec, call: Call) -> Observation:
+    def _answer(self, tool: ToolSpec, call: PlannedCall) -> Observation:
         return self._state.answer(Request(tool, call.arguments, 0, 0))
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from simtrain.questions.conditions import TESTED, test_of
-from simtrain.questions.schema import Attribute, Schema, Table
-from simtrain.questions.shapes import Exists, Node, Shape, Term, Test
+from simtrain.questions.schema import QuestionAttribute, QuestionTable, WorldSchema
+from simtrain.questions.shapes import Exists, JoinNode, Shape, Term, Test
 from simtrain.values.seeding import Stream
 
 SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
@@ -37,7 +37,7 @@ class Bounds:
 class Composer:
     """Draws shapes from one stream. What it draws may have no rows, or too many: that is for the caller to check."""
 
-    def __init__(self, schema: Schema, bounds: Bounds) -> None:
+    def __init__(self, schema: WorldSchema, bounds: Bounds) -> None:
         self.schema = schema
         self.bounds = bounds
         self.entities = [
@@ -47,7 +47,7 @@ class Composer:
             table for table in schema.tables.values() if table.kind == "relation" and schema.size(table.name)
         ]
         self.disputes = _disputes(schema)
-        self._walks: dict[tuple[str, int], list[tuple[Node, ...]]] = {}
+        self._walks: dict[tuple[str, int], list[tuple[JoinNode, ...]]] = {}
         self._tied: dict[tuple[str, str, tuple[str, ...]], dict[str, set[int]]] = {}
 
     def narrowed(self, shape: Shape, stream: Stream, *, share: float) -> Shape | None:
@@ -77,14 +77,14 @@ class Composer:
         test = test_of(term, attribute, self.schema, stream, share=share)
         return None if test is None else replace(shape, tests=(*shape.tests, test))
 
-    def walks(self, table: str, hops: int) -> list[tuple[Node, ...]]:
+    def walks(self, table: str, hops: int) -> list[tuple[JoinNode, ...]]:
         """Every way over so many references from a table, one after the other, on which no table is met twice."""
         place = (table, hops)
         if place not in self._walks:
-            found: list[tuple[Node, ...]] = [(Node(table),)]
+            found: list[tuple[JoinNode, ...]] = [(JoinNode(table),)]
             for at in range(hops):
                 found = [
-                    (*nodes, Node(ref.target, at, ref.name))
+                    (*nodes, JoinNode(ref.target, at, ref.name))
                     for nodes in found
                     for ref in self.schema.table(nodes[-1].table).refs
                     if ref.target and ref.target not in {node.table for node in nodes}
@@ -92,12 +92,12 @@ class Composer:
             self._walks[place] = found
         return self._walks[place]
 
-    def rooted(self, tables: Sequence[Table], hops: int, stream: Stream) -> tuple[Node, ...] | None:
+    def rooted(self, tables: Sequence[QuestionTable], hops: int, stream: Stream) -> tuple[JoinNode, ...] | None:
         """A walk of so many references from one of these tables; None where none is so long."""
         roots = [walks for table in tables if (walks := self.walks(table.name, hops))]
         return stream.choose(stream.choose(roots)) if roots else None
 
-    def groups(self, nodes: tuple[Node, ...]) -> bool:
+    def groups(self, nodes: tuple[JoinNode, ...]) -> bool:
         """Whether the first reference of a walk is shared: where most rows have one of their own, groups by it mean little."""
         ref = self.schema.table(nodes[0].table).attributes[nodes[1].ref]
         return LEAST_SHARED * len(self.schema.present(ref)) <= self.schema.size(nodes[0].table)
@@ -109,7 +109,7 @@ class Composer:
             return replace(shape, tests=(*shape.tests, Test(Term(hops, "name"), "=", (name,))))
         return self.tested(shape, stream, range(hops, hops + 1), share)
 
-    def keyed(self, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[Term], tuple[int, ...]]:
+    def keyed(self, nodes: tuple[JoinNode, ...]) -> tuple[tuple[JoinNode, ...], list[Term], tuple[int, ...]]:
         """The nodes with those that name a row of the subject, its key columns, and their places."""
         subject = self.schema.table(nodes[0].table)
         if subject.kind == "entity":
@@ -120,7 +120,7 @@ class Composer:
             if place is None:
                 assert ref.target is not None
                 place = len(found)
-                found.append(Node(ref.target, 0, ref.name))
+                found.append(JoinNode(ref.target, 0, ref.name))
             terms.append(Term(place, "name"))
         if subject.lasting:
             terms.append(Term(0, "since"))
@@ -144,7 +144,7 @@ class Composer:
         if shape.hops and open_ends and len(columns) < most and stream.random() < 0.35:
             place, ref = stream.choose(open_ends)
             if ref.target and not any(node.parent == place and node.ref == ref.name for node in nodes):
-                nodes.append(Node(ref.target, place, ref.name))
+                nodes.append(JoinNode(ref.target, place, ref.name))
                 columns.append(Term(len(nodes) - 1, "name"))
         return replace(shape, nodes=tuple(nodes), columns=tuple(columns))
 
@@ -164,15 +164,15 @@ class Composer:
             self._tied[place] = found
         return self._tied[place]
 
-    def numbers(self, table: Table) -> list[Attribute]:
+    def numbers(self, table: QuestionTable) -> list[QuestionAttribute]:
         """The numeric attributes that every row has."""
         return [item for item in table.attributes.values() if item.numeric and not self.schema.has_nulls(item)]
 
-    def additive(self, table: Table) -> list[Attribute]:
+    def additive(self, table: QuestionTable) -> list[QuestionAttribute]:
         """Those whose total means something: amounts and counts, but no shares and rates, and no numbers that only name or rank."""
         return [item for item in self.numbers(table) if item.unit != "%" and not _NAMING.search(item.label)]
 
-    def ordered(self, table: Table) -> list[Attribute]:
+    def ordered(self, table: QuestionTable) -> list[QuestionAttribute]:
         """The attributes by which rows can be ranked."""
         dates = [item for item in table.attributes.values() if item.kind == "date" and not self.schema.has_nulls(item)]
         return [item for item in self.numbers(table) + dates if len(self.schema.values(item)) > 5]
@@ -195,9 +195,9 @@ _ROWS_TRIED = 400
 """Rows of a type by which it is found out who tells the truth of them."""
 
 
-def _disputes(schema: Schema) -> list[tuple[Attribute, str, str]]:
+def _disputes(schema: WorldSchema) -> list[tuple[QuestionAttribute, str, str]]:
     """The attributes of which some site says what is not so, with a site that tells the truth of all those rows, and that site."""
-    found: dict[tuple[str, str, str], tuple[Attribute, str, str]] = {}
+    found: dict[tuple[str, str, str], tuple[QuestionAttribute, str, str]] = {}
     for row in schema.world.query(_TOLD, {"rows": _ROWS_TRIED}):
         key = str(row["type"]), str(row["name"]), str(row["other"])
         table = schema.tables.get(key[0])

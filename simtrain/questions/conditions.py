@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final, cast
 
-from simtrain.questions.schema import Attribute, Schema
+from simtrain.questions.schema import QuestionAttribute, WorldSchema
 from simtrain.questions.shapes import Term, Test
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonValue
@@ -19,7 +19,9 @@ _WINDOW: Final = 12
 """How many neighbouring values are looked at for the widest gap."""
 
 
-def test_of(term: Term, attribute: Attribute, schema: Schema, stream: Stream, *, share: float) -> Test | None:
+def test_of(
+    term: Term, attribute: QuestionAttribute, schema: WorldSchema, stream: Stream, *, share: float
+) -> Test | None:
     """A condition on a term that about `share` of the rows meets; None where the values allow none."""
     values = schema.present(attribute)
     if len(values) < 2:

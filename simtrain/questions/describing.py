@@ -6,8 +6,8 @@ from bisect import bisect_left
 from typing import Final
 
 from simtrain.questions.conditions import TESTED, around
-from simtrain.questions.schema import Attribute, Schema
-from simtrain.questions.shapes import Node, Shape, Term, Test
+from simtrain.questions.schema import QuestionAttribute, WorldSchema
+from simtrain.questions.shapes import JoinNode, Shape, Term, Test
 from simtrain.questions.sql import compile_shape
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonValue
@@ -19,7 +19,7 @@ _WIDTH: Final = (0.12, 0.4)
 """The shares of all rows among which a range hides a value."""
 
 
-def described(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> Shape | None:
+def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> Shape | None:
     """A row of the subject, told by conditions on itself and on the far end of the walk; None where they cannot tell it.
 
     Nothing but the far end meets the conditions on it, and no other row the conditions together: the world's SQL has counted. Without
@@ -29,7 +29,7 @@ def described(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> Shape 
     if ids is None:
         return None
     far = len(nodes) - 1
-    end = _told(schema, (Node(nodes[-1].table),), ids[-1], (), stream)
+    end = _told(schema, (JoinNode(nodes[-1].table),), ids[-1], (), stream)
     if end is None:
         return None
     beyond = tuple(Test(Term(far, test.term.attribute), test.operator, test.values) for test in end)
@@ -39,7 +39,7 @@ def described(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> Shape 
     return Shape("single", nodes, (Term(0, "name"),), tests=(*own, *beyond), described=far)
 
 
-def _ids(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> list[int] | None:
+def _ids(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> list[int] | None:
     """The ids along the walk from a row drawn by chance; None where its references lead nowhere."""
     found = [stream.choose(sorted(schema.names[nodes[0].table]))]
     for place, node in enumerate(nodes[1:]):
@@ -54,7 +54,7 @@ def _ids(schema: Schema, nodes: tuple[Node, ...], stream: Stream) -> list[int] |
 
 
 def _told(
-    schema: Schema, nodes: tuple[Node, ...], row: int, given: tuple[Test, ...], stream: Stream
+    schema: WorldSchema, nodes: tuple[JoinNode, ...], row: int, given: tuple[Test, ...], stream: Stream
 ) -> tuple[Test, ...] | None:
     """Conditions on the subject's own attributes that with the given ones leave this row alone, and of which each is needed for that."""
     table = schema.table(nodes[0].table)
@@ -73,7 +73,7 @@ def _told(
 
 
 def _needed(
-    schema: Schema, nodes: tuple[Node, ...], own: tuple[Test, ...], given: tuple[Test, ...]
+    schema: WorldSchema, nodes: tuple[JoinNode, ...], own: tuple[Test, ...], given: tuple[Test, ...]
 ) -> tuple[Test, ...]:
     """The conditions without those that later ones made needless."""
     for test in own:
@@ -83,12 +83,12 @@ def _needed(
     return own
 
 
-def _count(schema: Schema, nodes: tuple[Node, ...], tests: tuple[Test, ...]) -> int:
+def _count(schema: WorldSchema, nodes: tuple[JoinNode, ...], tests: tuple[Test, ...]) -> int:
     compiled = compile_shape(Shape("single", nodes, (Term(0, "name"),), tests=tests), schema, ["name"])
     return len(schema.world.query(f"select 1 from ({compiled.sql}) limit 2", compiled.parameters))
 
 
-def blurred(schema: Schema, attribute: Attribute, value: JsonValue, stream: Stream) -> Test | None:
+def blurred(schema: WorldSchema, attribute: QuestionAttribute, value: JsonValue, stream: Stream) -> Test | None:
     """A condition that a value meets without being told by it: its decade, a range around it, its category."""
     term = Term(0, attribute.name)
     if value is None:

@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 
 from simtrain.questions.composing import SHOWN, Composer
 from simtrain.questions.describing import described
-from simtrain.questions.schema import Attribute, Table
-from simtrain.questions.shapes import Combine, Dispute, Exists, Extreme, Measure, Node, Shape, Term, Test
+from simtrain.questions.schema import QuestionAttribute, QuestionTable
+from simtrain.questions.shapes import Combine, Dispute, Exists, Extreme, GroupMeasure, JoinNode, Shape, Term, Test
 from simtrain.values.seeding import Stream
 
 MOST_HOPS: Final = 4
@@ -60,7 +60,7 @@ def linked(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     return _joined("linked", composer, composer.relations, hops, stream)
 
 
-def _joined(family: str, composer: Composer, tables: list[Table], hops: int, stream: Stream) -> Shape | None:
+def _joined(family: str, composer: Composer, tables: list[QuestionTable], hops: int, stream: Stream) -> Shape | None:
     walk = composer.rooted(tables, hops, stream)
     if walk is None:
         return None
@@ -120,9 +120,9 @@ def counted(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     numbers = composer.additive(subject)
     combine: Combine = stream.choose(("count", "count", "sum", "mean")) if numbers else "count"
     term = Term(0, stream.choose(numbers).name) if combine != "count" else _counting(subject)
-    measures = [Measure(combine, term)]
+    measures = [GroupMeasure(combine, term)]
     if combine != "count" and stream.random() < 0.4:
-        measures.insert(0, Measure("count", _counting(subject)))
+        measures.insert(0, GroupMeasure("count", _counting(subject)))
     # A test on what lies before the group keeps the facts to be gathered few.
     low, high = composer.bounds.rows
     share = min(0.8, stream.number(2 * low, 3 * high) / composer.schema.size(subject.name))
@@ -139,7 +139,7 @@ def counted(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     return replace(shape, columns=(*columns, *measures))
 
 
-def _counting(subject: Table) -> Term:
+def _counting(subject: QuestionTable) -> Term:
     """What is read of each row that is counted: its name; of a relation, the reference to its first end."""
     return Term(0, "name") if subject.kind == "entity" else Term(1, "name")
 
@@ -191,12 +191,12 @@ def related(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     test = exists.test
     if stream.random() < 0.5:
         far = composer.schema.along(exists.table, exists.path)[-1].target or ""
-        drawn = composer.tested(Shape("", (Node(far),), ()), stream, range(1), 0.2)
+        drawn = composer.tested(Shape("", (JoinNode(far),), ()), stream, range(1), 0.2)
         if drawn is None:
             return None
         test = replace(drawn.tests[0], term=Term(len(exists.path), drawn.tests[0].term.attribute))
     shape: Shape | None = Shape(
-        "related", (Node(_pointed_at(composer, exists)),), (Term(0, "name"),), exists=(replace(exists, test=test),)
+        "related", (JoinNode(_pointed_at(composer, exists)),), (Term(0, "name"),), exists=(replace(exists, test=test),)
     )
     if stream.random() < 0.5:
         shape = composer.tested(shape, stream, range(1), 0.5)
@@ -208,7 +208,7 @@ def differed(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     exists = _tied(composer, hops, stream)
     if exists is None:
         return None
-    shape: Shape | None = Shape("differed", (Node(_pointed_at(composer, exists)),), (Term(0, "name"),))
+    shape: Shape | None = Shape("differed", (JoinNode(_pointed_at(composer, exists)),), (Term(0, "name"),))
     if hops == 1:
         shape = replace(shape, exists=(replace(exists, negated=True),))
         shape = composer.tested(shape, stream, range(1), composer.share(shape.subject, stream) * 2)
@@ -246,7 +246,7 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists | None:
     return replace(found, path=tuple(node.ref for node in walk[1:]), test=test)
 
 
-def _told_ends(relation: Table) -> list[Attribute]:
+def _told_ends(relation: QuestionTable) -> list[QuestionAttribute]:
     """The references by which rows may be tied to a thing: where two lead to one type, words do not say which is meant."""
     targets = Counter(ref.target for ref in relation.refs)
     return [ref for ref in relation.refs if targets[ref.target] == 1]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from simtrain.contracts.question import Cell, Question, cell_text
+from simtrain.contracts.question import CellSource, Question, cell_text
 from simtrain.contracts.world import World
 from simtrain.questions.stating import Needed
 from simtrain.values.errors import InputError
@@ -60,7 +60,7 @@ def gather(question: Question, world: World) -> Gathered:
     return Gathered(gold, [[tuple(facts) for facts in row] for row in gathered], tuple(deciding))
 
 
-def _needed(cell: Cell, row: JsonObject, told: str) -> Needed | None:
+def _needed(cell: CellSource, row: JsonObject, told: str) -> Needed | None:
     entity = row[cell.entity]
     if entity is None:
         return None

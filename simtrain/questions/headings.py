@@ -10,8 +10,8 @@ from typing import Final
 from simtrain.contracts.question import Column
 from simtrain.questions.lexicon import noun
 from simtrain.questions.phrases import Phrases
-from simtrain.questions.schema import Attribute
-from simtrain.questions.shapes import Measure, Shape, Term
+from simtrain.questions.schema import QuestionAttribute
+from simtrain.questions.shapes import GroupMeasure, Shape, Term
 
 NUMBER_TOLERANCE: Final = 0.02
 """How far, as a share, a number in an answer may be off: pages round."""
@@ -56,10 +56,10 @@ class Headings:
             found.append(Heading(column, "" if plain == full else full))
         return found
 
-    def _called(self, shape: Shape) -> Iterator[tuple[Attribute | None, str, list[str]]]:
+    def _called(self, shape: Shape) -> Iterator[tuple[QuestionAttribute | None, str, list[str]]]:
         """What stands in each column (nothing for a count of rows), what it is called in full, and what in a heading, the best first."""
         for column in shape.columns:
-            if isinstance(column, Measure):
+            if isinstance(column, GroupMeasure):
                 attribute, names = self._measured(shape, column)
                 yield attribute, names[0], names
             else:
@@ -87,7 +87,7 @@ class Headings:
         names += [self.words.chain([*labels[-2:-1], short]), self.words.chain([thing, short]), short]
         return full, list(dict.fromkeys(names))
 
-    def _measured(self, shape: Shape, measure: Measure) -> tuple[Attribute | None, list[str]]:
+    def _measured(self, shape: Shape, measure: GroupMeasure) -> tuple[QuestionAttribute | None, list[str]]:
         words = self.words.columns
         if measure.combine == "count":
             things = self.lexicon.thing(self.schema.table(shape.subject), plural=True)
@@ -101,13 +101,13 @@ class Headings:
     def _counted(name: str) -> Column:
         return Column(name=name, preprocess=("extract_number",), metric=("number_near",), criterion=0.0)
 
-    def _typed(self, attribute: Attribute, name: str) -> Column:
+    def _typed(self, attribute: QuestionAttribute, name: str) -> Column:
         if attribute.kind == "name":
             return Column(name=name, names=attribute.type)
         return typed_column(attribute, name).model_copy(update={"words": self.lexicon.categories(attribute)})
 
 
-def typed_column(attribute: Attribute, name: str) -> Column:
+def typed_column(attribute: QuestionAttribute, name: str) -> Column:
     """A column for values of an attribute, compared as its kind demands."""
     if attribute.numeric:
         return Column(name=name, preprocess=("extract_number",), metric=("number_near",), criterion=NUMBER_TOLERANCE)

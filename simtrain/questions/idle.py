@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from simtrain.questions.schema import Schema
-from simtrain.questions.shapes import Measure, Node, Shape, Term
+from simtrain.questions.schema import WorldSchema
+from simtrain.questions.shapes import GroupMeasure, JoinNode, Shape, Term
 from simtrain.questions.sql import compile_shape
 
 
-def without_idle(shape: Shape, schema: Schema, columns: Sequence[str]) -> Shape | None:
+def without_idle(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> Shape | None:
     """The shape without conditions that change nothing, and without the nodes that nothing is asked of then.
 
     None where one of them makes the kind of question that it is, or cannot be left out in words.
@@ -47,7 +47,7 @@ def _still(shape: Shape, given: Shape) -> bool:
     return compared[0] == compared[1] and (chosen or bool(shape.tests or shape.exists))
 
 
-def _gold(shape: Shape, schema: Schema, columns: Sequence[str], *, most: int | None = None) -> list[str]:
+def _gold(shape: Shape, schema: WorldSchema, columns: Sequence[str], *, most: int | None = None) -> list[str]:
     """The rows of a shape, or one more than `most`."""
     compiled = compile_shape(shape, schema, columns)
     limit = "" if most is None else f" limit {most + 1}"
@@ -56,7 +56,7 @@ def _gold(shape: Shape, schema: Schema, columns: Sequence[str], *, most: int | N
 
 def pruned(shape: Shape) -> Shape:
     """The shape with the nodes alone of which something is asked, or that lie on the way to such."""
-    terms = [column.term if isinstance(column, Measure) else column for column in shape.columns]
+    terms = [column.term if isinstance(column, GroupMeasure) else column for column in shape.columns]
     for test in shape.tests:
         terms += [test.term, *([] if test.other is None else [test.other])]
     wanted = [term.node for term in terms]
@@ -79,10 +79,12 @@ def _renumbered(shape: Shape, new: dict[int, int]) -> Shape:
         return replace(term, node=new[term.node])
 
     nodes = [
-        Node(node.table, new.get(node.parent, -1), node.ref) for place, node in enumerate(shape.nodes) if place in new
+        JoinNode(node.table, new.get(node.parent, -1), node.ref)
+        for place, node in enumerate(shape.nodes)
+        if place in new
     ]
     columns = [
-        replace(column, term=moved(column.term)) if isinstance(column, Measure) else moved(column)
+        replace(column, term=moved(column.term)) if isinstance(column, GroupMeasure) else moved(column)
         for column in shape.columns
     ]
     tests = [

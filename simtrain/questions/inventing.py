@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simtrain.questions.distances import lookalikes
-from simtrain.questions.schema import Schema
+from simtrain.questions.schema import WorldSchema
 from simtrain.values.seeding import Stream
 
 _TRIES = 20
 
 
-def invented_name(names: Sequence[str], schema: Schema, stream: Stream) -> str | None:
+def invented_name(names: Sequence[str], schema: WorldSchema, stream: Stream) -> str | None:
     """A name put together of the words of two others, which no entity has and none nearly has; None where that does not work."""
     several = [name.split(" ") for name in names if " " in name]
     if len(several) < 2:

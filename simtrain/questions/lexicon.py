@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from simtrain.contracts.question import Language, cell_text
-from simtrain.questions.schema import Attribute, Schema, Table
+from simtrain.questions.schema import QuestionAttribute, QuestionTable, WorldSchema
 from simtrain.questions.wordings import wordings
 from simtrain.values.types import JsonValue
 
@@ -22,22 +22,22 @@ _PLURAL: Final = re.compile(r"(?<![suiy])s$|(?<=ay)s$|ies$")
 class Lexicon:
     """The words of one language for one world. What the author gives no word for is called as the pages call it."""
 
-    def __init__(self, schema: Schema, language: Language) -> None:
+    def __init__(self, schema: WorldSchema, language: Language) -> None:
         self._given = schema.words(language)
         self._general = wordings(language).terms
 
-    def thing(self, table: Table, *, plural: bool = False) -> str:
+    def thing(self, table: QuestionTable, *, plural: bool = False) -> str:
         """What one row of a table is called, or several."""
         name = table.plural if plural else table.name
         given = self._given.get(("plural", table.name)) if plural else None
         return given or self._given.get(("type", table.name)) or name.replace("_", " ")
 
-    def label(self, attribute: Attribute) -> str:
+    def label(self, attribute: QuestionAttribute) -> str:
         """What an attribute is called within a sentence."""
         given = self._given.get(("label", f"{attribute.type}.{attribute.name}"))
         return given or self._general.get(attribute.label, attribute.label)
 
-    def value(self, attribute: Attribute, value: JsonValue) -> str:
+    def value(self, attribute: QuestionAttribute, value: JsonValue) -> str:
         """A value as a sentence has it: categories by their word, amounts with their unit."""
         text = cell_text(value)
         if not attribute.numeric:
@@ -45,7 +45,7 @@ class Lexicon:
         number = f"{value:,}" if isinstance(value, int | float) else text
         return f"{number}{self._after(attribute.unit)}" if attribute.unit else number
 
-    def categories(self, attribute: Attribute) -> dict[str, str]:
+    def categories(self, attribute: QuestionAttribute) -> dict[str, str]:
         """The words for an attribute's categories, each with the value that it stands for."""
         begin = f"{attribute.type}.{attribute.name}="
         given = {subject: word for (kind, subject), word in self._given.items() if kind == "value"}

@@ -24,9 +24,9 @@ from simtrain.questions.distances import lookalikes
 from simtrain.questions.families import FAMILIES
 from simtrain.questions.gathering import Gathered, gather, names_in
 from simtrain.questions.idle import without_idle
-from simtrain.questions.mixing import Mix, Turn
-from simtrain.questions.paths import Unreachable
-from simtrain.questions.schema import Schema
+from simtrain.questions.mixing import FamilyTurn, TurnMix
+from simtrain.questions.paths import FactUnreachable
+from simtrain.questions.schema import WorldSchema
 from simtrain.questions.shapes import Shape
 from simtrain.questions.solving import Solver
 from simtrain.questions.spoiling import Spoiler
@@ -60,7 +60,7 @@ class _Refused(Exception):
     """A draw that makes no question; the message is the reason, for the tally."""
 
 
-class Maker:
+class QuestionMaker:
     """Makes questions over one world. `refused` tallies why draws were dropped."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Maker:
         self.families = families
         self.unanswerable = unanswerable
         self.seed = derive(seed, world.name, "questions")
-        self.schema = Schema(world)
+        self.schema = WorldSchema(world)
         self.languages = languages or self.schema.languages
         self.solver = Solver(world, self.schema)
         self.composer = Composer(self.schema, self.bounds)
@@ -98,7 +98,7 @@ class Maker:
         # Families get their turns apart: what cannot be spoiled often can still be asked.
         # What nothing but a description tells cannot be looked for by name.
         spoilable = [name for name in self.families if name != "single"]
-        mixes = {False: Mix(self.families, self.bounds.hops), True: Mix(spoilable, self.bounds.hops)}
+        mixes = {False: TurnMix(self.families, self.bounds.hops), True: TurnMix(spoilable, self.bounds.hops)}
         made = number = spoiled = 0
         while made < count and number < count * TRIES:
             spoil = spoiled < int((made + 1) * self.unanswerable + 0.5)
@@ -118,23 +118,23 @@ class Maker:
             on_made()
             yield found
 
-    def _tried(self, turn: Turn, number: int, most: int, *, spoil: bool) -> Made | None:
+    def _tried(self, turn: FamilyTurn, number: int, most: int, *, spoil: bool) -> Made | None:
         """What a draw made; None where it was dropped."""
         stream = Stream(derive(self.seed, number))
         try:
             return self._spoiled(turn, stream, number) if spoil else self._drawn(turn, stream, number, most)
-        except Unreachable as refusal:
+        except FactUnreachable as refusal:
             self.refused[f"out of reach: {refusal.place}"] += 1
         except _Refused as refusal:
             self.refused[str(refusal)] += 1
         return None
 
-    def _shape(self, turn: Turn, stream: Stream) -> Shape | None:
+    def _shape(self, turn: FamilyTurn, stream: Stream) -> Shape | None:
         """A shape of a family, as wide as it is to be."""
         shape = FAMILIES[turn.family].draw(self.composer, turn.hops, stream)
         return shape and widened(shape, self.composer, stream)
 
-    def _drawn(self, turn: Turn, stream: Stream, number: int, most: int) -> Made:
+    def _drawn(self, turn: FamilyTurn, stream: Stream, number: int, most: int) -> Made:
         shape = self._shape(turn, stream)
         if shape is None:
             raise _Refused("the draw led nowhere")
@@ -257,7 +257,7 @@ class Maker:
             count += max(0, int(found[0]["n"]) - rows)
         return count
 
-    def _spoiled(self, turn: Turn, stream: Stream, number: int) -> Made:
+    def _spoiled(self, turn: FamilyTurn, stream: Stream, number: int) -> Made:
         """A question of a family that has no answer."""
         shape = self._shape(turn, stream)
         spoiled = None if shape is None else self.spoiler.spoiled(shape, stream)

@@ -17,33 +17,33 @@ MOST_FRUITLESS: Final = 36
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class FamilyTurn:
     """A family, and how far the facts of its next question lie apart."""
 
     family: str
     hops: int
 
 
-class Mix:
+class TurnMix:
     """Gives turns: first to the hops, then among their families to the one, that have had the least."""
 
     def __init__(self, families: Sequence[str], hops: tuple[int, int]) -> None:
         self._turns = [
-            Turn(name, count)
+            FamilyTurn(name, count)
             for count in range(hops[0], hops[1] + 1)
             for name in families
             if FAMILIES[name].fewest <= count <= FAMILIES[name].most
         ]
         self._levels: defaultdict[int, float] = defaultdict(float)
-        self._had: defaultdict[Turn, float] = defaultdict(float)
+        self._had: defaultdict[FamilyTurn, float] = defaultdict(float)
         self._barren = Counter(dict.fromkeys(self._turns, 0))
         """Draws that made nothing, of turns that have made nothing yet."""
 
-    def next(self) -> Turn | None:
+    def next(self) -> FamilyTurn | None:
         """Whose turn it is; None where no family reaches over such hops."""
         return min(self._turns, key=lambda turn: (self._levels[turn.hops], turn.hops, self._had[turn]), default=None)
 
-    def tell(self, turn: Turn, *, made: bool) -> None:
+    def tell(self, turn: FamilyTurn, *, made: bool) -> None:
         """Whether the turn made a question."""
         weight = 1.0 if made else FRUITLESS
         self._levels[turn.hops] += weight

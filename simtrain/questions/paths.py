@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias
 
-from simtrain.questions.browser import Browser, Call, Visit
-from simtrain.questions.schema import Schema
-from simtrain.questions.stating import Needed, Statement
+from simtrain.questions.browser import Browser, PlannedCall, Visit
+from simtrain.questions.schema import WorldSchema
+from simtrain.questions.stating import Needed, ReadStatement
 from simtrain.values.errors import InputError
 from simtrain.values.types import encode
 from simtrain.worlds.search.engine.page_opening import RELATIVE, absolute
@@ -19,7 +19,7 @@ _CONTEXT: Final = (12, 18, 24, 48, 96, 200, 500)
 """How many characters before a passage are tried, until they stand only once in the reply."""
 
 
-class Unreachable(InputError):
+class FactUnreachable(InputError):
     """A fact that no page states, or that states it where no search and no link leads."""
 
 
@@ -42,14 +42,14 @@ class Passage:
     text: str
     after: str
     until: str
-    statement: Statement
+    statement: ReadStatement
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class FactPath:
     """The calls in order, and for each fact the passage that tells it."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[PlannedCall, ...]
     searches: int
     visits: int
     pages: int
@@ -64,7 +64,7 @@ class _Found:
     text: str
     after: str
     until: str
-    statement: Statement
+    statement: ReadStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Body:
         longer = [made.end() - link.end() for link, made in zip(links, whole, strict=True)]
         return cls(told, [link.end() for link in links], longer)
 
-    def find(self, statement: Statement, text: str) -> int | None:
+    def find(self, statement: ReadStatement, text: str) -> int | None:
         """Where a statement stands in a text that is this body, or a part of it; None where it does not."""
         links = bisect_right(self.ends, statement.start)
         at = statement.start + (self.longer[links - 1] if links else 0)
@@ -104,7 +104,7 @@ _Places: TypeAlias = dict[int, dict[Needed, _Found | None]]
 class Finder:
     """Finds paths in one world; what it has searched and opened it remembers."""
 
-    def __init__(self, schema: Schema, browser: Browser, *, without: frozenset[str] = frozenset()) -> None:
+    def __init__(self, schema: WorldSchema, browser: Browser, *, without: frozenset[str] = frozenset()) -> None:
         """`without` holds the URLs of pages that are not to be opened, and queries that are not to be asked."""
         self.schema = schema
         self.browser = browser
@@ -114,7 +114,7 @@ class Finder:
         self._bodies: dict[int, Body] = {}
         self._left = self._left_out()
 
-    def path(self, statements: Mapping[Needed, list[Statement]]) -> Path:
+    def path(self, statements: Mapping[Needed, list[ReadStatement]]) -> FactPath:
         """A short path to all of these facts. Raises Unreachable."""
         # Begun anew for every path: a page may be found by a link of one beside it, and what was solved before must not matter.
         lost = set(self._left)
@@ -125,12 +125,12 @@ class Finder:
             if path is not None:
                 return path
 
-    def _walk(self, chosen: Mapping[int, Mapping[Needed, _Found]], lost: set[int]) -> Path | None:
+    def _walk(self, chosen: Mapping[int, Mapping[Needed, _Found]], lost: set[int]) -> FactPath | None:
         """The calls that open the chosen pages, by links where there are some, else by searches.
 
         None where no search and no link leads to those that are left; the first of them is `lost` then.
         """
-        calls: list[Call] = []
+        calls: list[PlannedCall] = []
         searches = visits = 0
         passages: dict[Needed, Passage] = {}
         pages = list(chosen)
@@ -159,7 +159,7 @@ class Finder:
                 _show(visit.addresses[part], unseen, shown)
             for fact, found in chosen[page].items():
                 passages[fact] = Passage(placed[found.part], found.text, found.after, found.until, found.statement)
-        return Path(tuple(calls), searches, visits, len(chosen), passages)
+        return FactPath(tuple(calls), searches, visits, len(chosen), passages)
 
     def page(self, page: int) -> Page:
         """A page by its id."""
@@ -175,10 +175,10 @@ class Finder:
         return self._pages[page]
 
     def _cover(
-        self, statements: Mapping[Needed, list[Statement]], lost: set[int], places: _Places
+        self, statements: Mapping[Needed, list[ReadStatement]], lost: set[int], places: _Places
     ) -> dict[int, dict[Needed, _Found]]:
         """Pages that are not lost, each with the facts that are read there; greedily those that state most."""
-        stating: dict[int, dict[Needed, Statement]] = {}
+        stating: dict[int, dict[Needed, ReadStatement]] = {}
         for fact, found in statements.items():
             for statement in found:
                 if statement.page not in lost:
@@ -209,7 +209,7 @@ class Finder:
                         counts[statement.page] -= 1
         return chosen
 
-    def _read(self, page: int, wanted: Mapping[Needed, Statement], places: _Places) -> dict[Needed, _Found]:
+    def _read(self, page: int, wanted: Mapping[Needed, ReadStatement], places: _Places) -> dict[Needed, _Found]:
         """Those of the statements that stand in what the opened page says."""
         visit = self._opened(page)
         if visit is None:
@@ -249,10 +249,10 @@ class Finder:
         return self._queries[page]
 
 
-def unreachable(fact: Needed) -> Unreachable:
+def unreachable(fact: Needed) -> FactUnreachable:
     """What is said of a fact that cannot be read."""
     place = f"{fact.type}.{fact.name}"
-    return Unreachable(f"{place} of row {fact.entity} is stated on no page in reach", place=place)
+    return FactUnreachable(f"{place} of row {fact.entity} is stated on no page in reach", place=place)
 
 
 def _show(addresses: Iterable[str], unseen: dict[str, int], shown: list[int]) -> None:
@@ -270,7 +270,7 @@ def _queries(page: Page) -> Iterable[str]:
     return dict.fromkeys(queries)
 
 
-def _place(visit: Visit, body: Body, statement: Statement) -> _Found | None:
+def _place(visit: Visit, body: Body, statement: ReadStatement) -> _Found | None:
     """The part of a page, the text in its reply and the words around a statement; None where no reply has it."""
     for part, (path, text) in enumerate(visit.texts):
         begin = body.find(statement, text)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from simtrain.contracts.question import Language, cell_text
 from simtrain.questions.conditions import years_of
 from simtrain.questions.lexicon import Lexicon, is_plural
-from simtrain.questions.schema import Attribute, Schema
+from simtrain.questions.schema import QuestionAttribute, WorldSchema
 from simtrain.questions.shapes import Exists, Shape, Term, Test
 from simtrain.questions.wordings import wordings
 from simtrain.values.seeding import Stream
@@ -16,7 +16,7 @@ from simtrain.values.seeding import Stream
 class Phrases:
     """The conditions of shapes over one schema in one language; styles are drawn from the stream."""
 
-    def __init__(self, schema: Schema, language: Language) -> None:
+    def __init__(self, schema: WorldSchema, language: Language) -> None:
         self.schema = schema
         self.words = wordings(language)
         self.lexicon = Lexicon(schema, language)
@@ -30,22 +30,22 @@ class Phrases:
             parts.append(self._described(shape, shape.described, stream))
         return self.words.joins.joined(parts)
 
-    def path(self, shape: Shape, term: Term) -> list[Attribute]:
+    def path(self, shape: Shape, term: Term) -> list[QuestionAttribute]:
         """The references on the way to a term."""
         return [
             self.schema.table(shape.nodes[step.parent].table).attributes[step.ref] for step in shape.path(term.node)
         ]
 
-    def attribute(self, shape: Shape, term: Term) -> Attribute:
+    def attribute(self, shape: Shape, term: Term) -> QuestionAttribute:
         """The attribute of a term."""
         return self.schema.table(shape.nodes[term.node].table).attributes[term.attribute]
 
-    def labels(self, path: Sequence[Attribute], attribute: Attribute) -> list[str]:
+    def labels(self, path: Sequence[QuestionAttribute], attribute: QuestionAttribute) -> list[str]:
         """The labels along a path to an attribute; a name is told by what points to it."""
         steps = path if path and attribute.kind == "name" else [*path, attribute]
         return [self.lexicon.label(step) for step in steps]
 
-    def measured(self, path: Sequence[Attribute], attribute: Attribute) -> list[str]:
+    def measured(self, path: Sequence[QuestionAttribute], attribute: QuestionAttribute) -> list[str]:
         """The labels along a path to what is compared: of things that are counted, their number."""
         *way, last = self.labels(path, attribute)
         counted = attribute.kind == "number" and is_plural(last)
@@ -64,7 +64,9 @@ class Phrases:
             **self.words.inflected(plural=False),
         )
 
-    def _tested(self, test: Test, path: Sequence[Attribute], stream: Stream, *, shape: Shape, plural: bool) -> str:
+    def _tested(
+        self, test: Test, path: Sequence[QuestionAttribute], stream: Stream, *, shape: Shape, plural: bool
+    ) -> str:
         other = "" if test.other is None else self._other(shape, test.other)
         return self._phrase(test, self.attribute(shape, test.term), path, stream, plural=plural, other=other)
 
@@ -74,8 +76,8 @@ class Phrases:
     def _phrase(
         self,
         test: Test,
-        attribute: Attribute,
-        path: Sequence[Attribute],
+        attribute: QuestionAttribute,
+        path: Sequence[QuestionAttribute],
         stream: Stream,
         *,
         plural: bool,
@@ -115,7 +117,7 @@ class Phrases:
             relation=self.lexicon.thing(relation), clause=clause, **self.words.inflected(plural=plural)
         )
 
-    def _kind(self, test: Test, attribute: Attribute) -> tuple[str, dict[str, str]]:
+    def _kind(self, test: Test, attribute: QuestionAttribute) -> tuple[str, dict[str, str]]:
         """The kind of phrase that a condition needs, and what is filled in."""
         values = [self.lexicon.value(attribute, value) for value in test.values]
         dated = attribute.kind == "date"

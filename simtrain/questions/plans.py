@@ -7,9 +7,9 @@ from typing import Final
 
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.question import MISSING, Premise, PremiseKind, Question
-from simtrain.questions.browser import Call
+from simtrain.questions.browser import PlannedCall
 from simtrain.questions.gathering import Gathered
-from simtrain.questions.paths import Passage, Path
+from simtrain.questions.paths import FactPath, Passage
 from simtrain.questions.stating import Needed
 from simtrain.values.types import JsonObject
 
@@ -19,7 +19,7 @@ _TABLE = (
 )
 
 
-def plan_of(question: Question, gathered: Gathered, path: Path) -> Plan:
+def plan_of(question: Question, gathered: Gathered, path: FactPath) -> Plan:
     """The plan that walks a path and writes the answer, every value of which it has read."""
     names = {fact: f"fact{place}" for place, fact in enumerate(path.passages, start=1)}
     reads: dict[int, list[JsonObject]] = {}
@@ -74,7 +74,7 @@ _WHY: Final[Mapping[PremiseKind, str]] = {
 }
 
 
-def abstaining(searches: Sequence[Call], premise: Premise) -> Plan:
+def abstaining(searches: Sequence[PlannedCall], premise: Premise) -> Plan:
     """The plan for a question that has no answer: look for what it names, then say why."""
     steps: list[JsonObject] = [
         {"call": search.tool, "with": search.arguments, "as": f"reply{place}"} for place, search in enumerate(searches)

@@ -16,7 +16,7 @@ TEMPORAL: Final = ("since", "until")
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class QuestionAttribute:
     """An attribute of a type; `target` is the type that a reference points to."""
 
     type: str
@@ -33,16 +33,16 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class QuestionTable:
     """An entity type or a relation: its attributes by name."""
 
     name: str
     kind: Literal["entity", "relation"]
     plural: str
-    attributes: Mapping[str, Attribute]
+    attributes: Mapping[str, QuestionAttribute]
 
     @property
-    def refs(self) -> list[Attribute]:
+    def refs(self) -> list[QuestionAttribute]:
         """The references to other tables; for a relation, its two ends."""
         return [attribute for attribute in self.attributes.values() if attribute.kind == "ref"]
 
@@ -52,7 +52,7 @@ class Table:
         return all(name in self.attributes for name in TEMPORAL)
 
 
-class Schema:
+class WorldSchema:
     """The tables of a built world, in the author's order, with what is asked of their values again and again."""
 
     def __init__(self, world: World) -> None:
@@ -61,19 +61,19 @@ class Schema:
         self._values: dict[tuple[str, str], list[tuple[JsonValue, int]]] = {}
         self._sizes: dict[str, int] = {}
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> QuestionTable:
         """The table of that name."""
         return self.tables[name]
 
-    def along(self, table: str, path: Sequence[str]) -> list[Attribute]:
+    def along(self, table: str, path: Sequence[str]) -> list[QuestionAttribute]:
         """The references of a path, one after the other, from a table on."""
-        found: list[Attribute] = []
+        found: list[QuestionAttribute] = []
         for ref in path:
             found.append(self.tables[table].attributes[ref])
             table = found[-1].target or ""
         return found
 
-    def values(self, attribute: Attribute) -> Sequence[tuple[JsonValue, int]]:
+    def values(self, attribute: QuestionAttribute) -> Sequence[tuple[JsonValue, int]]:
         """The distinct values of an attribute with how many rows have each, in order; nulls come as None, first."""
         place = (attribute.type, attribute.name)
         if place not in self._values:
@@ -82,11 +82,11 @@ class Schema:
             self._values[place] = [(row["v"], cast(int, row["n"])) for row in rows]
         return self._values[place]
 
-    def has_nulls(self, attribute: Attribute) -> bool:
+    def has_nulls(self, attribute: QuestionAttribute) -> bool:
         """Whether some row has no value there."""
         return any(value is None for value, _ in self.values(attribute)[:1])
 
-    def present(self, attribute: Attribute) -> Sequence[tuple[JsonValue, int]]:
+    def present(self, attribute: QuestionAttribute) -> Sequence[tuple[JsonValue, int]]:
         """The values of an attribute without the null."""
         values = self.values(attribute)
         return values[1:] if self.has_nulls(attribute) else values
@@ -142,13 +142,13 @@ class Schema:
         return ("en", *(cast(Language, row["language"]) for row in rows))
 
 
-def _tables(world: World) -> dict[str, Table]:
-    attributes: dict[str, dict[str, Attribute]] = {}
+def _tables(world: World) -> dict[str, QuestionTable]:
+    attributes: dict[str, dict[str, QuestionAttribute]] = {}
     for row in world.query("select type, name, kind, unit, target, label from _attributes order by id"):
-        found = Attribute(**cast("dict[str, str]", row))
+        found = QuestionAttribute(**cast("dict[str, str]", row))
         attributes.setdefault(found.type, {})[found.name] = found
     return {
-        str(row["name"]): Table(
+        str(row["name"]): QuestionTable(
             str(row["name"]),
             row["kind"],
             str(row["plural"]),
@@ -158,9 +158,9 @@ def _tables(world: World) -> dict[str, Table]:
     }
 
 
-def _complete(world: World, row: JsonObject, attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+def _complete(world: World, row: JsonObject, attributes: dict[str, QuestionAttribute]) -> dict[str, QuestionAttribute]:
     """The attributes of a type, the name of an entity among them."""
     name = str(row["name"])
     if row["kind"] == "entity" and "name" not in attributes:
-        return {"name": Attribute(name, "name", "name", None, None, "name"), **attributes}
+        return {"name": QuestionAttribute(name, "name", "name", None, None, "name"), **attributes}
     return attributes

@@ -14,7 +14,7 @@ Combine: TypeAlias = Literal["count", "sum", "mean"]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JoinNode:
     """A table in the join: the subject, or what the reference `ref` of the node `parent` points to."""
 
     table: str
@@ -62,7 +62,7 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class GroupMeasure:
     """A figure over the rows of a group."""
 
     combine: Combine
@@ -93,8 +93,8 @@ class Shape:
     """A question as structure. The rows are those of node 0 that meet all conditions; with `group`, one for each entity there."""
 
     family: str
-    nodes: tuple[Node, ...]
-    columns: tuple[Term | Measure, ...]
+    nodes: tuple[JoinNode, ...]
+    columns: tuple[Term | GroupMeasure, ...]
     key: tuple[int, ...] = (0,)
     tests: tuple[Test, ...] = ()
     exists: tuple[Exists, ...] = ()
@@ -118,9 +118,9 @@ class Shape:
         """How many references lie between the subject and a node."""
         return len(self.path(node))
 
-    def path(self, node: int) -> list[Node]:
+    def path(self, node: int) -> list[JoinNode]:
         """The nodes after the subject on the way to a node, itself included."""
-        found: list[Node] = []
+        found: list[JoinNode] = []
         while node > 0:
             found.append(self.nodes[node])
             node = self.nodes[node].parent

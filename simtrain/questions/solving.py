@@ -12,10 +12,10 @@ from simtrain.contracts.question import Difficulty, Question
 from simtrain.contracts.world import World
 from simtrain.questions.browser import Browser
 from simtrain.questions.gathering import Gathered, gather
-from simtrain.questions.paths import Finder, Path, Unreachable, unreachable
+from simtrain.questions.paths import FactPath, FactUnreachable, Finder, unreachable
 from simtrain.questions.plans import abstaining, plan_of
-from simtrain.questions.schema import Schema
-from simtrain.questions.stating import Needed, Statement, Stating, grouped
+from simtrain.questions.schema import WorldSchema
+from simtrain.questions.stating import Needed, ReadStatement, Stating, grouped
 from simtrain.values.types import JsonObject
 
 MOST_FACTS: Final = 5_000
@@ -26,8 +26,8 @@ class Solved:
     """A question with its gold rows and the path on which every one of their cells is read."""
 
     gathered: Gathered
-    statements: Mapping[Needed, list[Statement]]
-    path: Path
+    statements: Mapping[Needed, list[ReadStatement]]
+    path: FactPath
 
     @property
     def rows(self) -> list[JsonObject]:
@@ -38,9 +38,9 @@ class Solved:
 class Solver:
     """Solves questions over one world; pages once opened and searches once made are remembered."""
 
-    def __init__(self, world: World, schema: Schema | None = None) -> None:
+    def __init__(self, world: World, schema: WorldSchema | None = None) -> None:
         self.world = world
-        self.schema = schema or Schema(world)
+        self.schema = schema or WorldSchema(world)
         self.browser = Browser(world)
         self.stating = Stating(self.schema)
         self.finder = Finder(self.schema, self.browser)
@@ -54,12 +54,12 @@ class Solver:
         statements = self._statements(gathered.facts)
         return Solved(gathered, statements, self.finder.path(statements))
 
-    def _statements(self, facts: list[Needed]) -> dict[Needed, list[Statement]]:
+    def _statements(self, facts: list[Needed]) -> dict[Needed, list[ReadStatement]]:
         """Where each fact that has a value is stated. Raises Unreachable for one that is stated nowhere."""
         if len(facts) > MOST_FACTS:
-            raise Unreachable(f"{len(facts)} facts are too many to be gathered by one agent")
+            raise FactUnreachable(f"{len(facts)} facts are too many to be gathered by one agent")
         values = self.stating.values(facts)
-        found: dict[Needed, list[Statement]] = {}
+        found: dict[Needed, list[ReadStatement]] = {}
         # The few first: a fact that is stated nowhere is soon seen among them.
         for group in sorted(grouped(values).values(), key=len):
             found |= self.stating.statements({fact: values[fact] for fact in group})

@@ -12,8 +12,8 @@ from simtrain.questions.composing import SHOWN, Composer
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.families import MOST_NAMED
 from simtrain.questions.inventing import invented_name
-from simtrain.questions.schema import Attribute
-from simtrain.questions.shapes import Node, Shape, Term, Test
+from simtrain.questions.schema import QuestionAttribute
+from simtrain.questions.shapes import JoinNode, Shape, Term, Test
 from simtrain.questions.sql import compile_shape
 from simtrain.questions.stating import Needed, Stating
 from simtrain.values.seeding import Stream
@@ -117,7 +117,7 @@ class Spoiler:
         if not refs or self.composer.bounds.hops[1] < 1:
             return None
         ref = stream.choose(refs)
-        return replace(shape, nodes=(*shape.nodes, Node(ref.target or "", 0, ref.name))), len(shape.nodes)
+        return replace(shape, nodes=(*shape.nodes, JoinNode(ref.target or "", 0, ref.name))), len(shape.nodes)
 
     def _false(self, table: str, kind: PremiseKind, stream: Stream) -> str | None:
         """A name for something of a type: one that nobody has, or one that only something of another type has."""
@@ -187,7 +187,7 @@ class Spoiler:
             names,
         )
 
-    def _silent(self, walk: tuple[Node, ...], stream: Stream) -> tuple[tuple[str, ...], list[Term]] | None:
+    def _silent(self, walk: tuple[JoinNode, ...], stream: Stream) -> tuple[tuple[str, ...], list[Term]] | None:
         """Things whose reference leads nowhere, and what would lie beyond it."""
         ref = self.schema.table(walk[0].table).attributes[walk[1].ref]
         names = self._without([ref], stream)
@@ -217,7 +217,7 @@ class Spoiler:
         names = self._without(asked, stream)
         return (names, [Term(0, item.name) for item in asked]) if names else None
 
-    def _without(self, attributes: Sequence[Attribute], stream: Stream) -> tuple[str, ...]:
+    def _without(self, attributes: Sequence[QuestionAttribute], stream: Stream) -> tuple[str, ...]:
         """Some things of which no page states any of these attributes, true or not, as many as a question may ask of."""
         low, high = self.composer.bounds.rows
         table = attributes[0].type

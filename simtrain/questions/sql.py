@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simtrain.contracts.question import Cell, Evidence, Fact
-from simtrain.questions.schema import Attribute, Schema
-from simtrain.questions.shapes import Exists, Measure, Node, Shape, Term, Test
+from simtrain.contracts.question import CellSource, Evidence, Fact
+from simtrain.questions.schema import QuestionAttribute, WorldSchema
+from simtrain.questions.shapes import Exists, GroupMeasure, JoinNode, Shape, Term, Test
 from simtrain.values.types import JsonValue
 
 _SAYING: Final = Term(-1, "_trusted"), Term(-1, "_other")
@@ -67,13 +67,13 @@ class Compiled:
     """The parameter that holds the length of a ranking."""
 
 
-def compile_shape(shape: Shape, schema: Schema, columns: Sequence[str]) -> Compiled:
+def compile_shape(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> Compiled:
     """The SQL of a shape; `columns` are the names of its columns as the question writes them."""
     return _Compiler(shape, schema, columns).compiled()
 
 
 class _Compiler:
-    def __init__(self, shape: Shape, schema: Schema, columns: Sequence[str]) -> None:
+    def __init__(self, shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> None:
         self.shape = shape
         self.schema = schema
         self.columns = columns
@@ -109,12 +109,12 @@ class _Compiler:
         taken = sum(alias == table or alias.startswith(f"{table}__") for alias in self.aliases)
         return f"{table}__{taken + 1}" if taken else table
 
-    def _asked(self) -> list[Term | Measure]:
+    def _asked(self) -> list[Term | GroupMeasure]:
         """The columns; of a dispute, what the two sites say in the end."""
         shape = self.shape
         return list(shape.columns) if shape.dispute is None else [*shape.columns, *_SAYING]
 
-    def _expression(self, column: Term | Measure) -> str:
+    def _expression(self, column: Term | GroupMeasure) -> str:
         if isinstance(column, Term):
             return self._term(column)
         if column.combine == "count":
@@ -183,7 +183,7 @@ class _Compiler:
                 found.add(place)
         return found
 
-    def _reference(self, node: Node) -> Attribute:
+    def _reference(self, node: JoinNode) -> QuestionAttribute:
         """The reference by which a node is joined."""
         return self.schema.table(self.shape.nodes[node.parent].table).attributes[node.ref]
 
@@ -261,22 +261,23 @@ class _Compiler:
             return ", ".join([f"{self._term(extreme.term)}{' desc' if extreme.highest else ''}", *keys])
         return ", ".join(keys)
 
-    def _cells(self) -> list[Cell]:
+    def _cells(self) -> list[CellSource]:
         shape = self.shape
         found = [self._cell(column) for column in shape.columns]
         if shape.dispute is not None:
             name = f"{shape.subject}.{shape.dispute.attribute}"
             found += [
-                Cell(attribute=name, entity="_0", site=site) for site in (shape.dispute.trusted, shape.dispute.other)
+                CellSource(attribute=name, entity="_0", site=site)
+                for site in (shape.dispute.trusted, shape.dispute.other)
             ]
         return found
 
-    def _cell(self, column: Term | Measure) -> Cell:
-        if isinstance(column, Measure):
+    def _cell(self, column: Term | GroupMeasure) -> CellSource:
+        if isinstance(column, GroupMeasure):
             fact = self._fact(column.term)
-            return Cell(attribute=fact.attribute, entity=fact.entity, combine=column.combine)
+            return CellSource(attribute=fact.attribute, entity=fact.entity, combine=column.combine)
         fact = self._fact(column)
-        return Cell(attribute=fact.attribute, entity=fact.entity)
+        return CellSource(attribute=fact.attribute, entity=fact.entity)
 
     def _fact(self, term: Term) -> Fact:
         """What states a term: the name of what a reference points to is stated by the reference."""

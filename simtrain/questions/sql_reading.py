@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from simtrain.questions.schema import Schema
+from simtrain.questions.schema import WorldSchema
 
 _TOKEN: Final = re.compile(
     r"""\s+|--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|[:@$]?\w+|<>|[<>=!]=|==|.""", re.DOTALL
@@ -103,7 +103,7 @@ def tokens(sql: str) -> list[Token]:
     return found
 
 
-def joins(sql: str, schema: Schema) -> Joins:
+def joins(sql: str, schema: WorldSchema) -> Joins:
     """Which tables a query joins by equal columns, or by `in` and `=` of a SELECT."""
     found = tokens(sql)
     tables, scopes = _scopes(found, schema)
@@ -118,7 +118,7 @@ def joins(sql: str, schema: Schema) -> Joins:
     return Joins(tables, edges)
 
 
-def _scopes(found: list[Token], schema: Schema) -> tuple[list[str], dict[int, _Scope]]:
+def _scopes(found: list[Token], schema: WorldSchema) -> tuple[list[str], dict[int, _Scope]]:
     """The tables in the order in which they are named, and for each token the SELECT in which it stands."""
     tables: list[str] = []
     scopes: dict[int, _Scope] = {}
@@ -152,7 +152,13 @@ def _alias(found: list[Token], place: int) -> str | None:
 
 
 def _column(
-    found: list[Token], place: int, scopes: Mapping[int, _Scope], tables: list[str], schema: Schema, *, before: bool
+    found: list[Token],
+    place: int,
+    scopes: Mapping[int, _Scope],
+    tables: list[str],
+    schema: WorldSchema,
+    *,
+    before: bool,
 ) -> int | None:
     """The table whose column stands at a place, or the first one of the SELECT that begins there; None where neither does."""
     if not 0 <= place < len(found):
@@ -166,7 +172,7 @@ def _column(
     return _bare(found[place].word, scopes[place], tables, schema)
 
 
-def _bare(column: str, scope: _Scope | None, tables: list[str], schema: Schema) -> int | None:
+def _bare(column: str, scope: _Scope | None, tables: list[str], schema: WorldSchema) -> int | None:
     """The table, of the nearest SELECT that has one, with a column of that name."""
     while scope is not None:
         for table in scope.tables.values():
@@ -176,7 +182,7 @@ def _bare(column: str, scope: _Scope | None, tables: list[str], schema: Schema) 
     return None
 
 
-def loosened(sql: str, schema: Schema) -> Iterator[str]:
+def loosened(sql: str, schema: WorldSchema) -> Iterator[str]:
     """The query without its limit, once for each condition of its outermost WHERE that does more than join, without it."""
     found = [token for token in tokens(sql) if token.depth == 0]
     where = next((place for place, token in enumerate(found) if token.word == "where"), None)

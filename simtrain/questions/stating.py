@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
 from simtrain.contracts.question import cell_text
-from simtrain.questions.schema import Attribute, Schema
+from simtrain.questions.schema import QuestionAttribute, WorldSchema
 from simtrain.values.passages import Form, read_amount, read_day
 from simtrain.values.types import JsonValue
 from simtrain.worlds.search.spec.units import UNITS
@@ -29,7 +29,7 @@ class Needed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ReadStatement:
     """Words of a page that state a fact, and how they are read: their form, and what a number is multiplied by."""
 
     page: int
@@ -43,7 +43,7 @@ class Statement:
 class Stating:
     """The statements of one world."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: WorldSchema) -> None:
         self.schema = schema
         sql = "select a.id, a.type, a.name, t.position from _attributes a join _types t on t.name = a.type"
         self._of = {
@@ -55,7 +55,7 @@ class Stating:
             str(row["name"]): cast(int, row["id"]) for row in schema.world.query("select id, name from _sites")
         }
 
-    def attribute(self, needed: Needed) -> Attribute:
+    def attribute(self, needed: Needed) -> QuestionAttribute:
         """The attribute of a fact."""
         return self.schema.table(needed.type).attributes[needed.name]
 
@@ -76,9 +76,9 @@ class Stating:
                     found[fact] = self.schema.name_of(target, value) if target else cell_text(value)
         return found
 
-    def statements(self, values: Mapping[Needed, str]) -> dict[Needed, list[Statement]]:
+    def statements(self, values: Mapping[Needed, str]) -> dict[Needed, list[ReadStatement]]:
         """For each fact the statements that tell its value, the most exact first; a page that tells it twice counts once."""
-        found: dict[Needed, list[Statement]] = {fact: [] for fact in values}
+        found: dict[Needed, list[ReadStatement]] = {fact: [] for fact in values}
         for (kind, name), group in grouped(values).items():
             attribute = self.schema.table(kind).attributes[name]
             by_entity: dict[int, list[Needed]] = {}
@@ -98,7 +98,7 @@ class Stating:
                         if read is not None:
                             form, times, error = read
                             page, start = cast(int, row["page"]), cast(int, row["start"])
-                            found[fact].append(Statement(page, start, str(row["words"]), form, times, error))
+                            found[fact].append(ReadStatement(page, start, str(row["words"]), form, times, error))
         return {fact: _once(statements) for fact, statements in found.items()}
 
     def disputed(self, facts: Iterable[Needed]) -> int:
@@ -135,15 +135,15 @@ def grouped(facts: Iterable[Needed]) -> dict[tuple[str, str], list[Needed]]:
     return found
 
 
-def _once(statements: list[Statement]) -> list[Statement]:
+def _once(statements: list[ReadStatement]) -> list[ReadStatement]:
     """The best statement of each page, the most exact first."""
-    best: dict[int, Statement] = {}
+    best: dict[int, ReadStatement] = {}
     for statement in sorted(statements, key=lambda item: (item.error, item.page, item.start)):
         best.setdefault(statement.page, statement)
     return list(best.values())
 
 
-def _read(words: str, value: str, attribute: Attribute) -> tuple[Form, float, float] | None:
+def _read(words: str, value: str, attribute: QuestionAttribute) -> tuple[Form, float, float] | None:
     """How the words are read so that they tell the value, and how far they are off; None where they do not tell it."""
     if attribute.kind == "flag":
         return "text", 1.0, 0.0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from simtrain.questions.composing import SHOWN, Composer
-from simtrain.questions.shapes import Measure, Node, Shape, Term
+from simtrain.questions.shapes import GroupMeasure, JoinNode, Shape, Term
 from simtrain.values.seeding import Stream
 
 
@@ -39,7 +39,7 @@ def _grown(shape: Shape, composer: Composer) -> Shape:
             taken = {node.ref for node in nodes if node.parent == place}
             above = {nodes[one].table for one in _way(at, place)}
             nodes += [
-                Node(ref.target, place, ref.name)
+                JoinNode(ref.target, place, ref.name)
                 for ref in composer.schema.table(nodes[place].table).refs
                 if ref.target and ref.name not in taken and ref.target not in above
             ]
@@ -47,7 +47,7 @@ def _grown(shape: Shape, composer: Composer) -> Shape:
     return replace(shape, nodes=tuple(nodes))
 
 
-def _choices(shape: Shape, composer: Composer) -> Iterator[Term | Measure]:
+def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
     """What else can stand in a column. Of groups, what is told of the group itself, and figures over its rows."""
     for place, node in enumerate(shape.nodes):
         if shape.group is None or shape.group in _way(shape, place):
@@ -56,8 +56,8 @@ def _choices(shape: Shape, composer: Composer) -> Iterator[Term | Measure]:
                     yield Term(place, attribute.name)
     if shape.group is not None:
         for attribute in composer.additive(composer.schema.table(shape.subject)):
-            yield Measure("sum", Term(0, attribute.name))
-            yield Measure("mean", Term(0, attribute.name))
+            yield GroupMeasure("sum", Term(0, attribute.name))
+            yield GroupMeasure("mean", Term(0, attribute.name))
 
 
 def _way(shape: Shape, place: int) -> list[int]:

@@ -8,7 +8,7 @@ from simtrain.contracts.question import AnswerKind, Column, Language, cell_text
 from simtrain.questions.headings import Headings
 from simtrain.questions.lexicon import is_plural
 from simtrain.questions.phrases import Phrases
-from simtrain.questions.schema import Attribute, Schema
+from simtrain.questions.schema import QuestionAttribute, WorldSchema
 from simtrain.questions.shapes import Shape, Term
 from simtrain.values.seeding import Stream
 
@@ -24,7 +24,7 @@ _ENDS: Final = {
 class Wording:
     """Words for the shapes over one schema in one language; styles are drawn from the stream."""
 
-    def __init__(self, schema: Schema, language: Language) -> None:
+    def __init__(self, schema: WorldSchema, language: Language) -> None:
         self.schema = schema
         self.language: Language = language
         self.phrases = Phrases(schema, language)
@@ -106,7 +106,7 @@ class Wording:
         )
 
 
-def _end(attribute: Attribute, *, highest: bool) -> str:
+def _end(attribute: QuestionAttribute, *, highest: bool) -> str:
     """What the first of a ranking by an attribute has, or the last."""
     kind = "other"
     if attribute.kind == "date":

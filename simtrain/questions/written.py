@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from simtrain.contracts.question import Cell, Column, Evidence, Family, FamilyColumn, Language, Question
+from simtrain.contracts.question import (
+    CellSource,
+    Column,
+    Evidence,
+    FamilyColumn,
+    HandwrittenFamily,
+    Language,
+    Question,
+)
 from simtrain.contracts.world import World
 from simtrain.files.templates import Text
 from simtrain.questions.asked_for import asks_for_something, given_cells
 from simtrain.questions.headings import typed_column
 from simtrain.questions.making import Made
-from simtrain.questions.schema import Attribute, Schema
+from simtrain.questions.schema import QuestionAttribute, WorldSchema
 from simtrain.questions.solving import Solver
 from simtrain.questions.sql import skeleton
 from simtrain.questions.sql_reading import joins, loosened
@@ -21,7 +29,7 @@ from simtrain.values.types import JsonObject, canonical
 
 
 def written_questions(
-    solver: Solver, family: Family, *, languages: Sequence[Language] | None = None, seed: int = 0
+    solver: Solver, family: HandwrittenFamily, *, languages: Sequence[Language] | None = None, seed: int = 0
 ) -> Iterator[Made]:
     """The questions of a family over the solver's world, in an order that no query planner decides.
 
@@ -71,7 +79,7 @@ def _rows_more(world: World, wider: str, question: Question, rows: int) -> int:
     return max(0, cast(int, found[0]["n"]) - rows)
 
 
-def _rows(solver: Solver, family: Family) -> list[JsonObject]:
+def _rows(solver: Solver, family: HandwrittenFamily) -> list[JsonObject]:
     try:
         rows = solver.world.query(family.parameters)
     except InputError as error:
@@ -81,7 +89,7 @@ def _rows(solver: Solver, family: Family) -> list[JsonObject]:
     return sorted(rows, key=canonical)
 
 
-def _column(schema: Schema, name: str, given: FamilyColumn) -> Column:
+def _column(schema: WorldSchema, name: str, given: FamilyColumn) -> Column:
     attribute = _attribute(schema, name, given)
     column = typed_column(attribute, name)
     if given.tolerance is not None:
@@ -93,13 +101,13 @@ def _column(schema: Schema, name: str, given: FamilyColumn) -> Column:
     return column.model_copy(update={"names": _named(attribute)})
 
 
-def _named(attribute: Attribute) -> str | None:
+def _named(attribute: QuestionAttribute) -> str | None:
     if attribute.kind == "name":
         return attribute.type
     return attribute.target
 
 
-def _attribute(schema: Schema, name: str, given: FamilyColumn) -> Attribute:
+def _attribute(schema: WorldSchema, name: str, given: FamilyColumn) -> QuestionAttribute:
     kind, _, attribute = given.attribute.partition(".")
     place = f"columns.{name}.attribute"
     if kind not in schema.tables:
@@ -110,10 +118,10 @@ def _attribute(schema: Schema, name: str, given: FamilyColumn) -> Attribute:
     return known[attribute]
 
 
-def _evidence(schema: Schema, family: Family) -> Evidence:
+def _evidence(schema: WorldSchema, family: HandwrittenFamily) -> Evidence:
     """The gold rows with the ids of the entities that they name."""
     ids: list[str] = []
-    cells: dict[str, Cell] = {}
+    cells: dict[str, CellSource] = {}
     for place, (name, given) in enumerate(family.columns.items()):
         attribute = _attribute(schema, name, given)
         owner = name if attribute.kind == "name" else given.of or family.key[0]
@@ -123,11 +131,11 @@ def _evidence(schema: Schema, family: Family) -> Evidence:
                 f"{attribute.type} is a relation; only entities are found by name", place=f"columns.{name}"
             )
         ids.append(f"(select id from {attribute.type} where name = {named}) as _{place}")
-        cells[name] = Cell(attribute=given.attribute, entity=f"_{place}")
+        cells[name] = CellSource(attribute=given.attribute, entity=f"_{place}")
     return Evidence(sql=f"select gold.*, {', '.join(ids)} from ({family.sql.strip().rstrip(';')}) as gold", cells=cells)
 
 
-def _naming(schema: Schema, family: Family, name: str, owner: str) -> str:
+def _naming(schema: WorldSchema, family: HandwrittenFamily, name: str, owner: str) -> str:
     """The SQL of the name of the entity whose attribute stands in a column: a parameter, or a column of names."""
     place = f"columns.{name}.of"
     if owner.startswith(":"):

@@ -59,7 +59,7 @@ class Selection:
 
 
 @dataclass(slots=True)
-class Tally:
+class ExportTally:
     """What became of the trajectories of an export: read = spoilt + unfit + exported; `rows` were written.
 
     Where no row was written `lacking` counts, by why, the exported ones that gave none.
@@ -94,10 +94,10 @@ def spoilt(trajectory: Trajectory) -> bool:
 
 
 def export_rows(
-    trajectories: Iterable[Trajectory], exporter: Exporter, selection: Selection, *, tally: Tally | None = None
+    trajectories: Iterable[Trajectory], exporter: Exporter, selection: Selection, *, tally: ExportTally | None = None
 ) -> Iterator[JsonObject]:
     """The rows of the trajectories that fit; spoilt ones are always passed over. `tally`, when given, is counted up."""
-    count = Tally() if tally is None else tally
+    count = ExportTally() if tally is None else tally
     for row in exporter.over(_told(_chosen(trajectories, selection, count), exporter, count)):
         count.rows += 1
         yield row
@@ -106,7 +106,7 @@ def export_rows(
         count.lacking.clear()
 
 
-def _told(trajectories: Iterable[Trajectory], exporter: Exporter, count: Tally) -> Iterator[Trajectory]:
+def _told(trajectories: Iterable[Trajectory], exporter: Exporter, count: ExportTally) -> Iterator[Trajectory]:
     for trajectory in trajectories:
         why = exporter.lacking(trajectory)
         if why is not None:
@@ -114,7 +114,7 @@ def _told(trajectories: Iterable[Trajectory], exporter: Exporter, count: Tally) 
         yield trajectory
 
 
-def _chosen(trajectories: Iterable[Trajectory], selection: Selection, count: Tally) -> Iterator[Trajectory]:
+def _chosen(trajectories: Iterable[Trajectory], selection: Selection, count: ExportTally) -> Iterator[Trajectory]:
     for trajectory in trajectories:
         count.read += 1
         if spoilt(trajectory):
@@ -133,14 +133,14 @@ def export(
     out: Path | str,
     selection: Selection | None = None,
     knobs: JsonObject | None = None,
-) -> Tally:
+) -> ExportTally:
     """Write the trajectories that fit as JSON lines into the file `out`, and say what became of them.
 
     `exporter` is an exporter, or the name of one that is built with `knobs`. The file appears whole or not at all.
     Raises InputError for an unknown exporter, a knob that it does not have, and a file that cannot be written.
     """
     chosen = build_exporter(exporter, knobs or {}) if isinstance(exporter, str) else exporter
-    tally = Tally()
+    tally = ExportTally()
     write_lines(Path(out), export_rows(trajectories, chosen, selection or Selection(), tally=tally))
     return tally
 

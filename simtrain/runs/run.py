@@ -15,7 +15,7 @@ from simtrain.contracts.agent import Agent, Outsider
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import SUCCESS
-from simtrain.curricula.stages import Course, Curriculum
+from simtrain.curricula.stages import Curriculum, StagedRun
 from simtrain.files.jsonl import write_whole
 from simtrain.runs.run_file import refuse_another_run, run_facts
 from simtrain.runs.run_folder import (
@@ -30,7 +30,7 @@ from simtrain.runs.run_folder import (
     read_rows,
     spent,
 )
-from simtrain.runs.runner import Played, RunOptions, Stopper, play, stop_on_signals
+from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play, stop_on_signals
 from simtrain.runs.schedule import Deal, deal
 from simtrain.runs.summary import summarise
 from simtrain.runs.workers import Crew
@@ -88,7 +88,7 @@ def run(
     agent: Agent | None = None,
     curriculum: Curriculum | None = None,
     resume: bool = False,
-    on_played: Callable[[Played], None] = lambda _: None,
+    on_played: Callable[[FinishedRollout], None] = lambda _: None,
     on_planned: Callable[[int], None] = lambda _: None,
 ) -> RunResult:
     """Play scenarios into a run folder, stage by stage where a curriculum says how hard.
@@ -109,7 +109,7 @@ def run(
         if isinstance(player, Outsider):
             raise InputError(f"{options.agent} plays over MCP anyway", remedy="leave --via out")
     asyncio.run(_check(scenarios, player, episodes))
-    course = curriculum and Course(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
+    course = curriculum and StagedRun(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
     facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)
     folder = _open(out, facts, resume=resume)
     try:
@@ -139,7 +139,7 @@ class _Session:
     """One sitting at a run folder: plays what is missing, here or in several workers, and counts it."""
 
     def __init__(
-        self, agent: Agent, options: RunOptions, folder: RunFolder, on_played: Callable[[Played], None]
+        self, agent: Agent, options: RunOptions, folder: RunFolder, on_played: Callable[[FinishedRollout], None]
     ) -> None:
         self.played = 0
         self.failed = 0
@@ -167,7 +167,7 @@ class _Session:
             self.failed += counter.failed
         return counter.played == len(missing)
 
-    def follow(self, course: Course, finished: Container[Key]) -> None:
+    def follow(self, course: StagedRun, finished: Container[Key]) -> None:
         """Play a curriculum stage by stage; what comes of a stage is written into the ledger before the next is dealt."""
         options, out = self._options, self._folder.path
         with closing(course.stages(out)) as stages:
@@ -226,7 +226,7 @@ async def _check(scenarios: Sequence[Scenario], agent: Agent, episodes: Deal) ->
 class _Counter:
     """Counts what is played, and asks the stopper once what is left of a budget is spent."""
 
-    def __init__(self, onward: Callable[[Played], None], stopper: Stopper, budget: float | None) -> None:
+    def __init__(self, onward: Callable[[FinishedRollout], None], stopper: Stopper, budget: float | None) -> None:
         self.played = 0
         self.failed = 0
         self._onward = onward
@@ -234,7 +234,7 @@ class _Counter:
         self._left = budget
         self._watch()
 
-    def __call__(self, played: Played) -> None:
+    def __call__(self, played: FinishedRollout) -> None:
         self.played += 1
         self.failed += not played.kept
         if self._left is not None:
@@ -252,7 +252,7 @@ async def _play_here(
     agent: Agent,
     options: RunOptions,
     out: Path,
-    on_played: Callable[[Played], None],
+    on_played: Callable[[FinishedRollout], None],
     stopper: Stopper,
 ) -> None:
     kept, failures = part_writer(out, 0, sync_every=options.sync_every), failures_writer(out)

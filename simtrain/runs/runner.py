@@ -28,7 +28,7 @@ GRACE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class FinishedRollout:
     """What a progress display learns of one finished rollout. `kept` is false for one that is played again on resume.
 
     `cost` is what its models cost, in US dollars.
@@ -128,7 +128,7 @@ async def play(
     *,
     kept: LineWriter,
     failures: LineWriter,
-    on_played: Callable[[Played], None],
+    on_played: Callable[[FinishedRollout], None],
     stopper: Stopper,
 ) -> None:
     """Play episodes with bounded concurrency, writing each as it finishes. Raises InputError when a file cannot be written."""
@@ -148,7 +148,7 @@ async def _play(
     options: RunOptions,
     kept: LineWriter,
     failures: LineWriter,
-    on_played: Callable[[Played], None],
+    on_played: Callable[[FinishedRollout], None],
     stopper: Stopper,
 ) -> None:
     queue = iter(episodes)
@@ -169,7 +169,7 @@ async def _play(
             lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
             (failures if lost else kept).write(line)
             on_played(
-                Played(
+                FinishedRollout(
                     trajectory.scenario,
                     trajectory.reward,
                     trajectory.stop.reason,

@@ -25,7 +25,7 @@ from typing import Protocol, cast
 from simtrain.agents.select import build_agent
 from simtrain.contracts.scenario import Scenario
 from simtrain.runs.run_folder import RunFolder, failures_writer, part_writer
-from simtrain.runs.runner import Played, RunOptions, Stopper, play
+from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play
 from simtrain.runs.schedule import deal
 from simtrain.scenarios.arms import armed
 from simtrain.scenarios.load import load_scenario_file
@@ -97,7 +97,7 @@ class Crew:
         self._folder = folder
         self._workers: list[_Worker] = []
 
-    def play(self, missing: array[int], *, on_played: Callable[[Played], None], stopper: Stopper) -> None:
+    def play(self, missing: array[int], *, on_played: Callable[[FinishedRollout], None], stopper: Stopper) -> None:
         """Play the episodes with the given places in the deal.
 
         Raises InputError when a worker meets bad input or cannot write, and RunFault when one dies. The others then finish what
@@ -138,7 +138,7 @@ class Crew:
         for worker in self._workers:
             worker.stop(asked)
 
-    def _listen(self, on_played: Callable[[Played], None]) -> list[_Problem]:
+    def _listen(self, on_played: Callable[[FinishedRollout], None]) -> list[_Problem]:
         """Take reports until the last worker has ended."""
         problems: list[_Problem] = []
         at_work = {worker.reports: worker for worker in self._workers}
@@ -149,7 +149,7 @@ class Crew:
                 except (EOFError, OSError):
                     # The other end is closed; a killed worker may have been in the middle of a report.
                     report = _ended(at_work.pop(reports).process)
-                if isinstance(report, Played):
+                if isinstance(report, FinishedRollout):
                     on_played(report)
                 elif isinstance(report, _Problem):
                     problems.append(report)

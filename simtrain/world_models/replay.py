@@ -23,7 +23,7 @@ from simtrain.mcp_wire.manifest import Exchange
 from simtrain.mcp_wire.raw_replies import observation_of
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
-from simtrain.worlds.recorded.recorded_sessions import Course, read_courses
+from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_courses
 from simtrain.worlds.recorded.replay_index import CALL, Match, NotRecorded, Playback, Tape
 
 _REPLAY = Provenance("replay")
@@ -127,7 +127,7 @@ def _shelf(
     globs: tuple[str, ...] | None,
     reading: frozenset[str],
 ) -> Shelf:
-    by_server: dict[str, list[Course]] = {}
+    by_server: dict[str, list[RecordedSession]] = {}
     for course in read_courses(path):
         by_server.setdefault(course.server, []).append(course)
     tapes: dict[str, Tape] = {}

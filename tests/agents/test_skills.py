@@ -21,7 +21,7 @@ from simtrain.agents.skills.reading import content_of, named
 from simtrain.agents.skills.remedies import Remedies
 from simtrain.agents.skills.renamed import new_names, renamed_arguments
 from simtrain.agents.skills.stand_ins import stand_ins
-from simtrain.agents.skills.typed import Kind, Reader
+from simtrain.agents.skills.typed import Kind, TypedReader
 from simtrain.contracts.plan import CallStep, Plan
 from simtrain.scenarios.find import shipped_scenarios
 from simtrain.scenarios.load import load_scenario_file
@@ -145,7 +145,7 @@ def test_numbers_dates_and_names_take_their_usual_form_and_texts_stay_texts() ->
         "size": "41",
         "no": "007",
     }
-    read = Reader({"ADA LOVE": "Ada Love"}, frozenset({"41"}), {}).read(value, None)
+    read = TypedReader({"ADA LOVE": "Ada Love"}, frozenset({"41"}), {}).read(value, None)
     assert read == {
         "sum": 1234.5,
         "n": 12,
@@ -158,8 +158,8 @@ def test_numbers_dates_and_names_take_their_usual_form_and_texts_stay_texts() ->
     }
 
 
-def reader(**kinds: Kind) -> Reader:
-    return Reader({}, frozenset(), {name: frozenset({kind}) for name, kind in kinds.items()})
+def reader(**kinds: Kind) -> TypedReader:
+    return TypedReader({}, frozenset(), {name: frozenset({kind}) for name, kind in kinds.items()})
 
 
 def test_values_are_read_as_the_type_that_is_documented_first() -> None:

@@ -14,7 +14,7 @@ from simtrain.agents.answers import read_answer
 from simtrain.agents.plan import Walk, answering, declining
 from simtrain.agents.resilient import Resilient
 from simtrain.agents.select import build_agent
-from simtrain.agents.wording.ending import Ending
+from simtrain.agents.wording.ending import EndingWords
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.user import ASK
@@ -96,7 +96,7 @@ def briefed(prompt: str, seed: int) -> Briefing:
     ],
 )
 def test_a_refusal_is_made_of_sentences(reason: str, kept: str, gone: str) -> None:
-    said = {Ending(briefed("Do it.", seed)).of(declining(reason)).text for seed in range(40)}
+    said = {EndingWords(briefed("Do it.", seed)).of(declining(reason)).text for seed in range(40)}
     assert len(said) >= 6
     for text in said:
         assert kept in text and gone not in text and "{" not in text
@@ -105,7 +105,7 @@ def test_a_refusal_is_made_of_sentences(reason: str, kept: str, gone: str) -> No
 
 def test_an_answer_is_a_sentence_in_the_words_of_the_task() -> None:
     prompt = "Merge them. Answer with the id of the ticket that you keep."
-    said = {Ending(briefed(prompt, seed)).of(answering("T1"), "T1").text for seed in range(40)}
+    said = {EndingWords(briefed(prompt, seed)).of(answering("T1"), "T1").text for seed in range(40)}
     assert len(said) >= 5 and all("id of the ticket that I keep" in text and "T1" in text for text in said)
 
 

@@ -12,10 +12,10 @@ import pytest
 from simtrain.contracts.perturbation import Ramp
 from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.trajectory import Trajectory, to_line
-from simtrain.curricula.stages import LEDGER_FILE, Band, load_curriculum, read_ledger
+from simtrain.curricula.stages import LEDGER_FILE, ProgressBand, load_curriculum, read_ledger
 from simtrain.public import grade, run
 from simtrain.runs.run_folder import read_facts, read_run
-from simtrain.runs.runner import Played
+from simtrain.runs.runner import FinishedRollout
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
@@ -119,7 +119,7 @@ def test_what_is_mastered_gets_harder_and_what_is_failed_gets_easier(faulty: Sce
     [(3, 9, 10, 4), (3, 8, 10, 3), (3, 5, 10, 3), (3, 4, 10, 2), (10, 10, 10, 10), (0, 0, 10, 0), (3, 0, 0, 3)],
 )
 def test_the_band_decides(level: int, succeeded: int, played: int, following: int) -> None:
-    assert Band().next(level, succeeded=succeeded, played=played) == following
+    assert ProgressBand().next(level, succeeded=succeeded, played=played) == following
 
 
 @pytest.mark.parametrize("text", [RISING, ADAPTIVE])
@@ -233,10 +233,10 @@ class _Killed(Exception):
     pass
 
 
-def _killer(after: int) -> Callable[[Played], None]:
+def _killer(after: int) -> Callable[[FinishedRollout], None]:
     count = 0
 
-    def on_played(_: Played) -> None:
+    def on_played(_: FinishedRollout) -> None:
         nonlocal count
         count += 1
         if count == after:

@@ -9,7 +9,7 @@ import pytest
 
 from simtrain import load_scenario, rollout
 from simtrain.contracts.trajectory import to_line
-from simtrain.contracts.user import ASK, Fact, User, UserSpec
+from simtrain.contracts.user import ASK, User, UserFact, UserSpec
 from simtrain.public import open_episode
 from simtrain.values.errors import InputError
 from simtrain.values.types import Action, Observation
@@ -43,7 +43,7 @@ def test_a_user_says_what_a_question_mentions_and_nothing_else(question: str, re
 
 
 def test_a_fact_is_said_once_and_phrases_count_as_a_whole() -> None:
-    spec = UserSpec(facts=[Fact(about=["how many", "number"], says="Two."), Fact(about=["many"], says="Two.")])
+    spec = UserSpec(facts=[UserFact(about=["how many", "number"], says="Two."), UserFact(about=["many"], says="Two.")])
     asked = User(spec, {}, stated=[])
     assert asked.reply("How many? What number?") == "Two."
     assert asked.reply("How are you?") == "I don't know."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simtrain.llm.completion import Refusal, read_error
+from simtrain.llm.completion import ModelRefusal, read_error
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from simtrain.llm.completion import Refusal, read_error
 def test_the_words_of_a_refusal_are_found_in_whatever_form_they_come(
     body: bytes, message: str, code: str | None
 ) -> None:
-    assert read_error(body) == Refusal(message, code)
+    assert read_error(body) == ModelRefusal(message, code)

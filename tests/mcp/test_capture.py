@@ -29,7 +29,7 @@ from simtrain.cli import main
 from simtrain.files.redaction import REDACTED, Redactor, names_secret
 from simtrain.mcp.capture.capture import capture_all
 from simtrain.mcp.capture.lint import lint
-from simtrain.mcp.capture.mcp_json import Source, read_mcp_json
+from simtrain.mcp.capture.mcp_json import ConfiguredServer, read_mcp_json
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, HANDSHAKE, MODERN
 from simtrain.mcp_wire.manifest import (
     FORMAT,
@@ -753,7 +753,7 @@ def choosy(tmp_path_factory: pytest.TempPathFactory) -> ServerManifest:
     program = tmp_path_factory.mktemp("choosy") / "server.py"
     program.write_text(CHOOSY)
     target = StdioTarget((sys.executable, str(program)))
-    captured = asyncio.run(capture_all([Source("choosy", target)]))
+    captured = asyncio.run(capture_all([ConfiguredServer("choosy", target)]))
     assert not captured.failures
     return captured.manifest.servers["choosy"]
 

@@ -19,10 +19,10 @@ from twice import Breaks, Twice
 
 from simtrain.contracts.perturbation import Perturbation, When
 from simtrain.contracts.scenario import Armed
-from simtrain.mcp.relay.connections import Limits
+from simtrain.mcp.relay.connections import RelayLimits
 from simtrain.mcp.relay.http_relay import HttpRelay
-from simtrain.mcp.relay.journal import Journal
-from simtrain.mcp.relay.perturb import Bending, Rules
+from simtrain.mcp.relay.journal import RelayJournal
+from simtrain.mcp.relay.perturb import Bending, RelayRules
 from simtrain.mcp_wire.client import connect
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.perturbations.dropped_tool import DroppedTool
@@ -49,15 +49,15 @@ async def relaying(
     url: str,
     *perturbations: Armed,
     record: Path | None = None,
-    rules: Rules | None = None,
-    limits: Limits | None = None,
+    rules: RelayRules | None = None,
+    limits: RelayLimits | None = None,
 ) -> AsyncGenerator[HttpRelay]:
     recorder = None if record is None else Recorder(record, server="raw", transport="http")
     bending = Bending(perturbations, rules=rules)
     try:
         async with (
             asyncio.timeout(60),
-            HttpRelay(HttpTarget(url), bending=bending, journal=Journal(recorder), limits=limits) as relay,
+            HttpRelay(HttpTarget(url), bending=bending, journal=RelayJournal(recorder), limits=limits) as relay,
         ):
             yield relay
     finally:
@@ -203,7 +203,7 @@ async def test_pages_of_other_sites_are_turned_away(headers: dict[str, str], sta
 
 
 async def test_a_body_above_the_limit_is_413_and_goes_nowhere() -> None:
-    async with RawServer(plainly) as server, relaying(server.url, limits=Limits(body=1000)) as relay:
+    async with RawServer(plainly) as server, relaying(server.url, limits=RelayLimits(body=1000)) as relay:
         assert (await fetch(relay.url, call(1, "echo", text="x" * 2_000_000)))[0] == 413
         assert server.asked == []
 
@@ -231,7 +231,7 @@ async def test_a_server_that_never_answers_has_a_limit() -> None:
         await asked.left.wait()
         yield b""
 
-    async with RawServer(silent) as server, relaying(server.url, limits=Limits(reply=0.2)) as relay:
+    async with RawServer(silent) as server, relaying(server.url, limits=RelayLimits(reply=0.2)) as relay:
         status, _, content = await fetch(relay.url, call(1, "echo"))
         assert status == 502 and "no reply within 0.2 s" in json.loads(content)["error"]["message"]
 
@@ -296,8 +296,8 @@ async def test_a_reply_on_another_stream_of_the_session_is_bent_as_well() -> Non
 
 
 @pytest.mark.parametrize("answer", [plainly, in_events])
-@pytest.mark.parametrize(("rules", "count"), [(Rules(), 1), (Rules(allow_duplicates=True), 2)])
-async def test_a_second_real_call_needs_leave(answer: Any, rules: Rules, count: int) -> None:
+@pytest.mark.parametrize(("rules", "count"), [(RelayRules(), 1), (RelayRules(allow_duplicates=True), 2)])
+async def test_a_second_real_call_needs_leave(answer: Any, rules: RelayRules, count: int) -> None:
     async with RawServer(answer) as server, relaying(server.url, armed(Twice()), rules=rules) as relay:
         _, _, content = await fetch(relay.url, call(7, "pay", x=1))
         assert [asked.frame["params"]["arguments"] for asked in server.asked] == [{"x": 1}, {"x": 1, "again": True}][
@@ -479,7 +479,7 @@ async def test_a_port_that_is_taken_is_one_line() -> None:
     async with RawServer(plainly) as server:
         port = int(server.url.rpartition(":")[2].partition("/")[0])
         with pytest.raises(InputError, match=f"port {port} cannot be used: .*; choose another with --port"):
-            async with HttpRelay(HttpTarget(server.url), bending=Bending(()), journal=Journal(None), port=port):
+            async with HttpRelay(HttpTarget(server.url), bending=Bending(()), journal=RelayJournal(None), port=port):
                 pass
 
 

@@ -21,8 +21,8 @@ from simtrain.mcp.verify.draw import Draw, NothingToDraw, Past, occurs
 from simtrain.mcp.verify.findings import Findings, Thresholds
 from simtrain.mcp.verify.pairing import Pairing
 from simtrain.mcp.verify.plan import SEQUENCE, UNKNOWN_TOOL, Generator, deal
-from simtrain.mcp.verify.play import Options, play, verify
-from simtrain.mcp.verify.real_server import Answered
+from simtrain.mcp.verify.play import VerifyOptions, play, verify
+from simtrain.mcp.verify.real_server import ServerResponse
 from simtrain.mcp.verify.report import facts, write
 from simtrain.mcp.verify.stand_in import stand_in
 from simtrain.mcp.verify.subject import Subject, makes
@@ -51,7 +51,7 @@ def notes(tmp_path: Path) -> Path:
 
 async def findings_of(world: Path, command: str = REAL, *, calls: int = 120, seed: int = 0, **options: Any) -> Findings:
     own = stand_in(str(world))
-    chosen = Options(calls, seed, pairs=(re.compile(ID),), **options)
+    chosen = VerifyOptions(calls, seed, pairs=(re.compile(ID),), **options)
     return await verify(own, subject_of(own.name), command, chosen)
 
 
@@ -138,7 +138,7 @@ async def test_a_call_during_which_the_second_changes_may_have_seen_either(notes
         own,
         subject_of(own.name),
         {tool.name: tool.input_schema for tool in own.world.tools},
-        Options(100, pairs=(re.compile(ID),)),
+        VerifyOptions(100, pairs=(re.compile(ID),)),
         bench=lambda _: Straddling(notes.parent),
     )
     assert findings.divergences() == []
@@ -156,11 +156,13 @@ class Straddling:
     async def fresh(self, sequence: int) -> None:
         self._notes = {}
 
-    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+    async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
         self._calls += 1
         begun, ended = 2e9 + self._calls - 0.1, 2e9 + self._calls + 0.1
         params = {"name": tool, "arguments": arguments}
-        return Answered({"result": result(self._notes, params, ended if self._calls % 2 else begun)}, begun, ended)
+        return ServerResponse(
+            {"result": result(self._notes, params, ended if self._calls % 2 else begun)}, begun, ended
+        )
 
     async def close(self) -> None:
         return
@@ -295,7 +297,7 @@ async def test_a_subject_lays_out_the_world_and_makes_its_own_calls(tmp_path: Pa
         "import pathlib, sys, notes_server\nassert pathlib.Path(sys.argv[1]).read_text() == 'notes'\nnotes_server.main()"
     )
     placed = f"{shlex.quote(sys.executable)} {program} {{place}}"
-    options = Options(100, pairs=(re.compile(ID),))
+    options = VerifyOptions(100, pairs=(re.compile(ID),))
     command = f"/usr/bin/env PYTHONPATH={Path(__file__).parents[1] / 'support'} {placed}"
     findings = await verify(stand_in(str(notes)), Written(), command, options)
     assert findings.total.agreement == 1.0

@@ -19,12 +19,12 @@ from pytest import raises
 
 from simtrain.mcp_wire.client import Client, connect
 from simtrain.mcp_wire.connecting import open_connection
-from simtrain.mcp_wire.connection import Limits
+from simtrain.mcp_wire.connection import ConnectionLimits
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, HANDSHAKE, HANDSHAKE_VERSIONS, MODERN
 from simtrain.mcp_wire.faults import ConnectionLost, ErrorReply, NotSpoken, TimedOut
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
 from simtrain.mcp_wire.headers import encode_header, mirrored, parameter_headers
-from simtrain.mcp_wire.sse import Event, EventReader
+from simtrain.mcp_wire.sse import EventReader, ServerSentEvent
 from simtrain.mcp_wire.stdio import environment
 from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, parse_target, server_name
 from simtrain.values.errors import InputError
@@ -44,7 +44,9 @@ def is_alive(process: int) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def client_of(how: str, *, timeout: float = 20.0, limits: Limits | None = None) -> AsyncGenerator[Client]:
+async def client_of(
+    how: str, *, timeout: float = 20.0, limits: ConnectionLimits | None = None
+) -> AsyncGenerator[Client]:
     async with connect(misbehaving(how), era=HANDSHAKE, timeout=timeout, limits=limits) as client:
         yield client
 
@@ -204,7 +206,7 @@ async def test_twenty_megabytes_arrive_whole() -> None:
 
 
 async def test_a_line_above_the_limit_ends_the_connection_with_a_clear_fault() -> None:
-    async with client_of("huge", limits=Limits(frame=1024 * 1024)) as client:
+    async with client_of("huge", limits=ConnectionLimits(frame=1024 * 1024)) as client:
         with raises(ConnectionLost, match="more than 1 MiB"):
             await client.request("tools/call", CALL)
 
@@ -273,7 +275,7 @@ async def test_nobody_behind_a_url_is_bad_input() -> None:
 
 async def test_a_server_that_ignores_the_end_of_its_input_is_ended(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    async with connect(misbehaving("ignores-the-end", str(note)), era=HANDSHAKE, limits=Limits(close=0.5)):
+    async with connect(misbehaving("ignores-the-end", str(note)), era=HANDSHAKE, limits=ConnectionLimits(close=0.5)):
         pass
     assert not is_alive(int(note.read_text()))
 
@@ -323,8 +325,8 @@ def test_messages_hold_no_secrets_of_a_url() -> None:
 def test_events_are_read_from_any_chunks() -> None:
     stream = b'\xef: comment\r\nid: 7\rretry: 20\ndata: {"a":\ndata: 1}\n\nevent: ping\ndata:\n\ndata: last\r\n\r\n'
     whole = list(EventReader(limit=1000).feed(stream))
-    assert whole[0] == Event('{"a":\n1}', id="7", retry=20)
-    assert whole[1:] == [Event("", "ping"), Event("last")]
+    assert whole[0] == ServerSentEvent('{"a":\n1}', id="7", retry=20)
+    assert whole[1:] == [ServerSentEvent("", "ping"), ServerSentEvent("last")]
     for size in (1, 2, 3, 7):
         reader = EventReader(limit=1000)
         parts = [stream[start : start + size] for start in range(0, len(stream), size)]

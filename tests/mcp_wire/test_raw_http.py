@@ -20,7 +20,7 @@ from pytest import raises
 
 from simtrain.mcp_wire.answers import Canned
 from simtrain.mcp_wire.client import connect
-from simtrain.mcp_wire.connection import Limits
+from simtrain.mcp_wire.connection import ConnectionLimits
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, MODERN
 from simtrain.mcp_wire.faults import ConnectionLost, HttpRefused, NotSpoken, TimedOut
 from simtrain.mcp_wire.targets import HttpTarget
@@ -297,7 +297,7 @@ async def test_more_than_the_limit_is_refused(as_stream: bool) -> None:
         big = "x" * (2 * 1024 * 1024)
         return await stream(request, f"data: {big}\n\n") if as_stream else web.Response(text=big)
 
-    limits = Limits(frame=1024 * 1024)
+    limits = ConnectionLimits(frame=1024 * 1024)
     async with (
         endpoint(greeted(handle)) as url,
         connect(HttpTarget(f"{url}/mcp"), era=HANDSHAKE, limits=limits) as client,

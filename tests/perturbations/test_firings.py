@@ -12,7 +12,7 @@ from second_play import Checked, check
 
 from simtrain import load_scenario, run
 from simtrain.contracts.trajectory import Changed
-from simtrain.episodes.firing import Passage
+from simtrain.episodes.firing import PerturbedCall
 from simtrain.values.types import Observation
 
 FEW = (
@@ -44,20 +44,20 @@ def test_what_is_logged_is_what_is_there_in_other_services(family: str) -> None:
 
 
 def planted(monkeypatch: pytest.MonkeyPatch, close: Any) -> Checked:
-    monkeypatch.setattr(Passage, "close", close)
+    monkeypatch.setattr(PerturbedCall, "close", close)
     return check("helpdesk/refund", labels=FEW)
 
 
 def test_a_proxy_that_logs_what_is_not_there_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    close = Passage.close
+    close = PerturbedCall.close
     assert len(planted(monkeypatch, lambda self, observation: close(self, observation) or ("reply",)).wrong) > 3
 
 
 @pytest.mark.parametrize("overlooked", ["clock", "reply", "rows"])
 def test_a_proxy_that_overlooks_a_change_is_found_out(overlooked: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    close = Passage.close
+    close = PerturbedCall.close
 
-    def blind(self: Passage, observation: Observation) -> tuple[Changed, ...]:
+    def blind(self: PerturbedCall, observation: Observation) -> tuple[Changed, ...]:
         return tuple(name for name in close(self, observation) if name != overlooked)
 
     assert planted(monkeypatch, blind).wrong

@@ -11,7 +11,7 @@ from question_web import question_source
 from second_gold.comparing import SecondGold
 
 from simtrain.questions.composing import Bounds
-from simtrain.questions.making import Maker
+from simtrain.questions.making import QuestionMaker
 from simtrain.worlds.search.world import SearchWorld
 
 
@@ -25,7 +25,9 @@ def gaps(tmp_path_factory: pytest.TempPathFactory) -> SearchWorld:
 
 
 def test_a_look_up_gives_a_row_for_everything_that_it_names(gaps: SearchWorld) -> None:
-    maker = Maker(gaps, bounds=Bounds(hops=(1, 3), rows=(3, 30)), families=["looked_up"], languages=["en"], seed=1)
+    maker = QuestionMaker(
+        gaps, bounds=Bounds(hops=(1, 3), rows=(3, 30)), families=["looked_up"], languages=["en"], seed=1
+    )
     without = 0
     for item in maker.make(30):
         if item.question.answer == "unanswerable":
@@ -38,7 +40,7 @@ def test_a_look_up_gives_a_row_for_everything_that_it_names(gaps: SearchWorld) -
 
 def test_a_ranking_is_of_the_end_that_its_words_name(tmp_path: Path) -> None:
     source = question_source(tmp_path)
-    maker = Maker(source.build(), bounds=Bounds(hops=(0, 2), rows=(3, 30)), families=["topped", "best"], seed=1)
+    maker = QuestionMaker(source.build(), bounds=Bounds(hops=(0, 2), rows=(3, 30)), families=["topped", "best"], seed=1)
     made = [item for item in maker.make(24) if item.question.answer == "table"]
     second = SecondGold(source.path)
     assert [second.difference(item.question.query, item.question.language, item.gold) for item in made] == [None] * len(

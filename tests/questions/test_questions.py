@@ -14,14 +14,14 @@ import pytest
 from question_web import question_world
 
 from simtrain.agents.searching.asked import read_question
-from simtrain.contracts.question import Column, Family, Question, QuestionSet, gold_csv
+from simtrain.contracts.question import Column, HandwrittenFamily, Question, QuestionSet, gold_csv
 from simtrain.questions.asking import made_questions, read_questions
 from simtrain.questions.composing import Bounds
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.gathering import gather, names_in
-from simtrain.questions.making import Made, Maker
-from simtrain.questions.paths import Finder, Unreachable
-from simtrain.questions.schema import Schema
+from simtrain.questions.making import Made, QuestionMaker
+from simtrain.questions.paths import FactUnreachable, Finder
+from simtrain.questions.schema import WorldSchema
 from simtrain.questions.solving import Solver
 from simtrain.questions.sql_reading import joins, loosened
 from simtrain.questions.stating import Needed
@@ -42,7 +42,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SearchWorld:
 
 @pytest.fixture(scope="module")
 def made(world: SearchWorld) -> list[Made]:
-    return list(Maker(world, bounds=Bounds(rows=(3, 30)), seed=3).make(COUNT))
+    return list(QuestionMaker(world, bounds=Bounds(rows=(3, 30)), seed=3).make(COUNT))
 
 
 def edits(first: str, second: str) -> int:
@@ -63,9 +63,9 @@ def test_as_many_questions_are_made_as_are_wanted_and_no_two_ask_the_same(made: 
 
 
 def test_the_same_seed_gives_the_same_questions_and_another_seed_others(world: SearchWorld, made: list[Made]) -> None:
-    for first, second in zip(Maker(world, seed=8).make(12), Maker(world, seed=8).make(12), strict=True):
+    for first, second in zip(QuestionMaker(world, seed=8).make(12), QuestionMaker(world, seed=8).make(12), strict=True):
         assert first.question.model_dump_json() == second.question.model_dump_json()
-    other = {item.question.query for item in Maker(world, seed=4).make(40)}
+    other = {item.question.query for item in QuestionMaker(world, seed=4).make(40)}
     assert len(other & {item.question.query for item in made}) < 4
 
 
@@ -184,7 +184,7 @@ def test_an_unanswerable_question_names_what_it_wrongly_rests_on(world: SearchWo
 
 
 def test_disputed_values_stand_on_the_pages_of_both_sites(world: SearchWorld) -> None:
-    found = list(Maker(world, families=["disputed"], seed=2).make(4))
+    found = list(QuestionMaker(world, families=["disputed"], seed=2).make(4))
     assert found
     for item in found:
         for row in item.gold:
@@ -210,7 +210,7 @@ def test_composed_questions_are_understood_by_whoever_knows_only_their_words(mad
 def test_a_heading_is_one_short_noun_phrase_and_the_question_says_what_it_stands_for(
     world: SearchWorld, made: list[Made]
 ) -> None:
-    titles = set(Schema(world).site_titles.values())
+    titles = set(WorldSchema(world).site_titles.values())
     explained = 0
     for item in made:
         query, plain = item.question.query, list[str]()
@@ -279,7 +279,7 @@ def test_hops_are_balanced_as_far_as_the_schema_reaches(made: list[Made]) -> Non
 
 
 def test_a_single_answer_is_told_by_things_that_nothing_else_resembles(world: SearchWorld) -> None:
-    found = list(Maker(world, families=["single"], languages=["en"], seed=6).make(12))
+    found = list(QuestionMaker(world, families=["single"], languages=["en"], seed=6).make(12))
     assert len(found) == 12
     for item in found:
         question = item.question
@@ -297,13 +297,13 @@ def test_a_kind_alone_can_be_asked_for(world: SearchWorld) -> None:
 
 
 def test_a_chinese_question_is_chinese_but_for_names(world: SearchWorld) -> None:
-    names = {name for table in Schema(world).names.values() for name in table.values()} | {
+    names = {name for table in WorldSchema(world).names.values() for name in table.values()} | {
         "Markdown",
         "YYYY-MM-DD",
         "N/A",
     }
-    names |= {"```markdown", *Schema(world).site_titles.values()}
-    for item in Maker(world, languages=["zh"], seed=3).make(40):
+    names |= {"```markdown", *WorldSchema(world).site_titles.values()}
+    for item in QuestionMaker(world, languages=["zh"], seed=3).make(40):
         text = item.question.query
         for name in item.question.premise.names if item.question.premise else ():
             text = text.replace(name, "")
@@ -314,7 +314,7 @@ def test_a_chinese_question_is_chinese_but_for_names(world: SearchWorld) -> None
 
 def test_a_category_may_be_written_in_the_words_of_the_question(world: SearchWorld) -> None:
     tested = 0
-    for item in Maker(world, languages=["zh"], seed=3).make(30):
+    for item in QuestionMaker(world, languages=["zh"], seed=3).make(30):
         for column in item.question.columns:
             said = {value: word for word, value in column.words.items()}
             for row in item.gold:
@@ -328,7 +328,7 @@ def test_a_category_may_be_written_in_the_words_of_the_question(world: SearchWor
 
 
 def test_hops_and_rows_stay_within_what_is_asked_for(world: SearchWorld) -> None:
-    found = list(Maker(world, bounds=Bounds(hops=(2, 3), rows=(5, 9)), seed=1).make(12))
+    found = list(QuestionMaker(world, bounds=Bounds(hops=(2, 3), rows=(5, 9)), seed=1).make(12))
     assert found
     for item in found:
         if item.question.answer == "table":
@@ -338,7 +338,9 @@ def test_hops_and_rows_stay_within_what_is_asked_for(world: SearchWorld) -> None
 
 def test_columns_stay_within_what_is_asked_for(world: SearchWorld) -> None:
     for low, high in ((2, 2), (4, 5)):
-        maker = Maker(world, bounds=Bounds(hops=(0, 2), rows=(1, 20), columns=(low, high)), unanswerable=0.2, seed=1)
+        maker = QuestionMaker(
+            world, bounds=Bounds(hops=(0, 2), rows=(1, 20), columns=(low, high)), unanswerable=0.2, seed=1
+        )
         found = [item.question for item in maker.make(20) if item.question.answer != "single"]
         assert len(found) >= 12
         assert all(low <= len(one.columns) <= high and 0 <= one.difficulty.hops <= 2 for one in found)
@@ -359,7 +361,7 @@ FAMILY = {
 
 
 def test_a_family_written_by_hand_gives_a_question_for_each_of_its_parameters(world: SearchWorld) -> None:
-    found = list(written_questions(Solver(world), Family.model_validate(FAMILY), languages=["en", "zh"]))
+    found = list(written_questions(Solver(world), HandwrittenFamily.model_validate(FAMILY), languages=["en", "zh"]))
     assert len(found) == 8
     assert {item.question.parameters["sector"] in item.question.query for item in found} == {True}
     assert all(item.question.columns[1].criterion == 0 and item.question.difficulty.visits > 0 for item in found)
@@ -387,7 +389,7 @@ def test_a_family_written_by_hand_gives_a_question_for_each_of_its_parameters(wo
 def test_the_hops_and_conditions_of_sql_written_by_hand_are_read(
     world: SearchWorld, sql: str, subject: str, hops: int, conditions: int
 ) -> None:
-    schema = Schema(world)
+    schema = WorldSchema(world)
     assert joins(sql, schema).hops(subject) == hops
     wider = list(loosened(sql, schema))
     assert len(wider) == conditions
@@ -446,12 +448,12 @@ def test_a_family_that_cannot_be_asked_is_refused_with_its_place(
 def test_a_cell_that_no_page_states_is_refused(tmp_path: Path) -> None:
     bare = question_world(tmp_path, upkeep={"dead": 1.0})
     with pytest.raises(InputError, match="stated on no page in reach"):
-        list(written_questions(Solver(bare), Family.model_validate(FAMILY), languages=["en"]))
+        list(written_questions(Solver(bare), HandwrittenFamily.model_validate(FAMILY), languages=["en"]))
 
 
 def test_paths_go_round_pages_that_cannot_be_read(tmp_path: Path) -> None:
     worn = question_world(tmp_path, upkeep={"dead": 0.1, "broken": 0.05})
-    found = list(Maker(worn, seed=5).make(20))
+    found = list(QuestionMaker(worn, seed=5).make(20))
     assert len(found) == 20
     solver = Solver(worn)
     for item in found:
@@ -471,7 +473,7 @@ def test_what_was_solved_before_does_not_change_what_is_in_reach(world: SearchWo
     finder = Finder(solver.schema, solver.browser, without=frozenset(told | {str(station["name"])}))
     crew, area = Needed("station", "crew", station["id"]), Needed("sector", "area", station["sector"])
     statements = solver.stating.statements(solver.stating.values([crew, area]))
-    with pytest.raises(Unreachable):  # no search finds the page of the station
+    with pytest.raises(FactUnreachable):  # no search finds the page of the station
         finder.path({crew: statements[crew]})
     assert set(finder.path(statements).passages) == {crew, area}  # but that of its sector links to it
 

@@ -18,7 +18,7 @@ from simtrain.cli import main
 from simtrain.contracts.world import World
 from simtrain.files.yaml_files import read_document
 from simtrain.questions import making
-from simtrain.questions.making import Made, Maker
+from simtrain.questions.making import Made, QuestionMaker
 from simtrain.scenarios.find import shipped_root
 from simtrain.worlds.search.source import SearchSource
 
@@ -87,7 +87,7 @@ def test_what_is_exported_as_widesearch_is_what_the_texts_ask_for(
 @pytest.mark.full
 @pytest.mark.parametrize("name", WORLDS)
 def test_gold_of_every_shipped_world_is_what_the_texts_ask_for(name: str) -> None:
-    made = list(Maker(shipped(name).world, seed=11).make(2000 if FULL else 300))
+    made = list(QuestionMaker(shipped(name).world, seed=11).make(2000 if FULL else 300))
     assert len(made) == (2000 if FULL else 300)
     assert shipped(name).differences(made) == []
     assert not any(shipped(name).idle(item) for item in made)
@@ -95,13 +95,13 @@ def test_gold_of_every_shipped_world_is_what_the_texts_ask_for(name: str) -> Non
 
 def test_a_condition_that_changes_nothing_is_found_by_the_second_builder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "without_idle", lambda shape, *_: shape)
-    made = Maker(shipped("kestrel_reach").world, families=["joined", "differed", "temporal"], seed=2).make(60)
+    made = QuestionMaker(shipped("kestrel_reach").world, families=["joined", "differed", "temporal"], seed=2).make(60)
     assert any(shipped("kestrel_reach").idle(item) for item in made)
 
 
 def test_conditions_that_change_nothing_are_left_out_and_their_hops_are_none() -> None:
     kestrel = shipped("kestrel_reach")
-    made = list(Maker(kestrel.world, families=["joined", "differed", "temporal"], seed=2).make(60))
+    made = list(QuestionMaker(kestrel.world, families=["joined", "differed", "temporal"], seed=2).make(60))
     assert kestrel.differences(made) == []
     assert not any(kestrel.idle(item) for item in made)
 
@@ -110,7 +110,7 @@ def test_conditions_that_change_nothing_are_left_out_and_their_hops_are_none() -
 def test_a_defect_in_the_sql_is_reported(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world, families, plant = DEFECTS[defect]
     plant(monkeypatch)
-    made = Maker(shipped(world).world, families=families, seed=2).make(40)
+    made = QuestionMaker(shipped(world).world, families=families, seed=2).make(40)
     assert any(shipped(world).differences([item]) for item in made)
 
 

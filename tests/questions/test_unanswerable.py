@@ -18,7 +18,7 @@ from simtrain.contracts.question import Question, QuestionSet
 from simtrain.contracts.world import Variant, World
 from simtrain.files.yaml_files import read_document
 from simtrain.questions.asking import made_questions
-from simtrain.questions.making import Maker
+from simtrain.questions.making import QuestionMaker
 from simtrain.scenarios.find import shipped_root
 from simtrain.worlds.search.source import SearchSource
 
@@ -46,7 +46,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         pages = connection.execute("select title, body, type from _pages").fetchall()
         sites = [site for (site,) in connection.execute("select distinct site from _claims order by 1")]
     files = [file, *(as_told_by(site, file, folder) for site in sites)]
-    questions = [item.question for item in Maker(world, unanswerable=1.0, seed=5).make(COUNT)]
+    questions = [item.question for item in QuestionMaker(world, unanswerable=1.0, seed=5).make(COUNT)]
     return Told(world, questions, pages, [SecondGold(one) for one in files])
 
 

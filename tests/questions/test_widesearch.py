@@ -11,7 +11,7 @@ from widesearching import GOLD, OBSERVATORIES, cell, fenced, strict, table
 
 from simtrain.contracts.question import Column
 from simtrain.questions.widesearch.arbiter import Known
-from simtrain.questions.widesearch.rules import Rules
+from simtrain.questions.widesearch.rules import TableRules
 from simtrain.questions.widesearch.scores import FIGURES, ColumnLoss, Measure, over_questions, over_trials, total_losses
 from simtrain.questions.widesearch.tables import read_tables
 
@@ -80,10 +80,12 @@ def test_headings_are_found_in_any_order_with_markup_and_with_units() -> None:
 
 
 def test_headings_are_found_without_the_unit_or_with_another() -> None:
-    rules = Rules(("name",), (Column(name="name"), Column(name="mass (t)", metric=("number_near",), criterion=0.0)))
+    rules = TableRules(
+        ("name",), (Column(name="name"), Column(name="mass (t)", metric=("number_near",), criterion=0.0))
+    )
     for heading, mass in (("Mass", "4"), ("Mass (kg)", "4000"), ("mass(t)", "4")):
         assert strict(table([("a", mass)], heading=("Name", heading)), gold=[("a", "4")], rules=rules).success == 1
-    two = Rules(("name",), (*rules.columns, Column(name="mass (empty)")))
+    two = TableRules(("name",), (*rules.columns, Column(name="mass (empty)")))
     found = strict(table([("a", "4")], heading=("Name", "Mass")), gold=[("a", "4", "3")], rules=two)
     assert found.items.recall == pytest.approx(1 / 3)  # nobody can tell which of the two is meant
 
@@ -148,7 +150,7 @@ def test_a_single_answer_is_held_to_the_rule_of_its_column(given: str, value: in
 
 def test_only_the_bare_value_of_a_single_answer_may_differ_within_the_rule_of_its_key() -> None:
     """In a table the key says which row is meant, be it the only one: a name that is nearly right names another row."""
-    rules = Rules(("depth",), (Column(name="depth", metric=("number_near",), criterion=0.02), Column(name="v")))
+    rules = TableRules(("depth",), (Column(name="depth", metric=("number_near",), criterion=0.02), Column(name="v")))
     assert strict("| Depth | v |\n|---|---|\n| 1,042 | a |", gold=[("1042", "a")], rules=rules).success == 1.0
     assert strict("| Depth | v |\n|---|---|\n| 1040 | a |", gold=[("1042", "a")], rules=rules).items.f1 == 0.0
 
@@ -163,7 +165,7 @@ def test_keys_that_are_one_number_are_one_key_unless_the_gold_tells_them_apart()
 
 
 def test_keys_that_are_one_day_are_one_key_however_it_is_written() -> None:
-    rules = Rules(("day",), (Column(name="day", preprocess=("norm_date",)), Column(name="v")))
+    rules = TableRules(("day",), (Column(name="day", preprocess=("norm_date",)), Column(name="v")))
     gold = [("2031-03-03", "a"), ("2031-04-05", "b")]
     response = "| Day | v |\n|---|---|\n| 3 March 2031 | a |\n| April 5, 2031 | b |"
     assert strict(response, gold=gold, rules=rules).success == 1.0

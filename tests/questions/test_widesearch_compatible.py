@@ -15,12 +15,12 @@ from widesearching import GOLD, OBSERVATORIES, TODAY, compatible, fenced, table
 from simtrain.contracts.question import Column
 from simtrain.questions.widesearch.arbiter import Known
 from simtrain.questions.widesearch.compatible import score_compatible
-from simtrain.questions.widesearch.rules import Rules, read_rules
+from simtrain.questions.widesearch.rules import TableRules, read_rules
 from simtrain.values.errors import InputError, ModelFault
 
 CASES = orjson.loads(((Path(__file__).parents[1] / "support") / "widesearch_golden.json").read_bytes())["cases"]
 MORE = orjson.loads(((Path(__file__).parents[1] / "support") / "widesearch_cases.json").read_bytes())
-PLAIN = Rules(("k",), (Column(name="k"), Column(name="v", metric=("exact_match",))))
+PLAIN = TableRules(("k",), (Column(name="k"), Column(name="v", metric=("exact_match",))))
 
 
 class Unheard(Known):
@@ -97,7 +97,7 @@ def test_the_column_that_lost_a_cell_is_named() -> None:
 
 
 def test_two_metrics_on_a_column_count_twice_among_the_items() -> None:
-    rules = Rules(("k",), (Column(name="k"), Column(name="v", metric=("exact_match", "in_match"))))
+    rules = TableRules(("k",), (Column(name="k"), Column(name="v", metric=("exact_match", "in_match"))))
     found = compatible("| k | v |\n|--|--|\n| a | b |", gold=[("a", "b")], rules=rules)
     assert (found.items.recall, found.rows.recall) == (1.5, 1.0)
 
@@ -115,7 +115,7 @@ def test_two_metrics_on_a_column_count_twice_among_the_items() -> None:
     ],
 )
 def test_cells_are_what_pandas_infers_from_them(gold: str, given: str, score: int) -> None:
-    rules = Rules(("k",), (Column(name="k"), Column(name="v", preprocess=())))
+    rules = TableRules(("k",), (Column(name="k"), Column(name="v", preprocess=())))
     assert compatible(f"| k | v |\n|--|--|\n| a | {given} |", gold=[("a", gold)], rules=rules).success == score
 
 

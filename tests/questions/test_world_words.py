@@ -14,7 +14,7 @@ from simtrain.contracts.world import World
 from simtrain.files.yaml_files import read_document
 from simtrain.questions.asking import made_questions
 from simtrain.questions.lexicon import is_plural
-from simtrain.questions.schema import Schema
+from simtrain.questions.schema import WorldSchema
 from simtrain.scenarios.load import load_world
 from simtrain.values.errors import InputError
 
@@ -50,9 +50,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 def test_a_world_is_asked_about_in_the_languages_that_it_has_words_for(world: World, tmp_path: Path) -> None:
-    assert Schema(world).languages == ("en", "zh")
+    assert WorldSchema(world).languages == ("en", "zh")
     silent = load_world(written(tmp_path)).build()
-    assert Schema(silent).languages == ("en",)
+    assert WorldSchema(silent).languages == ("en",)
     assert {made.question.language for made in made_questions(silent, QuestionSet(count=12, rows=(2, 20)))} == {"en"}
 
 

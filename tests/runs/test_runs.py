@@ -16,7 +16,7 @@ from real_runs import Bench, ended, until
 from simtrain import load_scenario, run
 from simtrain.agents.import_agent import as_agent
 from simtrain.files.jsonl import LineWriter
-from simtrain.runs.export import Tally, export
+from simtrain.runs.export import ExportTally, export
 from simtrain.runs.rollout import rollout
 from simtrain.runs.run import RunResult
 from simtrain.runs.run_folder import finished_keys, read_rows, read_run
@@ -337,7 +337,7 @@ def test_an_agent_that_breaks_down_is_recorded_and_graded_and_not_exported(bench
     tally = export(played, exporter="steps", out=bench.folder / "rows.jsonl")
     silent = sum(not trajectory.steps for trajectory in played if trajectory not in broken)
     lacking = {"without a call": silent} if silent else {}
-    assert tally == Tally(read=12, spoilt=len(broken), exported=12 - len(broken), lacking=lacking)
+    assert tally == ExportTally(read=12, spoilt=len(broken), exported=12 - len(broken), lacking=lacking)
 
 
 def nested(depth: int) -> dict[str, object]:

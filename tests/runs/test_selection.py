@@ -11,7 +11,7 @@ import pytest
 from samples import cut_short, refund, refused
 
 from simtrain.contracts.trajectory import Reward, Stop, Trajectory
-from simtrain.runs.export import Selection, Tally, export, export_rows, spoilt, write_lines
+from simtrain.runs.export import ExportTally, Selection, export, export_rows, spoilt, write_lines
 from simtrain.runs.exporters.steps import Steps
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
@@ -63,17 +63,17 @@ def test_an_ungraded_trajectory_fits_no_bound_but_is_not_spoilt() -> None:
     ],
 )
 def test_spoilt_trajectories_are_passed_over_and_counted(trajectory: Trajectory) -> None:
-    tally = Tally()
+    tally = ExportTally()
     rows = list(export_rows([trajectory, refund()], Steps(), Selection(), tally=tally))
     assert len(rows) == 4
-    assert tally == Tally(read=2, spoilt=1, unfit=0, exported=1, rows=4)
+    assert tally == ExportTally(read=2, spoilt=1, unfit=0, exported=1, rows=4)
 
 
 def test_an_export_writes_lines_of_json_and_says_what_became_of_the_trajectories(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "rows.jsonl"
     tally = export(iter(ALL), exporter="openai", out=out, selection=Selection(minimum=0.5))
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert tally == Tally(read=3, spoilt=0, unfit=1, exported=2, rows=2)
+    assert tally == ExportTally(read=3, spoilt=0, unfit=1, exported=2, rows=2)
     assert [row["messages"][-1]["content"] for row in rows] == ["Refunded 12.50.", "That cannot be done."]
     assert [path.name for path in out.parent.iterdir()] == ["rows.jsonl"]
 

@@ -12,7 +12,7 @@ from bakery import WORLD, write_files
 
 from simtrain.agents.plan import Planned
 from simtrain.contracts.scenario import Episode
-from simtrain.runs.solvability.evidence import Evidence
+from simtrain.runs.solvability.evidence import HeardReplies
 from simtrain.runs.solvability.search import Solution, solve
 from simtrain.runs.solvability.survey import Job, proved_share, rows_of, survey
 from simtrain.runs.solvability.trace import retrace, trace_of
@@ -175,14 +175,14 @@ def told(**values: object) -> Observation:
 
 def test_only_what_was_shown_is_believed() -> None:
     wrong = told(id="K007", name="Plum cake 7", price=100.0, stock=4)
-    believed = Evidence().with_reply(GET, wrong).believe(GET, TRUE, wrong)
+    believed = HeardReplies().with_reply(GET, wrong).believe(GET, TRUE, wrong)
     assert believed.gaps == {("price", 120.5)}
     assert believed.observation.content == wrong.content
 
 
 def test_a_value_counts_where_another_reply_shows_it_of_the_same_record() -> None:
     wrong = told(id="K007", name="Plum cake 7", price=100.0, stock=4)
-    evidence = Evidence().with_reply(GET, wrong)
+    evidence = HeardReplies().with_reply(GET, wrong)
     listing = Planned("cakes.list", {})
     of_another = evidence.with_reply(listing, told(cakes=[{"id": "K008", "price": 120.5}]))
     of_the_same = evidence.with_reply(listing, told(cakes=[{"id": "K007", "price": 120.5}]))
@@ -195,7 +195,7 @@ def test_a_value_counts_where_another_reply_shows_it_of_the_same_record() -> Non
 )
 def test_the_form_in_which_a_value_stands_does_not_matter(text: str) -> None:
     written = Observation(text)
-    assert not Evidence().with_reply(GET, written).believe(GET, TRUE, written).gaps
+    assert not HeardReplies().with_reply(GET, written).believe(GET, TRUE, written).gaps
 
 
 def test_a_survey_tries_each_perturbation_alone_and_all_together(tmp_path: Path) -> None:

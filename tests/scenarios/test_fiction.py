@@ -21,7 +21,7 @@ from simtrain.contracts.scenario import Episode, Scenario, ScenarioSpec
 from simtrain.contracts.trajectory import Trajectory, to_line
 from simtrain.files.yaml_files import read_document
 from simtrain.questions.browser import addresses
-from simtrain.questions.making import Maker
+from simtrain.questions.making import QuestionMaker
 from simtrain.runs.rollout import rollout
 from simtrain.scenarios.load import assemble, load_scenario_file, paradigm_of
 from simtrain.testing import FakeOpenAI, Say, Tool
@@ -100,7 +100,9 @@ def test_questions_over_a_search_world_are_proved(reach: Scenario) -> None:
 
 
 def test_a_question_whose_gold_the_web_does_not_tell_is_not_proved(tmp_path: Path) -> None:
-    questions = Maker(question_source(tmp_path).build(), families=["filtered"], languages=["en"], seed=2).make(1)
+    questions = QuestionMaker(question_source(tmp_path).build(), families=["filtered"], languages=["en"], seed=2).make(
+        1
+    )
     question = next(iter(questions)).question
     column = next(name for name in question.columns if "number_near" in name.metric)
     expression = question.sql.partition(f' as "{column.name}"')[0].rpartition(" ")[2]

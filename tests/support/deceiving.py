@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from simtrain.worlds.search.checking.pages import check_pages
-from simtrain.worlds.search.checking.pieces import Wording
+from simtrain.worlds.search.checking.pieces import AuthorProse
 
 
 @dataclass(frozen=True)
@@ -360,7 +360,7 @@ class Deceiving:
             kind = "own" if owner in ("_page", "_site") else kind
             yield Said(attribute, entity, start, length, claim, kind, body[start : start + length])
 
-    def missed(self, units: dict[str, tuple[str, float]], wording: Wording) -> dict[str, str]:
+    def missed(self, units: dict[str, tuple[str, float]], wording: AuthorProse) -> dict[str, str]:
         """The changed pages of which the check says nothing, with what was done to them; those that it blames for nothing as `blamed`."""
         self.connection.commit()
         found = {problem.page for problem in check_pages(self.connection, units, wording=wording).problems}

@@ -13,7 +13,7 @@ from bakery import WORLD, write_files
 
 from simtrain.contracts.scenario import Scenario
 from simtrain.mcp.serve.listening import Door, Listening, listen
-from simtrain.mcp.serve.session import Stage, StageOptions, open_stage
+from simtrain.mcp.serve.session import ServingSession, StageOptions, open_stage
 from simtrain.mcp.serve.targets import load_target
 from simtrain.scenarios.load import load_scenario_file
 
@@ -36,7 +36,7 @@ prompts:
 class Served:
     """A stage that listens, and a client of its control plane."""
 
-    stage: Stage
+    stage: ServingSession
     door: Door
     control: httpx.AsyncClient
 

@@ -12,7 +12,7 @@ from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import instant
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.file import FORMAT, INDEXES, TABLES
-from simtrain.worlds.search.pages.mentions import Statement, mentions
+from simtrain.worlds.search.pages.mentions import StatementRow, mentions
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.world import SearchWorld
 
@@ -182,7 +182,7 @@ def state(connection: sqlite3.Connection, page: int, stated: Iterable[tuple[int,
     """Record what a page states: attribute, entity, start, length and claim."""
     sql = "select a.id, t.position from _attributes a join _types t on t.name = a.type"
     types = dict(connection.execute(sql).fetchall())
-    found = {Statement(types[one[0]], one[1], one[0], *one[2:]) for one in stated}
+    found = {StatementRow(types[one[0]], one[1], one[0], *one[2:]) for one in stated}
     connection.executemany("insert into _mentions values (?, ?, ?, ?, ?)", mentions(page, found))
 
 

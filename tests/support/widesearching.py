@@ -9,13 +9,13 @@ from datetime import date
 from simtrain.contracts.question import Column
 from simtrain.questions.widesearch.arbiter import Arbiter, Known
 from simtrain.questions.widesearch.compatible import score_compatible
-from simtrain.questions.widesearch.rules import Rules
+from simtrain.questions.widesearch.rules import TableRules
 from simtrain.questions.widesearch.scores import Scores
 from simtrain.questions.widesearch.strict import score_strict
 
 TODAY = date(2026, 3, 15)
 
-OBSERVATORIES = Rules(
+OBSERVATORIES = TableRules(
     ("observatory",),
     (
         Column(name="observatory", names="observatory"),
@@ -48,7 +48,7 @@ def strict(
     response: str | None,
     *,
     gold: Sequence[tuple[str, ...]] = tuple(GOLD),
-    rules: Rules = OBSERVATORIES,
+    rules: TableRules = OBSERVATORIES,
     arbiter: Arbiter | None = None,
     single: bool = False,
 ) -> Scores:
@@ -60,7 +60,7 @@ def compatible(
     response: str | None,
     *,
     gold: Sequence[tuple[str, ...]] = tuple(GOLD),
-    rules: Rules = OBSERVATORIES,
+    rules: TableRules = OBSERVATORIES,
     aliases: Mapping[str, str] | None = None,
     as_of: date = TODAY,
 ) -> Scores:
@@ -72,7 +72,7 @@ def compatible(
 
 def cell(gold: str, given: str, column: Column) -> float:
     """The strict credit of one cell, in a table of one row."""
-    rules = Rules(("k",), (Column(name="k"), column))
+    rules = TableRules(("k",), (Column(name="k"), column))
     heading = ("K", column.name)
     found = strict(table([["a", given.replace("|", "\\|")]], heading=heading), gold=[("a", gold)], rules=rules)
     return next(entry.credit for entry in found.cells if entry.column == column.name)

@@ -24,7 +24,7 @@ from simtrain.scenarios.find import find
 from simtrain.scenarios.find import names as shipped_names
 from simtrain.scenarios.load import load_world
 from simtrain.testing import FakeOpenAI, Say
-from simtrain.validation.search_worlds.check import ALIKE, Check
+from simtrain.validation.search_worlds.check import ALIKE, WorldCheck
 from simtrain.validation.search_worlds.names import check_names, real_names
 from simtrain.validation.search_worlds.overlap import overlap, runs
 from simtrain.validation.search_worlds.questions import CHANCE, Audited, ClosedBook, QuestionAudit, closed_book, told
@@ -70,7 +70,7 @@ def test_a_shipped_world_passes_every_part(capsys: pytest.CaptureFixture[str], t
 def test_a_list_of_names_that_cannot_be_read_is_refused_before_pages_are(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Check, "read", lambda check: pytest.fail("pages were read"))
+    monkeypatch.setattr(WorldCheck, "read", lambda check: pytest.fail("pages were read"))
     with pytest.raises(SystemExit) as ended:
         main(["world", "check", "kestrel_reach", "--against", "kestrel_reach", "--names", "nothere.txt"])
     assert ended.value.code == 2

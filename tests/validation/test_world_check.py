@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from simtrain.files.yaml_files import read_document
-from simtrain.worlds.search.checking.pages import Checked, check_pages
+from simtrain.worlds.search.checking.pages import PagesRead, check_pages
 from simtrain.worlds.search.checking.reading import read_amount, read_coordinates, read_date
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
@@ -28,7 +28,7 @@ def kestrel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return source.build_file(path=tmp_path_factory.mktemp("worlds") / "kestrel.sqlite")
 
 
-def checked(path: Path) -> Checked:
+def checked(path: Path) -> PagesRead:
     connection = open_file(path)
     try:
         return check_pages(connection, KESTREL)
@@ -98,7 +98,7 @@ class Corrupted:
             ],
         )
 
-    def checked(self) -> Checked:
+    def checked(self) -> PagesRead:
         self.connection.commit()
         self.connection.close()
         return checked(self.path)

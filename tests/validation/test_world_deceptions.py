@@ -23,7 +23,7 @@ from simtrain.testing import FakeOpenAI, Say
 from simtrain.validation.search_worlds.prose import prose_of
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.checking.pages import check_pages
-from simtrain.worlds.search.checking.pieces import NOTHING, Wording, judged, pieces_of, place_of
+from simtrain.worlds.search.checking.pieces import NOTHING, AuthorProse, judged, pieces_of, place_of
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.pages.enriching import enrich
 from simtrain.worlds.search.pages.rewording import read_reworded
@@ -37,7 +37,7 @@ LOST = ("lost_category", "other_link_target")
 """What the words around do not always give away: a common word that nothing states any more, a link to a page like its own."""
 
 
-def deceived(source: SearchSource, file: Path, copy: Path, wording: Wording) -> tuple[int, dict[str, str]]:
+def deceived(source: SearchSource, file: Path, copy: Path, wording: AuthorProse) -> tuple[int, dict[str, str]]:
     """How many pages were changed, and those that were not found, or blamed for nothing."""
     world = Deceiving(file, copy)
     changed = sum(world.change(trick, EACH) for name, trick in TRICKS.items() if name not in LOST)

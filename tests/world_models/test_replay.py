@@ -23,7 +23,7 @@ from simtrain.mcp_wire.manifest import Exchange
 from simtrain.mcp_wire.targets import StdioTarget
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import Action
-from simtrain.worlds.recorded.recorded_sessions import Course, read_exchanges
+from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_exchanges
 from simtrain.worlds.recorded.replay_index import CALL, NotRecorded, Tape
 
 NOTES = (sys.executable, str(Path(__file__).parents[1] / "support" / "notes_server.py"))
@@ -36,7 +36,7 @@ def call(name: str, answer: Any, **arguments: Any) -> Exchange:
 
 
 def tape(*exchanges: Exchange, match: Any = "sequence", tools: dict[str, Any] | None = None, **more: Any) -> Tape:
-    return Tape([Course("shop", exchanges, tools or {})], match=match, reads=READS.__contains__, **more)
+    return Tape([RecordedSession("shop", exchanges, tools or {})], match=match, reads=READS.__contains__, **more)
 
 
 def answer(playback: Any, name: str, **arguments: Any) -> Any:
@@ -115,10 +115,10 @@ STEPS = st.lists(st.tuples(st.sampled_from(["add", "get", "list"]), st.integers(
 def test_what_a_tape_answers_is_what_the_server_would_have_said(
     recorded: list[list[tuple[str, int]]], asked: list[tuple[str, int]]
 ) -> None:
-    courses: list[Course] = []
+    courses: list[RecordedSession] = []
     for steps in recorded:
         shop = Shop()
-        courses.append(Course("shop", tuple(call(step[0], shop.do(step), item=step[1]) for step in steps), {}))
+        courses.append(RecordedSession("shop", tuple(call(step[0], shop.do(step), item=step[1]) for step in steps), {}))
     playing, real = Tape(courses, reads=READS.__contains__).play(), Shop()
     for step in asked:
         truth = real.do(step)

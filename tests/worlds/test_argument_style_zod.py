@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simtrain.contracts.argument_style import Checked
+from simtrain.contracts.argument_style import CheckedArguments
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.argument_styles.zod import zod
 
@@ -26,7 +26,7 @@ NESTED: JsonObject = {
 }
 
 
-def checked(schema: JsonObject, *given: JsonValue) -> Checked:
+def checked(schema: JsonObject, *given: JsonValue) -> CheckedArguments:
     """The check of an argument `a` with a schema; without a value it is not given."""
     arguments: JsonObject = {"a": given[0]} if given else {}
     whole: JsonObject = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
@@ -90,13 +90,13 @@ def test_an_absent_argument_is_undefined() -> None:
 
 def test_unknown_arguments_are_dropped_at_every_depth() -> None:
     schema: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}}
-    assert checked(schema, {"x": "s", "q": 1}) == Checked({"a": {"x": "s"}})
-    assert zod("t", {"type": "object", "properties": {}})({"b": 1}) == Checked({})
+    assert checked(schema, {"x": "s", "q": 1}) == CheckedArguments({"a": {"x": "s"}})
+    assert zod("t", {"type": "object", "properties": {}})({"b": 1}) == CheckedArguments({})
 
 
 def test_unknown_arguments_are_kept_or_refused_where_the_schema_says_so() -> None:
     kept: JsonObject = {"type": "object", "properties": {}, "additionalProperties": {}}
-    assert zod("t", kept)({"b": 1}) == Checked({"b": 1})
+    assert zod("t", kept)({"b": 1}) == CheckedArguments({"b": 1})
     assert zod("t", {**kept, "additionalProperties": False})({"b": 1}).problem == 'Unrecognized key: "b"'
 
 
@@ -105,7 +105,7 @@ def test_absent_arguments_get_their_defaults_and_absent_optional_ones_stay_absen
         "type": "object",
         "properties": {"d": {"default": [], "type": "array"}, "o": {"type": "string"}},
     }
-    assert zod("t", schema)({}) == Checked({"d": []})
+    assert zod("t", schema)({}) == CheckedArguments({"d": []})
 
 
 def test_references_within_the_schema_are_followed() -> None:

@@ -19,7 +19,7 @@ from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.handlers.sqlite_server.sandbox import Sandbox
 from simtrain.worlds.service import watch
 from simtrain.worlds.service.database import Database, Mode
-from simtrain.worlds.service.watch import Statement
+from simtrain.worlds.service.watch import RunningStatement
 
 NOW = "2031-03-03T09:00:20Z"
 LONG = "printf('%.*c', 250000, 'a')"
@@ -66,7 +66,10 @@ def test_other_processes_leave_a_statement_three_times_as_long_by_the_clock(
         monkeypatch.setattr(watch, "process_time", monotonic)
     connection = sqlite3.connect(":memory:")
     begun = monotonic()
-    with Statement(connection, longest=0.3).under_way(), pytest.raises(sqlite3.OperationalError, match="interrupted"):
+    with (
+        RunningStatement(connection, longest=0.3).under_way(),
+        pytest.raises(sqlite3.OperationalError, match="interrupted"),
+    ):
         connection.execute("with recursive n (x) as (select 1 union all select x + 1 from n) select count(*) from n")
     passed = monotonic() - begun
     assert least <= passed and passed < most

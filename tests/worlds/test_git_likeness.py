@@ -15,7 +15,7 @@ from simtrain.values.clock import instant
 from simtrain.worlds.handlers.git.dates import seconds_at
 from simtrain.worlds.handlers.git.deltas import Side, deltas, lines_of
 from simtrain.worlds.handlers.git.edits import edits
-from simtrain.worlds.handlers.git.objects import Entry, blob_id
+from simtrain.worlds.handlers.git.objects import TreeEntry, blob_id
 from simtrain.worlds.handlers.git.patch import patch
 from simtrain.worlds.handlers.git.paths import Ignored
 
@@ -78,7 +78,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), st.lists(LIN
 
 
 def side(text: str, path: str = "file") -> Side:
-    return Side(path, Entry("100644", blob_id(text.encode())), text.encode())
+    return Side(path, TreeEntry("100644", blob_id(text.encode())), text.encode())
 
 
 def own_patch(old: dict[str, str], new: dict[str, str], context: int) -> str:

@@ -12,7 +12,7 @@ from simtrain.files.redaction import Redactor
 from simtrain.mcp_wire.manifest import Exchange, Manifest, ServerManifest, Surface, write_manifest
 from simtrain.values.errors import InputError
 from simtrain.worlds.recorded.recorded_sessions import exchanges_of, frames_of, read_courses, read_exchanges
-from simtrain.worlds.recorded.recording import Recorder, Run, append_run, read_runs
+from simtrain.worlds.recorded.recording import RecordedRun, Recorder, append_run, read_runs
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -204,7 +204,7 @@ def test_exchanges_made_into_frames_are_the_same_exchanges_again(tmp_path: Path)
         "tools/call", {"name": "ask", "arguments": {}}, {"error": {"code": 1, "message": "no"}}, "2025-11-25", {}, (),
         ({"method": "roots/list", "params": {}, "answer": {"result": {"roots": []}}},), seconds=0.25,
     )  # fmt: skip
-    assert exchanges_of(Run("x", "stdio", list(frames_of([modern, old])))) == [modern, old]
+    assert exchanges_of(RecordedRun("x", "stdio", list(frames_of([modern, old])))) == [modern, old]
     append_run(tmp_path / "rec.jsonl", frames_of([modern, old]), server="x", transport="stdio")
     append_run(tmp_path / "rec.jsonl", frames_of([old]), server="x", transport="stdio")
     assert [course.exchanges for course in read_courses(tmp_path / "rec.jsonl")] == [(modern, old), (old,)]

@@ -10,7 +10,7 @@ import pytest
 from refusing import BadCall, misnamed
 
 from simtrain.contracts.argument_mistakes import argument_mistakes
-from simtrain.worlds.recorded.refusal_wording import Refused, refusal_texts
+from simtrain.worlds.recorded.refusal_wording import RefusedCall, refusal_texts
 from simtrain.worlds.service.error_texts import ErrorTexts
 
 EVERY = {"path", "query", "limit"}
@@ -114,7 +114,7 @@ Server = Callable[[str, Arguments], str | None]
 def learnt(server: Server, tools: dict[str, Any] = SHOWN) -> ErrorTexts:
     calls = [call for tool, described in tools.items() for call in bad_calls(tool, described)]
     refused = [
-        Refused(tool, given, said, "error") for tool, given in calls if (said := server(tool, given)) is not None
+        RefusedCall(tool, given, said, "error") for tool, given in calls if (said := server(tool, given)) is not None
     ]
     return ErrorTexts.model_validate(refusal_texts(None, refused, SHOWN | HIDDEN))
 

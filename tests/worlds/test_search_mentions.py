@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from simtrain.worlds.search.file import INDEXES, TABLES, WORDS
-from simtrain.worlds.search.pages.mentions import Statement, mentions
+from simtrain.worlds.search.pages.mentions import StatementRow, mentions
 
 
 @pytest.fixture
@@ -18,11 +18,11 @@ def file() -> sqlite3.Connection:
     return connection
 
 
-def kept(file: sqlite3.Connection, page: int, statements: list[Statement]) -> list[Statement]:
+def kept(file: sqlite3.Connection, page: int, statements: list[StatementRow]) -> list[StatementRow]:
     file.executemany("insert into _mentions values (?, ?, ?, ?, ?)", mentions(page, statements))
     file.executescript(INDEXES)
-    rows = file.execute(f"select {', '.join(Statement._fields)} from _statements where page = ?", (page,)).fetchall()
-    return sorted(map(Statement._make, rows), key=str)
+    rows = file.execute(f"select {', '.join(StatementRow._fields)} from _statements where page = ?", (page,)).fetchall()
+    return sorted(map(StatementRow._make, rows), key=str)
 
 
 @pytest.mark.parametrize("start", [0, 1, 63, 64, 8_063, 8_064, 131_071, 131_072, 3_000_000])
@@ -30,17 +30,17 @@ def kept(file: sqlite3.Connection, page: int, statements: list[Statement]) -> li
 def test_a_statement_reads_back_wherever_it_stands_and_however_long_it_is(
     file: sqlite3.Connection, start: int, length: int
 ) -> None:
-    stated = [Statement(3, 17, 200, start, length, None)]
+    stated = [StatementRow(3, 17, 200, start, length, None)]
     assert kept(file, 1, stated) == stated
 
 
 def test_hundreds_of_statements_of_many_rows_read_back_with_their_claims(file: sqlite3.Connection) -> None:
     draw = Random(7)
-    stated: dict[tuple[int, int, int], Statement] = {}
+    stated: dict[tuple[int, int, int], StatementRow] = {}
     claims = {attribute: draw.randrange(2_000_000) for attribute in range(1, 40, 3)}
     for start in range(0, 9_000, 7):
         kind, entity, attribute = draw.randrange(-1, 6), draw.randrange(1, 4) * 10_007, draw.randrange(1, 40)
-        stated[kind, entity, start] = Statement(kind, entity, attribute, start, 6, claims.get(attribute))
+        stated[kind, entity, start] = StatementRow(kind, entity, attribute, start, 6, claims.get(attribute))
     assert kept(file, 5, [*stated.values()]) == sorted(stated.values(), key=str)
     assert file.execute("select count(*) from _statements").fetchone() == (len(stated),)
 

@@ -12,9 +12,9 @@ from small_universe import UNIVERSE
 from simtrain.cli.built_worlds import search_source
 from simtrain.files.yaml_files import parse_document
 from simtrain.validation.search_worlds.names import check_names, real_names
-from simtrain.worlds.search.building import Order, write_facts
-from simtrain.worlds.search.checking.facts import Facts
-from simtrain.worlds.search.facts.names import Form, Words
+from simtrain.worlds.search.building import BuildOrder, write_facts
+from simtrain.worlds.search.checking.facts import FactTables
+from simtrain.worlds.search.facts.names import Form, InventedWords
 from simtrain.worlds.search.facts.real_words import RealWords, folded, keys_of
 from simtrain.worlds.search.file import TABLES
 from simtrain.worlds.search.scaling import ordered
@@ -38,7 +38,7 @@ ENGLISH = Flavour(
 
 def facts_of(source: SearchSource, *, seed: int, pages: int | None = None) -> sqlite3.Connection:
     counts = {name: entity.count for name, entity in source.spec.entities.items() if entity.count is not None}
-    order = ordered(Order(source.design, seed, counts, (), "trial"), {} if pages is None else {"pages": pages})
+    order = ordered(BuildOrder(source.design, seed, counts, (), "trial"), {} if pages is None else {"pages": pages})
     connection = sqlite3.connect(":memory:", isolation_level=None)
     for statement in TABLES.split(";\n"):
         connection.execute(statement)
@@ -47,7 +47,7 @@ def facts_of(source: SearchSource, *, seed: int, pages: int | None = None) -> sq
 
 
 def words_of(flavour: Flavour, *, avoid: Sequence[str] = ()) -> list[str]:
-    words = Words({"one": flavour}, seed=1, avoid=avoid)
+    words = InventedWords({"one": flavour}, seed=1, avoid=avoid)
     words.grow("one", 200)
     return words.pool("one")
 
@@ -84,7 +84,7 @@ def test_what_stands_beside_a_slot_makes_no_real_word() -> None:
         "head": Flavour(onsets=["lo", "be"], nuclei=["n", "r"]),
         "tail": Flavour(onsets=["d", "l"], nuclei=["o", "i"]),
     }
-    words = Words(flavours, seed=1, avoid=())
+    words = InventedWords(flavours, seed=1, avoid=())
     for name in flavours:
         words.grow(name, 200)
     made = Form("{head}{tail}ville {tail}-{head}", flavours).make(20, words, seed=1, taken=set())
@@ -99,14 +99,14 @@ def test_shipped_worlds_of_other_seeds_and_sizes_have_no_name_that_is_taken(
     pytest.importorskip("faker")
     source = search_source(world)
     for seed, pages in ((source.seed, None), (4711, 40), (4712, 5000)):
-        found = check_names(Facts(facts_of(source, seed=seed, pages=pages)).names(), lists)
+        found = check_names(FactTables(facts_of(source, seed=seed, pages=pages)).names(), lists)
         assert (found.names > 5, found.taken) == (True, {})
 
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_names_repeat_no_word_and_other_names_are_nobody_elses(world: str) -> None:
     connection = facts_of(search_source(world), seed=5)
-    pairs = [*Facts(connection).names()]
+    pairs = [*FactTables(connection).names()]
     names = [name for _, name in pairs]
     assert len(set(names)) == len(names)
     assert [name for name in names if len(set(name.split())) < len(name.split())] == []

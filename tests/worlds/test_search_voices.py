@@ -22,7 +22,7 @@ from simtrain.values.errors import InputError
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.pages.alternatives import nested, pieces_of, polished
-from simtrain.worlds.search.pages.tree import Branch, Node, Speaks, Text, Words
+from simtrain.worlds.search.pages.tree import Branch, Node, ProsePart, Speaks, WordsPart
 from simtrain.worlds.search.source import SearchSource
 
 WORLDS = Path(__file__).parents[2] / "worlds"
@@ -86,8 +86,8 @@ def said(nodes: Sequence[Node]) -> list[str]:
         if isinstance(node, Branch):
             options = [*said(node.body), *said(node.otherwise)]
         else:
-            assert isinstance(node, Text | Words)
-            options = [node.text] if isinstance(node, Text) else [*node.lists[0]]
+            assert isinstance(node, ProsePart | WordsPart)
+            options = [node.text] if isinstance(node, ProsePart) else [*node.lists[0]]
         texts = [one + option for one in texts for option in options]
     return texts
 
@@ -108,15 +108,15 @@ def test_alternatives_read_like_sentences(text: str, expected: list[str]) -> Non
 
 
 def test_a_sentence_behind_a_condition_or_within_one_begins_with_a_capital() -> None:
-    so = Words((("so,", ""),))
-    behind = [Branch(Speaks(0), (Text("yes. "),), (Text("no. "),)), so, Text(" they say.")]
+    so = WordsPart((("so,", ""),))
+    behind = [Branch(Speaks(0), (ProsePart("yes. "),), (ProsePart("no. "),)), so, ProsePart(" they say.")]
     assert said(polished(behind, begins=True)) == [
         "Yes. So, they say.", "Yes. They say.", "No. So, they say.", "No. They say.",
     ]  # fmt: skip
-    within = [Text("It is."), Branch(Speaks(0), (Text(" "), so, Text(" they say.")), (Text(""),))]
+    within = [ProsePart("It is."), Branch(Speaks(0), (ProsePart(" "), so, ProsePart(" they say.")), (ProsePart(""),))]
     assert said(polished(within, begins=True)) == ["It is. So, they say.", "It is. They say.", "It is."]
     # What differs by condition cannot be drawn along: something is said before it.
-    before = [so, Text(" "), Branch(Speaks(0), (Text("they say."),), (Text("we say."),))]
+    before = [so, ProsePart(" "), Branch(Speaks(0), (ProsePart("they say."),), (ProsePart("we say."),))]
     assert said(polished(before, begins=True)) == ["So, they say.", "So, we say."]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from service_session import Session
 
-from simtrain.worlds.handlers.note_markdown import Block, parse, render
+from simtrain.worlds.handlers.note_markdown import NoteBlock, parse, render
 
 ISSUES = "select id from cards where "
 
@@ -73,9 +73,9 @@ PLAIN = st.from_regex(r"[abc][abc 12.:,*#>\[\]-]{0,9}[abc]", fullmatch=True)
 
 
 @st.composite
-def pages(draw: st.DrawFn) -> list[Block]:
+def pages(draw: st.DrawFn) -> list[NoteBlock]:
     """Blocks as a page can hold them: an item lies at most one level deeper than the one before it."""
-    blocks: list[Block] = []
+    blocks: list[NoteBlock] = []
     for _ in range(draw(st.integers(0, 8))):
         kind = draw(st.sampled_from([*LISTED, "paragraph", "heading_1", "heading_3", "quote", "code", "divider"]))
         listed = kind in LISTED
@@ -83,13 +83,13 @@ def pages(draw: st.DrawFn) -> list[Block]:
         depth = draw(st.integers(0, room)) if listed else 0
         checked = draw(st.booleans()) if kind == "to_do" else None
         language = draw(st.sampled_from([None, "python"])) if kind == "code" else None
-        blocks.append(Block(kind, "" if kind == "divider" else draw(PLAIN), depth, checked, language))
+        blocks.append(NoteBlock(kind, "" if kind == "divider" else draw(PLAIN), depth, checked, language))
     return blocks
 
 
 @given(pages())
 @settings(max_examples=80)
-def test_blocks_survive_the_way_through_markdown(blocks: list[Block]) -> None:
+def test_blocks_survive_the_way_through_markdown(blocks: list[NoteBlock]) -> None:
     assert parse(render(blocks)) == blocks
 
 

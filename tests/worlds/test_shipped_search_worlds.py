@@ -14,7 +14,7 @@ import pytest
 
 from simtrain.contracts.world import Variant
 from simtrain.files.yaml_files import read_document
-from simtrain.questions.making import Maker
+from simtrain.questions.making import QuestionMaker
 from simtrain.scenarios.find import shipped_root, shipped_scenarios
 from simtrain.scenarios.load import load_scenario_file
 from simtrain.validation.prove import prove
@@ -23,7 +23,7 @@ from simtrain.validation.search_worlds.prose import prose_of
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.file import WORDS, open_file
-from simtrain.worlds.search.pages.tree import Branch, Choice, Node, Words
+from simtrain.worlds.search.pages.tree import Branch, Choice, Node, WordsPart
 from simtrain.worlds.search.source import SearchSource
 
 FOLDER = shipped_root() / "worlds"
@@ -126,7 +126,7 @@ def ways(nodes: Sequence[Node]) -> int:
     """In how many ways a part of a page may be put."""
     found = 1
     for node in nodes:
-        if isinstance(node, Words):
+        if isinstance(node, WordsPart):
             found *= sum(map(len, node.lists))
         elif isinstance(node, Choice):
             found *= sum(map(ways, node.options))
@@ -154,7 +154,7 @@ def test_prose_is_not_that_of_another_world(built: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_questions_of_many_shapes_can_be_asked(name: str, sources: dict[str, SearchSource]) -> None:
-    maker = Maker(sources[name].build(SMALL), seed=1)
+    maker = QuestionMaker(sources[name].build(SMALL), seed=1)
     skeletons = Counter(made.question.skeleton for made in maker.make(QUESTIONS))
     assert skeletons.total() == QUESTIONS
     assert len(skeletons) >= min(25, QUESTIONS // 2)

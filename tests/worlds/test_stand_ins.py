@@ -17,13 +17,13 @@ from simtrain.contracts.scenario import Answering
 from simtrain.contracts.world import WorldState
 from simtrain.contracts.world_model import WorldModel
 from simtrain.mcp.verify.findings import DEMANDED, Thresholds
-from simtrain.mcp.verify.play import Options, offered_schemas, play, shown_surfaces
-from simtrain.mcp.verify.real_server import Answered, Bench, LiveBench
+from simtrain.mcp.verify.play import VerifyOptions, offered_schemas, play, shown_surfaces
+from simtrain.mcp.verify.real_server import Bench, LiveBench, ServerResponse
 from simtrain.mcp.verify.stand_in import StandIn, stand_in
 from simtrain.mcp.verify.subjects import SUBJECTS, subject_of
 from simtrain.values.types import JsonObject, Observation, ToolSpec
 
-OPTIONS = Options(calls=200, parallel=1)
+OPTIONS = VerifyOptions(calls=200, parallel=1)
 LEAST = {"git": 0.90}
 """The least agreement overall; 95 % for every other server."""
 UNSEEN = {"append_insight"}
@@ -56,7 +56,7 @@ class Tape:
 
     root: Path
     schemas: dict[str, JsonObject]
-    answers: dict[int, list[Answered]] = field(default_factory=dict[int, list[Answered]])
+    answers: dict[int, list[ServerResponse]] = field(default_factory=dict[int, list[ServerResponse]])
 
 
 class Recording:
@@ -73,7 +73,7 @@ class Recording:
         self._sequence = sequence
         await self._bench.fresh(sequence)
 
-    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+    async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
         answered = await self._bench.call(tool, arguments)
         self._tape.answers.setdefault(self._sequence, []).append(answered)
         return answered
@@ -93,7 +93,7 @@ class Replay:
     async def fresh(self, sequence: int) -> None:
         self._left = iter(self._tape.answers[sequence])
 
-    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+    async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
         return next(self._left)
 
     async def close(self) -> None:

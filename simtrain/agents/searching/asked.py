@@ -60,7 +60,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadQuestion:
     """A question as it was read. `things` is the plural noun; `said` holds group, count, end and term where the form has them."""
 
     language: Language
@@ -76,7 +76,7 @@ class Asked:
         return tuple(self.said["names"].split(wordings(self.language).listed)) if self.form == "lookup" else ()
 
 
-def read_question(text: str) -> Asked | None:
+def read_question(text: str) -> ReadQuestion | None:
     """What a question asks; None where it is not understood."""
     language: Language = "zh" if _HAN.search(text) else "en"
     words = wordings(language)
@@ -92,7 +92,7 @@ def read_question(text: str) -> Asked | None:
             else:
                 things, conditions = _things(said.get("things", ""), words)
             read = tuple(_conditions(conditions, words))
-            return Asked(
+            return ReadQuestion(
                 language, form, _english(things, words), read, tuple(_wanted(columns, meanings, words, form)), said
             )
     return None
@@ -246,18 +246,18 @@ def _dictionary(language: Language) -> dict[str, list[str]]:
     return cast(dict[str, list[str]], read_document(_DICTIONARIES[language]).data)
 
 
-def term_path(asked: Asked, name: str) -> tuple[str, ...]:
+def term_path(asked: ReadQuestion, name: str) -> tuple[str, ...]:
     """The labels that a part of the question names: `term` or `group`."""
     return _path(asked.said.get(name, ""), wordings(asked.language))
 
 
-def is_highest(asked: Asked) -> bool:
+def is_highest(asked: ReadQuestion) -> bool:
     """Whether a ranking begins with what is highest, latest or most."""
     ends = wordings(asked.language).ends
     return asked.said["end"] in {ends[name] for name in ("highest", "greatest", "most", "latest")}
 
 
-def is_ranked_by_date(asked: Asked) -> bool:
+def is_ranked_by_date(asked: ReadQuestion) -> bool:
     """Whether a ranking is one of days."""
     ends = wordings(asked.language).ends
     return asked.said["end"] in (ends["latest"], ends["earliest"])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from simtrain.agents.searching.asked import Asked, term_path
+from simtrain.agents.searching.asked import ReadQuestion, term_path
 from simtrain.agents.searching.knowing import Knowing, Thing, likeness
 from simtrain.agents.searching.pages import Likeness, plain_value
 from simtrain.agents.searching.reader import Reading
 
 
-def disputes(asked: Asked, things: Sequence[Thing], knowing: Knowing) -> Reading[list[list[str]]]:
+def disputes(asked: ReadQuestion, things: Sequence[Thing], knowing: Knowing) -> Reading[list[list[str]]]:
     """A row for each thing of which the two sites of the question say different things: its name, and what each says."""
     hosts: list[str] = []
     for name in ("trusted", "other"):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from simtrain.agents.searching.pages import Likeness, Page, Told, family, stems
-from simtrain.agents.searching.reader import Hit, Reader, Reading
+from simtrain.agents.searching.pages import Likeness, OpenedPage, ToldValue, family, stems
+from simtrain.agents.searching.reader import Reading, SearchResult, WebReader
 
 MOST_LISTS: Final = 12
 """Pages of one list, or lists of one kind, that are read."""
@@ -27,17 +27,17 @@ class Thing:
 
     name: str
     url: str | None
-    listed: dict[str, Told] = field(default_factory=dict[str, Told], hash=False, compare=False)
+    listed: dict[str, ToldValue] = field(default_factory=dict[str, ToldValue], hash=False, compare=False)
 
 
 class Knowing:
     """Finds things and values. What a page does not tell is looked for on other pages about the same thing, the newest first."""
 
-    def __init__(self, reader: Reader, *, elsewhere: bool = True) -> None:
+    def __init__(self, reader: WebReader, *, elsewhere: bool = True) -> None:
         self.reader = reader
         self.elsewhere = elsewhere
-        self._found: dict[str, list[Page]] = {}
-        self._searched: dict[str, list[Hit]] = {}
+        self._found: dict[str, list[OpenedPage]] = {}
+        self._searched: dict[str, list[SearchResult]] = {}
 
     def listed(self, noun: str, labels: Sequence[str]) -> Reading[list[Thing]]:
         """All things of a kind, from lists whose title names the plural, else from lists of pages like one that has these labels."""
@@ -51,7 +51,7 @@ class Knowing:
         kind, sample = found
         linked = [urlsplit(link.url).netloc for link in sample.links if link.url]
         hosts = dict.fromkeys([kind.partition("/")[0], *linked, *(urlsplit(hit.url).netloc for hit in hits)])
-        pages: list[Page] = []
+        pages: list[OpenedPage] = []
         for host in list(hosts)[:MOST_HOMES]:
             page = yield from self.reader.open(f"https://{host}/")
             if page is None:
@@ -60,9 +60,9 @@ class Knowing:
             pages += [page, *(yield from self._paged(list(dict.fromkeys(indexes))))]
         return _things(pages, kind)
 
-    def _paged(self, urls: Sequence[str]) -> Reading[list[Page]]:
+    def _paged(self, urls: Sequence[str]) -> Reading[list[OpenedPage]]:
         """Lists with all their pages, one list after the other."""
-        pages: list[Page] = []
+        pages: list[OpenedPage] = []
         waiting = list(urls)
         while waiting and len(pages) < MOST_LISTS:
             page = yield from self.reader.open(waiting.pop(0))
@@ -73,10 +73,10 @@ class Knowing:
                 waiting.insert(0, page.next)
         return pages
 
-    def _kind(self, noun: str, labels: Sequence[str]) -> Reading[tuple[str, Page] | None]:
+    def _kind(self, noun: str, labels: Sequence[str]) -> Reading[tuple[str, OpenedPage] | None]:
         """What the URLs of pages of a kind have in common, and one of them: of those found, that on which most labels stand."""
         hits = yield from self.reader.search(" ".join([noun.removesuffix("s"), *labels]).replace("|", " "))
-        best: tuple[int, str, Page] | None = None
+        best: tuple[int, str, OpenedPage] | None = None
         for hit in hits[:_SAMPLED]:
             page = yield from self.reader.open(hit.url)
             if page is None:
@@ -86,16 +86,16 @@ class Knowing:
                 best = (told, family(hit.url), page)
         return best[1:] if best else None
 
-    def page(self, thing: Thing) -> Reading[Page | None]:
+    def page(self, thing: Thing) -> Reading[OpenedPage | None]:
         """The page about a thing."""
         if thing.url is not None:
             return (yield from self.reader.open(thing.url))
         pages = yield from self._about(thing.name)
         return pages[0] if pages else None
 
-    def value(self, thing: Thing, path: Sequence[str], like: Likeness | None) -> Reading[Told | None]:
+    def value(self, thing: Thing, path: Sequence[str], like: Likeness | None) -> Reading[ToldValue | None]:
         """What stands at the end of a path of labels, from a thing on; None where no page tells it."""
-        told: Told | None = None
+        told: ToldValue | None = None
         for place, label in enumerate(path):
             if place:
                 assert told is not None
@@ -106,7 +106,7 @@ class Knowing:
                 return None
         return told
 
-    def _told(self, thing: Thing, label: str, like: Likeness) -> Reading[Told | None]:
+    def _told(self, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
         labels = label.split("|")
         listed = next((thing.listed[stems(one)] for one in labels if stems(one) in thing.listed), None)
         page = yield from self.page(thing)
@@ -124,7 +124,7 @@ class Knowing:
                 return told
         return None
 
-    def told_by(self, host: str, thing: Thing, label: str, like: Likeness) -> Reading[Told | None]:
+    def told_by(self, host: str, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
         """What the pages of one host say of a thing under a label; None where none of those found does."""
         hits = yield from self._hits(thing.name)
         urls = [url for url in (thing.url, *(hit.url for hit in hits)) if url and urlsplit(url).netloc == host]
@@ -135,24 +135,24 @@ class Knowing:
                 return told
         return None
 
-    def _naming(self, name: str) -> Reading[list[Page]]:
+    def _naming(self, name: str) -> Reading[list[OpenedPage]]:
         """Pages that name something among others."""
-        pages: list[Page] = []
+        pages: list[OpenedPage] = []
         for hit in (yield from self._hits(name))[:_SAMPLED]:
             page = yield from self.reader.open(hit.url)
             if page is not None and page.mentions(name):
                 pages.append(page)
         return pages
 
-    def _hits(self, name: str) -> Reading[list[Hit]]:
+    def _hits(self, name: str) -> Reading[list[SearchResult]]:
         if name not in self._searched:
             self._searched[name] = yield from self.reader.search(name)
         return self._searched[name]
 
-    def _about(self, name: str) -> Reading[list[Page]]:
+    def _about(self, name: str) -> Reading[list[OpenedPage]]:
         """Pages whose title names something, the newest first."""
         if name not in self._found:
-            pages: list[Page] = []
+            pages: list[OpenedPage] = []
             hits = yield from self._hits(name)
             titled = [hit.url for hit in hits if name.casefold() in hit.title.casefold()]
             for url in titled[:2] or (yield from self._linked(name)):
@@ -182,7 +182,7 @@ class Knowing:
         return False
 
 
-def _said(page: Page | None, labels: Sequence[str], like: Likeness) -> Told | None:
+def _said(page: OpenedPage | None, labels: Sequence[str], like: Likeness) -> ToldValue | None:
     """What a page says under the first of these labels under which it says anything."""
     if page is None:
         return None
@@ -196,7 +196,7 @@ def likeness(label: str) -> Likeness:
     return "number" if label.strip().endswith("s") or " " in label.strip() else "text"
 
 
-def _things(pages: Sequence[Page], kind: str | None = None) -> list[Thing]:
+def _things(pages: Sequence[OpenedPage], kind: str | None = None) -> list[Thing]:
     """What the lists link to: pages of this kind, else of the kind that is most frequent on them."""
     kinds = Counter(family(link.url) for page in pages for link in page.links if link.url)
     if not kinds:

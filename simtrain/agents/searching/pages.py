@@ -26,7 +26,7 @@ _DULL: Final = frozenset({"of", "the", "on", "a", "in", "yearly", "last", "total
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldValue:
     """A value as a page has it, and where its link leads."""
 
     text: str
@@ -34,15 +34,15 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Table:
+class MarkdownTable:
     """A markdown table: its headings and rows."""
 
     headings: tuple[str, ...]
-    rows: tuple[tuple[Told, ...], ...] = field(repr=False)
+    rows: tuple[tuple[ToldValue, ...], ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Page:
+class OpenedPage:
     """A page that was opened; its links are whole."""
 
     url: str
@@ -51,9 +51,9 @@ class Page:
     text: str
 
     @cached_property
-    def links(self) -> list[Told]:
+    def links(self) -> list[ToldValue]:
         """Every link, in order."""
-        return [Told(text, url) for text, url in LINK.findall(self.text)]
+        return [ToldValue(text, url) for text, url in LINK.findall(self.text)]
 
     @property
     def next(self) -> str | None:
@@ -61,21 +61,21 @@ class Page:
         return next((link.url for link in self.links if _NEXT.search(link.text)), None)
 
     @cached_property
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[MarkdownTable]:
         """The tables."""
         return list(_tables(self.text.split("\n")))
 
     @cached_property
-    def fields(self) -> dict[str, Told]:
+    def fields(self) -> dict[str, ToldValue]:
         """Lines such as `Crew: 136`, by the stems of their label."""
         return {stems(label): _told(value) for label, value in _FIELD.findall(self.text)}
 
-    def value(self, label: str, like: Likeness) -> Told | None:
+    def value(self, label: str, like: Likeness) -> ToldValue | None:
         """What the page says of itself under a label: in a field, else in a sentence with the words of the label."""
         found = self.fields.get(stems(label))
         return found if found is not None else self._in_prose(label, like)
 
-    def row(self, name: str) -> dict[str, Told]:
+    def row(self, name: str) -> dict[str, ToldValue]:
         """What tables tell in the rows that begin with a name, by the stems of their headings."""
         return {
             stems(heading): cell
@@ -85,7 +85,7 @@ class Page:
             for heading, cell in zip(table.headings[1:], row[1:], strict=True)
         }
 
-    def _in_prose(self, label: str, like: Likeness) -> Told | None:
+    def _in_prose(self, label: str, like: Likeness) -> ToldValue | None:
         """What a sentence tells that has all words of the label, else one that has its last: `36 berths` for docking berths."""
         wanted = [word for word in stems(label).split() if word not in _DULL]
         for sought in (wanted, wanted[-1:]):
@@ -114,7 +114,7 @@ def plural(noun: str) -> str:
     return first if first.endswith("s") else f"{first}s"
 
 
-def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> Told | None:
+def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> ToldValue | None:
     """The value of a sentence that stands nearest to the words of a label, those behind them first."""
     whole = re.search(r"\w*\W+(?:\w+\W+)?".join(rf"\b{re.escape(word)}" for word in wanted), sentence.casefold())
     place = (
@@ -123,40 +123,40 @@ def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> Told | Non
     if place < 0:
         return None
     if like == "text":
-        links = [(abs(found.start() - place), Told(found[1], found[2])) for found in LINK.finditer(sentence)]
+        links = [(abs(found.start() - place), ToldValue(found[1], found[2])) for found in LINK.finditer(sentence)]
         return min(links, key=lambda item: item[0])[1] if links else None
     plain = sentence if like == "date" else DATE.sub(lambda found: "-" * len(found[0]), sentence)
     values = list((DATE if like == "date" else _NUMBER).finditer(LINK.sub(lambda link: "-" * len(link[0]), plain)))
     if not values:
         return None
     best = min(values, key=lambda found: (abs(found.start() - place), found.start() < place))
-    return Told(best[0])
+    return ToldValue(best[0])
 
 
-def _tables(lines: list[str]) -> Iterator[Table]:
+def _tables(lines: list[str]) -> Iterator[MarkdownTable]:
     place = 0
     while place + 1 < len(lines):
         if "|" in lines[place] and "|" in lines[place + 1] and _RULE.match(lines[place + 1]):
             headings = tuple(cell.text for cell in _cells(lines[place]))
-            rows: list[tuple[Told, ...]] = []
+            rows: list[tuple[ToldValue, ...]] = []
             place += 2
             while place < len(lines) and lines[place].lstrip().startswith("|"):
                 rows.append(_cells(lines[place]))
                 place += 1
-            yield Table(headings, tuple(row for row in rows if len(row) == len(headings)))
+            yield MarkdownTable(headings, tuple(row for row in rows if len(row) == len(headings)))
         else:
             place += 1
 
 
-def _cells(line: str) -> tuple[Told, ...]:
+def _cells(line: str) -> tuple[ToldValue, ...]:
     return tuple(_told(cell.strip()) for cell in line.strip().strip("|").split("|"))
 
 
-def _told(text: str) -> Told:
+def _told(text: str) -> ToldValue:
     link = LINK.search(text)
     if link is not None and len(link[0]) > len(text) / 2:
-        return Told(link[1], link[2])
-    return Told(LINK.sub(r"\1", text).strip("* "))
+        return ToldValue(link[1], link[2])
+    return ToldValue(LINK.sub(r"\1", text).strip("* "))
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar, cast
 
 from simtrain.agents.plan import Planned
-from simtrain.agents.searching.pages import Page
+from simtrain.agents.searching.pages import OpenedPage
 from simtrain.agents.skills.doubts import is_walled
 from simtrain.agents.skills.moved import MOST, followed
 from simtrain.agents.skills.stand_ins import stand_ins
@@ -24,7 +24,7 @@ _LISTED: Final = re.compile(r"\[([^\]]+)\]\((https?://[^)\s]+)\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchResult:
     """A result of a search."""
 
     title: str
@@ -32,7 +32,7 @@ class Hit:
     snippet: str
 
 
-class Reader:
+class WebReader:
     """Searches and opens pages; a page that was opened is not opened again. Beyond the budget nothing is found any more."""
 
     def __init__(self, tools: tuple[ToolSpec, ...], *, budget: int) -> None:
@@ -43,9 +43,9 @@ class Reader:
             raise AgentFault(str(error)) from None
         self.left = budget
         self._tools = {tool.name: tool for tool in tools}
-        self._pages: dict[str, Page | None] = {}
+        self._pages: dict[str, OpenedPage | None] = {}
 
-    def search(self, query: str) -> Reading[list[Hit]]:
+    def search(self, query: str) -> Reading[list[SearchResult]]:
         """The results for a query; none once the budget is spent."""
         if self.left <= 0:
             return []
@@ -55,14 +55,14 @@ class Reader:
         if observation.is_error:
             return []
         found = list(_hits(observation.content))
-        blocks = [Hit(title, url, snippet) for title, snippet, url in _BLOCK.findall(observation.text)]
-        return found or blocks or [Hit(title, url, "") for title, url in _LISTED.findall(observation.text)]
+        blocks = [SearchResult(title, url, snippet) for title, snippet, url in _BLOCK.findall(observation.text)]
+        return found or blocks or [SearchResult(title, url, "") for title, url in _LISTED.findall(observation.text)]
 
-    def open(self, url: str) -> Reading[Page | None]:
+    def open(self, url: str) -> Reading[OpenedPage | None]:
         """A page with all its parts; None where it cannot be opened, or the budget is spent."""
         if url in self._pages:
             return self._pages[url]
-        page: Page | None = None
+        page: OpenedPage | None = None
         part = 1
         while self.left > 0:
             call = self._tooling.open_call(url, part)
@@ -74,7 +74,7 @@ class Reader:
             content = observation.content or {}
             text = _longest(content) or observation.text
             date = str(content.get("date") or "")
-            page = Page(url, str(content.get("title") or ""), date, f"{page.text}\n{text}" if page else text)
+            page = OpenedPage(url, str(content.get("title") or ""), date, f"{page.text}\n{text}" if page else text)
             part += 1
             pages = content.get("pages")
             if not isinstance(pages, int) or part > pages:
@@ -104,7 +104,7 @@ class Reader:
         return (yield planned)
 
 
-def _hits(value: JsonValue) -> Iterator[Hit]:
+def _hits(value: JsonValue) -> Iterator[SearchResult]:
     """Every object in a reply that has a title and an address."""
     if isinstance(value, list):
         for item in cast("list[JsonValue]", value):
@@ -114,7 +114,7 @@ def _hits(value: JsonValue) -> Iterator[Hit]:
         url = held.get("url") or held.get("link")
         if isinstance(url, str) and isinstance(held.get("title"), str):
             snippet = held.get("snippet") or held.get("content") or held.get("text") or ""
-            yield Hit(str(held["title"]), url, str(snippet))
+            yield SearchResult(str(held["title"]), url, str(snippet))
             return
         for item in held.values():
             yield from _hits(item)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simtrain.agents.searching.asked import Asked, Condition, Wanted
+from simtrain.agents.searching.asked import Condition, ReadQuestion, Wanted
 from simtrain.agents.searching.judging import allowed, in_range, meets
 from simtrain.agents.searching.knowing import Knowing, Thing, likeness
-from simtrain.agents.searching.pages import DATE, LINK, Likeness, Page, plain_value, plural, stems
+from simtrain.agents.searching.pages import DATE, LINK, Likeness, OpenedPage, plain_value, plural, stems
 from simtrain.agents.searching.reader import Reading
 from simtrain.contracts.question import MISSING
 from simtrain.values.passages import read_day
@@ -21,7 +21,7 @@ _TIMES: Final = ("current", "ended", "held_on")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RelationRow:
     """A row: the things at its two ends, the days from and until which it holds as far as told, and the words of the line."""
 
     ends: tuple[Thing, Thing]
@@ -38,7 +38,7 @@ class Row:
         return bool(self.days) and self.days[0] <= day and (len(self.days) == 1 or day < self.days[1])
 
 
-def is_relation(asked: Asked) -> bool:
+def is_relation(asked: ReadQuestion) -> bool:
     """Whether rows with two names are wanted, neither of them the thing itself."""
     if asked.form != "rows" or len(asked.columns) < 2:
         return False
@@ -46,7 +46,7 @@ def is_relation(asked: Asked) -> bool:
     return all(len(column.path) == 1 for column in asked.columns[:2]) and stems(asked.things) not in (first, second)
 
 
-def related(asked: Asked, knowing: Knowing) -> Reading[list[list[str]]]:
+def related(asked: ReadQuestion, knowing: Knowing) -> Reading[list[list[str]]]:
     """The rows that meet the conditions, as the table has them."""
     rows: list[list[str]] = []
     for row in (yield from _rows(asked, knowing)):
@@ -61,7 +61,7 @@ def related(asked: Asked, knowing: Knowing) -> Reading[list[list[str]]]:
     return rows
 
 
-def _rows(asked: Asked, knowing: Knowing) -> Reading[list[Row]]:
+def _rows(asked: ReadQuestion, knowing: Knowing) -> Reading[list[RelationRow]]:
     """The rows told on the page of an end that the question names, else on the pages of all things at the first end."""
     known: list[dict[str, Thing]] = []
     for place in (0, 1):
@@ -73,7 +73,7 @@ def _rows(asked: Asked, knowing: Knowing) -> Reading[list[Row]]:
     if named is not None:
         name = named.said["value"]
         starts = [thing for thing in starts if thing.name == name] or [Thing(name, None)]
-    found: list[Row] = []
+    found: list[RelationRow] = []
     for thing in starts:
         page = yield from knowing.page(thing)
         if page is not None:
@@ -81,9 +81,9 @@ def _rows(asked: Asked, knowing: Knowing) -> Reading[list[Row]]:
     return found
 
 
-def _told(page: Page, thing: Thing, others: dict[str, Thing], begin: int) -> list[Row]:
+def _told(page: OpenedPage, thing: Thing, others: dict[str, Thing], begin: int) -> list[RelationRow]:
     """The lines of a page that lead to a thing at the other end."""
-    rows: list[Row] = []
+    rows: list[RelationRow] = []
     for line in page.text.split("\n"):
         if not line.lstrip().startswith(("-", "*", "|")):
             continue
@@ -91,12 +91,14 @@ def _told(page: Page, thing: Thing, others: dict[str, Thing], begin: int) -> lis
             other = others.get(link[2])
             if other is not None and other.url != thing.url:
                 days = tuple(day for day in map(read_day, DATE.findall(line)) if day)
-                rows.append(Row((thing, other) if begin == 0 else (other, thing), days[:2], LINK.sub(" ", line)))
+                rows.append(
+                    RelationRow((thing, other) if begin == 0 else (other, thing), days[:2], LINK.sub(" ", line))
+                )
                 break
     return rows
 
 
-def _meets(row: Row, condition: Condition, asked: Asked, knowing: Knowing) -> Reading[bool]:
+def _meets(row: RelationRow, condition: Condition, asked: ReadQuestion, knowing: Knowing) -> Reading[bool]:
     if condition.kind in _TIMES:
         return row.holds(condition)
     place = _place(condition.path, asked)
@@ -113,7 +115,7 @@ def _meets(row: Row, condition: Condition, asked: Asked, knowing: Knowing) -> Re
     return (yield from meets(thing, inner, knowing))
 
 
-def _cell(row: Row, wanted: Wanted, asked: Asked, knowing: Knowing) -> Reading[str]:
+def _cell(row: RelationRow, wanted: Wanted, asked: ReadQuestion, knowing: Knowing) -> Reading[str]:
     place = _place(wanted.path, asked)
     if place is None:
         if _START & set(stems(wanted.path[0].replace("|", " ")).split()):
@@ -127,12 +129,12 @@ def _cell(row: Row, wanted: Wanted, asked: Asked, knowing: Knowing) -> Reading[s
     return MISSING if told is None else plain_value(told.text, like)
 
 
-def _place(path: Sequence[str], asked: Asked) -> int | None:
+def _place(path: Sequence[str], asked: ReadQuestion) -> int | None:
     """Which end a path begins at; None for what the row itself has."""
     return next((place for place in (0, 1) if path and stems(path[0]) == stems(asked.columns[place].path[0])), None)
 
 
-def _beyond(asked: Asked, place: int) -> list[str]:
+def _beyond(asked: ReadQuestion, place: int) -> list[str]:
     """The labels that the things at an end have themselves."""
     paths = [one.path for one in (*asked.conditions, *asked.columns) if _place(one.path, asked) == place]
     return list(dict.fromkeys(path[1] for path in paths if len(path) > 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from simtrain.agents.searching.asked import Asked, Wanted
+from simtrain.agents.searching.asked import ReadQuestion, Wanted
 from simtrain.agents.searching.knowing import Knowing, Thing, likeness
 from simtrain.agents.searching.pages import Likeness, plain_value, stems
 from simtrain.agents.searching.reader import Reading
@@ -19,7 +19,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def counted(
-    asked: Asked, groups: Mapping[str, Sequence[Thing]], path: Sequence[str], knowing: Knowing
+    asked: ReadQuestion, groups: Mapping[str, Sequence[Thing]], path: Sequence[str], knowing: Knowing
 ) -> Reading[list[list[str]]]:
     """A row for each group: its name, how many things it has, their total or mean, or what a page says of the group itself."""
     rows: list[list[str]] = []

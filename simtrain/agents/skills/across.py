@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import cast
 
 from simtrain.agents.plan import Planned
-from simtrain.agents.reasons import Reason
+from simtrain.agents.reasons import CallReason
 from simtrain.agents.recovery import Trouble, diagnose, mend, says_done
 from simtrain.agents.skills.fixing import fixed
 from simtrain.agents.skills.messages import message_in
 from simtrain.agents.skills.moved import MOST, followed
 from simtrain.agents.skills.remedies import Remedies
-from simtrain.agents.skills.session import Heard, Hearing, Maybe, Session
+from simtrain.agents.skills.session import HeardReply, Hearing, Maybe, Session
 from simtrain.agents.skills.stand_ins import stand_ins
 from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject, JsonValue, Observation, canonical
@@ -58,24 +58,24 @@ class Across:
         for other in stand_ins(heard.planned, self._session.tools, named=named):
             if not heard.is_error or not self._is_down(heard):
                 break
-            again = yield from self._attempt(other, Reason.instead)
+            again = yield from self._attempt(other, CallReason.instead)
             if not again.is_error:
                 self._switched[planned.tool] = other.tool
                 return again
         return heard
 
-    def _is_down(self, heard: Heard) -> bool:
+    def _is_down(self, heard: HeardReply) -> bool:
         """Whether it is the service that will not, not the request that is wrong."""
         return diagnose(heard.reply.text) is not Trouble.arguments and not self.speaks_of_request(heard)
 
-    def speaks_of_request(self, heard: Heard) -> bool:
+    def speaks_of_request(self, heard: HeardReply) -> bool:
         """Whether an error names a value of the call, as a refusal by the rules of a service does."""
         said = message_in(heard.reply.text)
         return any(
             isinstance(value, str) and len(value) > 2 and value in said for value in heard.planned.arguments.values()
         )
 
-    def _attempt(self, planned: Planned, reason: Reason | None = None) -> Hearing:
+    def _attempt(self, planned: Planned, reason: CallReason | None = None) -> Hearing:
         """One call, with its repetitions. Whether a write has landed is looked up before it is repeated.
 
         A tool that is not offered is not called.
@@ -84,14 +84,14 @@ class Across:
         # Who has not made a single call has not looked: then the refusal itself is what is looked at.
         if planned.tool not in session.tools and session.asked:
             session.beside = ()
-            return Heard(planned, Observation(f"No tool is offered under the name {planned.tool}.", is_error=True))
+            return HeardReply(planned, Observation(f"No tool is offered under the name {planned.tool}.", is_error=True))
         planned = self.valid(planned)
         heard = yield from self._followed((yield from session.ask(planned, reason)))
         uncertain = searched = False
         for _ in range(self._retries):
             if not heard.is_error:
                 break
-            error, reason = heard.reply.text, Reason.again
+            error, reason = heard.reply.text, CallReason.again
             trouble = diagnose(error)
             remedied = yield from self._remedied(planned, error)
             if remedied is not None:
@@ -102,10 +102,10 @@ class Across:
             if trouble is Trouble.refused:
                 if searched or not _ABSENT.search(error) or not (yield from self.search_again(planned)):
                     break
-                searched, reason = True, Reason.searched
+                searched, reason = True, CallReason.searched
             elif trouble is Trouble.arguments:
                 tool = session.tools.get(planned.tool)
-                planned, reason = next(fixed(planned, tool, error, session.memory.known), planned), Reason.fixed
+                planned, reason = next(fixed(planned, tool, error, session.memory.known), planned), CallReason.fixed
             elif trouble is Trouble.ambiguous and session.writes(planned):
                 uncertain = True
                 landed = yield from session.landed(planned)
@@ -121,21 +121,21 @@ class Across:
             session.verifier.note(planned, heard.observation)
         return heard
 
-    def _followed(self, heard: Heard) -> Hearing:
+    def _followed(self, heard: HeardReply) -> Hearing:
         """The reply, or that of the address to which it sends on."""
         for _ in range(MOST):
             onward = followed(heard.planned, heard.reply.text) if heard.is_error else None
             if onward is None:
                 break
-            heard = yield from self._session.ask(onward, Reason.onward)
+            heard = yield from self._session.ask(onward, CallReason.onward)
         return heard
 
     def _remedied(self, planned: Planned, error: str) -> Maybe:
         """The reply after a tool has removed the cause of an error; None where none did."""
         for remedy in self._remedies.against(error, planned, self._session.memory.known):
-            tried = yield from self._session.ask(remedy, Reason.remedy)
+            tried = yield from self._session.ask(remedy, CallReason.remedy)
             if not tried.is_error:
-                again = yield from self._session.ask(planned, Reason.after_remedy)
+                again = yield from self._session.ask(planned, CallReason.after_remedy)
                 if again.reply.text != error:
                     return again
         return None
@@ -143,14 +143,14 @@ class Across:
     def search_again(self, planned: Planned) -> Maybe:
         """Make the reads again that told of a record which is not found now; None where nothing told of it."""
         memory = self._session.memory
-        found: Heard | None = None
+        found: HeardReply | None = None
         for value in planned.arguments.values():
             if not isinstance(value, str) or not memory.heard_of(value):
                 continue
             for read in memory.showing(value, but=planned):
                 if not self._session.doubt():
                     return found
-                found = yield from self._session.ask(read, Reason.searched)
+                found = yield from self._session.ask(read, CallReason.searched)
                 if not found.is_error and value in found.reply.text:
                     break
         return found

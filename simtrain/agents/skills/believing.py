@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
-from simtrain.agents.reasons import Reason
+from simtrain.agents.reasons import CallReason
 from simtrain.agents.skills.across import Across
 from simtrain.agents.skills.agreeing import agreed, same_subject
 from simtrain.agents.skills.doubts import (
@@ -21,7 +21,7 @@ from simtrain.agents.skills.doubts import (
 )
 from simtrain.agents.skills.elsewhere import asking_for, known_of, rebuilt, sources
 from simtrain.agents.skills.memory import Seen, records_in
-from simtrain.agents.skills.session import Heard, Hearing, Maybe, Session
+from simtrain.agents.skills.session import HeardReply, Hearing, Maybe, Session
 from simtrain.agents.skills.stand_ins import stand_ins
 from simtrain.files.json_schemas import property_names
 from simtrain.values.errors import InputError
@@ -51,7 +51,7 @@ class Believing:
         self._began_again = False
         self._unfounded: Counter[tuple[str, Doubt]] = Counter()
 
-    def judge(self, heard: Heard) -> Hearing:
+    def judge(self, heard: HeardReply) -> Hearing:
         """The reply that counts."""
         doubt = self._doubt(heard)
         if doubt is None:
@@ -61,7 +61,7 @@ class Believing:
         replies = [heard]
         # What a paywall says is no mere doubt: it holds back the page for certain.
         while doubt is not None and len(replies) <= REPEATED and (doubt is Doubt.walled or self._session.doubt()):
-            again = yield from self._session.ask(heard.planned, Reason.doubted)
+            again = yield from self._session.ask(heard.planned, CallReason.doubted)
             if again.is_error:
                 break
             replies.append(again)
@@ -77,15 +77,15 @@ class Believing:
             self._unfounded[heard.planned.tool, doubt] += 1
         return filled
 
-    def _copied(self, heard: Heard) -> Maybe:
+    def _copied(self, heard: HeardReply) -> Maybe:
         """The page as another tool shows it that is described like the one which does not; None where none shows more."""
         for other in stand_ins(heard.planned, self._session.tools, named=()):
-            copy = yield from self._session.ask(other, Reason.instead)
+            copy = yield from self._session.ask(other, CallReason.instead)
             if not copy.is_error and not is_walled(copy.reply):
                 return copy
         return None
 
-    def _doubt(self, heard: Heard) -> Doubt | None:
+    def _doubt(self, heard: HeardReply) -> Doubt | None:
         """The doubt about a reply, unless it has turned out unfounded with this tool before."""
         session, planned = self._session, heard.planned
         doubt = doubt_about(
@@ -102,7 +102,7 @@ class Believing:
             doubt, session.wary = Doubt.short, True
         return None if doubt is None or self._unfounded[planned.tool, doubt] >= UNFOUNDED else doubt
 
-    def _is_short(self, heard: Heard) -> bool:
+    def _is_short(self, heard: HeardReply) -> bool:
         """Whether a list has fewer items than it counts, or a page that goes on fewer than another one of the same tool.
 
         Raises InputError, once, where it is pages before that were short and passed without a doubt: the plan is walked once more.
@@ -141,11 +141,11 @@ class Believing:
             self._began_again = True
             raise InputError(reason)
 
-    def _compared(self, heard: Heard) -> Generator[Planned, Observation, list[Heard]]:
+    def _compared(self, heard: HeardReply) -> Generator[Planned, Observation, list[HeardReply]]:
         """The same read once more where something odd was seen, and a third time where the two are at odds."""
         replies = [heard]
         while len(replies) < 3 and heard.content is not None and self._session.check():
-            again = yield from self._session.ask(heard.planned, Reason.compared)
+            again = yield from self._session.ask(heard.planned, CallReason.compared)
             if again.is_error:
                 break
             replies.append(again)
@@ -153,7 +153,7 @@ class Believing:
                 break
         return replies
 
-    def _agreed(self, replies: list[Heard]) -> Heard:
+    def _agreed(self, replies: list[HeardReply]) -> HeardReply:
         """What the replies say together: those without doubts, where there are any."""
         sure = [heard for heard in replies if self._doubt(heard) is None] or [
             heard for heard in replies if heard.content is not None
@@ -164,12 +164,12 @@ class Believing:
         told = [heard.content for heard in sure if heard.content and same_subject(heard.content, latest.content or {})]
         return latest if len(told) < 2 else latest.saying(agreed(told))
 
-    def _filled(self, heard: Heard) -> Hearing:
+    def _filled(self, heard: HeardReply) -> Hearing:
         """The reply with what other reads tell of its records; put together anew where it says nothing."""
         session, planned = self._session, heard.planned
         if heard.content is None or says_nothing(heard.content):
             found = yield from self._across.search_again(planned)
-            again = (yield from session.ask(planned, Reason.searched)) if found else heard
+            again = (yield from session.ask(planned, CallReason.searched)) if found else heard
             if not again.is_error and self._doubt(again) is None:
                 return again
             return (yield from self.instead(planned)) or heard
@@ -202,11 +202,11 @@ class Believing:
             calls = list({own[0].key: own[0] for _, _, own in batch}.values())
             for read in calls:
                 session.beside = tuple(calls[1:]) if read is calls[0] else ()
-                yield from session.ask(read, Reason.elsewhere)
+                yield from session.ask(read, CallReason.elsewhere)
             for seen, names, own in batch:
                 fill(seen, own[0])
                 if names - seen.whole.keys() and len(own) > 1 and session.doubt():
-                    yield from session.ask(own[1], Reason.elsewhere)
+                    yield from session.ask(own[1], CallReason.elsewhere)
                     fill(seen, own[1])
 
     def instead(self, planned: Planned) -> Maybe:
@@ -221,9 +221,9 @@ class Believing:
         for read in reads[:SOURCES]:
             if found is not None or not session.doubt():
                 break
-            yield from session.ask(read, Reason.elsewhere)
+            yield from session.ask(read, CallReason.elsewhere)
             found = rebuilt(planned, tool, session.needed, session.memory)
-        return None if found is None else Heard(planned, _silent(), found)
+        return None if found is None else HeardReply(planned, _silent(), found)
 
 
 def _naming(planned: Planned) -> JsonObject:

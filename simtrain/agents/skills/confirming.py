@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
-from simtrain.agents.skills.memory import Memory, Seen, arguments_for, identity, records_in
-from simtrain.agents.skills.session import Heard
+from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity, records_in
+from simtrain.agents.skills.session import HeardReply
 from simtrain.files.json_schemas import property_names
 from simtrain.values.tool_words import singular, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
@@ -19,7 +19,7 @@ OWN = 6
 """How much more a read tells that names the very record of a write than one that does not."""
 
 
-class Shown(StrEnum):
+class WriteEvidence(StrEnum):
     """What a read says of a write."""
 
     done = "done"
@@ -27,7 +27,7 @@ class Shown(StrEnum):
     nothing = "nothing"
 
 
-def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], memory: Memory) -> list[Planned]:
+def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], memory: ReplyMemory) -> list[Planned]:
     """Reads that could show a write: they document what its reply says and name its records. The likeliest first."""
     rows = list(records_in(reply, tool_words(write.tool).noun))
     told = {name for seen in rows for name in seen.row} - {"id"}
@@ -52,7 +52,7 @@ def _lists_such(tool: ToolSpec, write: Planned) -> bool:
     return words.intent == "list" and words.noun == tool_words(write.tool).noun
 
 
-def _related(write: Planned, rows: list[Seen], memory: Memory) -> JsonObject:
+def _related(write: Planned, rows: list[Seen], memory: ReplyMemory) -> JsonObject:
     """Arguments that go with a write: its own, the ids of its reply, and those by which its records were found."""
     given: JsonObject = {}
     for value in write.arguments.values():
@@ -84,36 +84,36 @@ def names_own(claim: Seen, arguments: JsonObject, write: Planned) -> bool:
     return any(value in arguments.values() and value not in write.arguments.values() for value in made)
 
 
-def shown(write: Planned, reply: JsonObject, read: Planned, seen: Heard, schema: JsonValue) -> Shown:
+def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, schema: JsonValue) -> WriteEvidence:
     """What a read says of a write: a record that bears its id and agrees, or is at odds with it, or none where it should be."""
     claims = list(records_in(_flat(reply), tool_words(write.tool).noun))
     if seen.content is None:
         # A record that was just made is not known under its own id.
         unknown = seen.is_error and any(names_own(claim, read.arguments, write) for claim in claims)
-        return Shown.missing if unknown else Shown.nothing
+        return WriteEvidence.missing if unknown else WriteEvidence.nothing
     told = list(records_in(_flat(seen.content), tool_words(read.tool).noun))
     for claim in claims:
         for other in told:
             shared = _comparable(claim, other, write)
             if any(claim.row[name] != other.row[name] for name in shared):
-                return Shown.missing
+                return WriteEvidence.missing
             if len(shared) > 1:
-                return Shown.done
+                return WriteEvidence.done
     if any(_should_list(claim, seen.content, write, schema) for claim in claims):
-        return Shown.missing
+        return WriteEvidence.missing
     return _written(write, read, told)
 
 
-def _written(write: Planned, read: Planned, told: list[Seen]) -> Shown:
+def _written(write: Planned, read: Planned, told: list[Seen]) -> WriteEvidence:
     """What a read of one record says of the texts that were written to it: they stand there under their names, or do not."""
     if tool_words(read.tool).intent != "get" or not set(read.arguments.values()) & set(_texts(write)):
-        return Shown.nothing
+        return WriteEvidence.nothing
     for name, value in write.arguments.items():
         if isinstance(value, str) and name not in read.arguments:
             under = [seen.row[name] for seen in told if name in seen.row]
             if under:
-                return Shown.done if value in under else Shown.missing
-    return Shown.nothing
+                return WriteEvidence.done if value in under else WriteEvidence.missing
+    return WriteEvidence.nothing
 
 
 def _texts(write: Planned) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
-from simtrain.agents.skills.memory import Memory, Seen, arguments_for, identity
+from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity
 from simtrain.files.json_schemas import property_names
 from simtrain.values.tool_words import singular, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
@@ -15,7 +15,12 @@ _NO_FILTERS = frozenset({"cursor", "limit"})
 
 
 def sources(
-    wanted: frozenset[str], given: Mapping[str, JsonValue], tools: Mapping[str, ToolSpec], memory: Memory, *, but: str
+    wanted: frozenset[str],
+    given: Mapping[str, JsonValue],
+    tools: Mapping[str, ToolSpec],
+    memory: ReplyMemory,
+    *,
+    but: str,
 ) -> list[Planned]:
     """Reads that document wanted fields and whose arguments are known, the likeliest first."""
     found: list[tuple[int, Planned]] = []
@@ -31,7 +36,7 @@ def sources(
     return [read for _, read in found]
 
 
-def known_of(seen: Seen, names: Collection[str], memory: Memory, *, by: str = "") -> JsonObject:
+def known_of(seen: Seen, names: Collection[str], memory: ReplyMemory, *, by: str = "") -> JsonObject:
     """Those of some fields that other records of the same thing tell, as they were told last.
 
     A record without an id is known by the field `by`, among records of its kind.
@@ -61,7 +66,7 @@ def asking_for(record: JsonObject, kind: str) -> JsonObject:
     return {**given, f"{kind}_id": given["id"], kind: given["id"]} if "id" in given else given
 
 
-def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: Memory) -> JsonObject | None:
+def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: ReplyMemory) -> JsonObject | None:
     """The reply of a read, put together from records that were seen elsewhere; None where they do not tell what is needed."""
     schema: JsonObject = tool.output_schema or {}
     content: JsonObject = {}
@@ -86,7 +91,7 @@ def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: Me
     return content or None
 
 
-def completed(write: Planned, told: JsonObject, schema: JsonObject, memory: Memory) -> JsonObject:
+def completed(write: Planned, told: JsonObject, schema: JsonObject, memory: ReplyMemory) -> JsonObject:
     """What was told of a write, with the records that its reply promises, as they were seen last."""
     content = dict(told)
     ours = {value for value in write.arguments.values() if isinstance(value, str)}
@@ -113,7 +118,7 @@ def _record_of(member: JsonObject) -> JsonObject:
     return cast(JsonObject, member.get("items") or {}) if member.get("type") == "array" else member
 
 
-def _matching(names: frozenset[str], planned: Planned, memory: Memory, kind: str) -> list[JsonObject]:
+def _matching(names: frozenset[str], planned: Planned, memory: ReplyMemory, kind: str) -> list[JsonObject]:
     """The records of a kind that have some fields and go with the arguments, the latest form of each, in the order in which they came."""
     found: dict[object, JsonObject] = {}
     for seen in memory.seen:

@@ -25,7 +25,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Memory:
+class ReplyMemory:
     """Replies so far. `known` is the latest value under each name; the `id` of a record also counts as the id of its kind."""
 
     stated: Mapping[str, JsonValue]

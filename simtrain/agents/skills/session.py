@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
 from simtrain.agents.plan import Planned
-from simtrain.agents.reasons import Reason
+from simtrain.agents.reasons import CallReason
 from simtrain.agents.recovery import Trouble, diagnose
 from simtrain.agents.skills.doubts import is_certain
 from simtrain.agents.skills.elsewhere import completed
-from simtrain.agents.skills.memory import Memory
+from simtrain.agents.skills.memory import ReplyMemory
 from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.needs import kinds_read, lists_indexed, names_read
 from simtrain.agents.skills.reading import content_of, named
-from simtrain.agents.skills.typed import Reader
-from simtrain.agents.verifying import Verifier
+from simtrain.agents.skills.typed import TypedReader
+from simtrain.agents.verifying import WriteVerifier
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
 from simtrain.files.json_schemas import validator
@@ -27,7 +27,7 @@ DOUBTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HeardReply:
     """A reply: as it came, and its content as far as it can be read."""
 
     planned: Planned
@@ -46,13 +46,13 @@ class Heard:
             return self.reply
         return Observation(encode(self.content), json=True)
 
-    def saying(self, content: JsonObject) -> Heard:
+    def saying(self, content: JsonObject) -> HeardReply:
         """The reply, corrected."""
-        return Heard(self.planned, self.reply, content)
+        return HeardReply(self.planned, self.reply, content)
 
 
-Hearing: TypeAlias = Generator[Planned, Observation, Heard]
-Maybe: TypeAlias = Generator[Planned, Observation, Heard | None]
+Hearing: TypeAlias = Generator[Planned, Observation, HeardReply]
+Maybe: TypeAlias = Generator[Planned, Observation, HeardReply | None]
 
 
 @dataclass(slots=True)
@@ -67,8 +67,8 @@ class Session:
     tools: Mapping[str, ToolSpec]
     needed: frozenset[str]
     indexed: frozenset[tuple[str, str]]
-    memory: Memory
-    verifier: Verifier
+    memory: ReplyMemory
+    verifier: WriteVerifier
     checks: int
     looks: int
     doubts: int
@@ -79,7 +79,7 @@ class Session:
     asked: int = 0
     """Calls that were made."""
 
-    def ask(self, planned: Planned, reason: Reason | None = None) -> Hearing:
+    def ask(self, planned: Planned, reason: CallReason | None = None) -> Hearing:
         """Make one call and read its reply."""
         self.asked += 1
         beside, self.beside = self.beside, ()
@@ -87,11 +87,11 @@ class Session:
         content = None if reply.is_error else content_of(reply)
         if content is None:
             self.wary = self.wary or (reply.is_error and self.is_trouble(planned, reply.text))
-            return Heard(planned, reply)
+            return HeardReply(planned, reply)
         schema, memory = self.documented(planned), self.memory
         shaped = cast(JsonObject, named(content, schema, self.needed))
-        reader = Reader(memory.capitals, self.texts, memory.kinds_with(shaped))
-        heard = Heard(planned, reply, cast(JsonObject, reader.read(shaped, schema)))
+        reader = TypedReader(memory.capitals, self.texts, memory.kinds_with(shaped))
+        heard = HeardReply(planned, reply, cast(JsonObject, reader.read(shaped, schema)))
         writes = self.writes(planned)
         if self._is_bent(heard) or (not writes and self.memory.contradicts(planned, heard.content or {})):
             self.wary = True
@@ -106,7 +106,7 @@ class Session:
         tool = self.tools.get(planned.tool)
         return tool is not None and validator(tool.input_schema).is_valid(planned.arguments)
 
-    def _is_bent(self, heard: Heard) -> bool:
+    def _is_bent(self, heard: HeardReply) -> bool:
         """Whether a reply is not what its tool documents, or came in another form than JSON."""
         content, schema = heard.reply.content, self.documented(heard.planned)
         if content is None or (schema is not None and not validator(schema).is_valid(content)):
@@ -119,15 +119,17 @@ class Session:
         try:
             read = next(looking)
             while True:
-                heard = yield from self.ask(read, Reason.landed)
+                heard = yield from self.ask(read, CallReason.landed)
                 read = looking.send(heard.observation)
         except StopIteration as found:
             reply = cast("Observation | None", found.value)
         if reply is None:
             return None
-        return Heard(write, reply, completed(write, reply.content or {}, self.documented(write) or {}, self.memory))
+        return HeardReply(
+            write, reply, completed(write, reply.content or {}, self.documented(write) or {}, self.memory)
+        )
 
-    def lacks_items(self, heard: Heard) -> bool:
+    def lacks_items(self, heard: HeardReply) -> bool:
         """Whether a list of a reply is empty of which the plan takes an item."""
         content = heard.content or {}
         return any(tool == heard.planned.tool and content.get(name) == [] for tool, name in self.indexed)
@@ -169,8 +171,8 @@ def session_of(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watch
         tools=tools,
         needed=names_read(plan),
         indexed=lists_indexed(plan),
-        memory=Memory(stated, kinds=kinds_read(plan)),
-        verifier=Verifier(tools),
+        memory=ReplyMemory(stated, kinds=kinds_read(plan)),
+        verifier=WriteVerifier(tools),
         checks=checks,
         looks=checks,
         doubts=DOUBTS * checks,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from simtrain.agents.plan import Planned
-from simtrain.agents.reasons import Reason
+from simtrain.agents.reasons import CallReason
 from simtrain.agents.recovery import says_done
 from simtrain.agents.skills.across import Across
-from simtrain.agents.skills.confirming import Shown, contradicted, shown, witnesses
+from simtrain.agents.skills.confirming import WriteEvidence, contradicted, shown, witnesses
 from simtrain.agents.skills.doubts import says_nothing
-from simtrain.agents.skills.session import Heard, Hearing, Session
+from simtrain.agents.skills.session import HeardReply, Hearing, Session
 from simtrain.values.types import JsonObject, Observation
 
 POLLS = 5
@@ -25,7 +25,7 @@ class Trusting:
         self._across = across
         self._trusted: set[str] = set()
 
-    def judge(self, heard: Heard) -> Hearing:
+    def judge(self, heard: HeardReply) -> Hearing:
         """The reply that counts, after the write has been seen or made again."""
         heard = yield from self._told(heard)
         if heard.content is None or heard.planned.tool in self._trusted or not self._is_doubted(heard, heard.content):
@@ -34,34 +34,36 @@ class Trusting:
             if not self._session.look():
                 return heard
             verdict = yield from self._look(heard, witness, heard.content)
-            if verdict is Shown.missing and not (yield from self._appears(heard, witness, heard.content)):
+            if verdict is WriteEvidence.missing and not (yield from self._appears(heard, witness, heard.content)):
                 again = yield from self._across.make(heard.planned)
                 if again.is_error and says_done(again.reply.text):
                     # It had been done: that the reads do not show it says nothing, here and from now on.
                     self._trusted.add(heard.planned.tool)
                     return heard
                 return again
-            if verdict is not Shown.nothing:
+            if verdict is not WriteEvidence.nothing:
                 return heard
         return heard
 
-    def _is_doubted(self, heard: Heard, content: JsonObject) -> bool:
+    def _is_doubted(self, heard: HeardReply, content: JsonObject) -> bool:
         """Whether there is cause to look after a write: something odd was seen, or its reply is at odds with what was asked for."""
         return self._session.wary or self._session.watchful or contradicted(heard.planned, content)
 
-    def _told(self, heard: Heard) -> Hearing:
+    def _told(self, heard: HeardReply) -> Hearing:
         """The reply; where it says nothing of what was done, with what reads tell of it."""
         if heard.content is None or not says_nothing(heard.content):
             return heard
         return (yield from self._session.landed(heard.planned, known=True)) or heard
 
-    def _appears(self, heard: Heard, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, bool]:
+    def _appears(self, heard: HeardReply, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, bool]:
         """Whether the write shows after a while."""
         for _ in range(POLLS):
-            if (yield from self._look(heard, witness, reply)) is Shown.done:
+            if (yield from self._look(heard, witness, reply)) is WriteEvidence.done:
                 return True
         return False
 
-    def _look(self, heard: Heard, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, Shown]:
-        seen = yield from self._session.ask(witness, Reason.shows)
+    def _look(
+        self, heard: HeardReply, witness: Planned, reply: JsonObject
+    ) -> Generator[Planned, Observation, WriteEvidence]:
+        seen = yield from self._session.ask(witness, CallReason.shows)
         return shown(heard.planned, reply, witness, seen, self._session.documented(witness))

@@ -80,7 +80,7 @@ def kinds_in(value: JsonValue) -> Iterator[tuple[str, Kind]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class TypedReader:
     """Reads replies. `heard` are texts by how they look in capitals; `texts` are values and field names that are texts even where they
     look like numbers; `kinds` is what was heard so far under each name.
     """

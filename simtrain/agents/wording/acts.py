@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from simtrain.agents.plan import Planned
-from simtrain.agents.wording.view import View
+from simtrain.agents.wording.view import ShownTexts
 from simtrain.values.seeding import Stream
 from simtrain.values.tool_words import singular, tool_words
 
@@ -34,7 +34,7 @@ _DAY = re.compile(r"\d{4}-\d\d|\d\d:\d\d")
 _FILLERS = frozenset({"by", "of", "the", "for", "and"})
 
 
-def act(planned: Planned, view: View, stream: Stream) -> str:
+def act(planned: Planned, view: ShownTexts, stream: Stream) -> str:
     """What a call does, as an infinitive without `to`: `list the charges of customer C0012`."""
     server, _, rest = planned.tool.rpartition(".")
     words = [part.lower() for part in _PARTS.findall(rest)]
@@ -51,7 +51,9 @@ def act(planned: Planned, view: View, stream: Stream) -> str:
     return f"{stream.choose(('look at', 'check', 'ask for'))} the {nouns}{about}" if nouns else f"call {planned.tool}"
 
 
-def _reading(verb: str, intent: str, nouns: str, subject: str, planned: Planned, view: View, *, bare: bool) -> str:
+def _reading(
+    verb: str, intent: str, nouns: str, subject: str, planned: Planned, view: ShownTexts, *, bare: bool
+) -> str:
     if intent == "search":
         asked = next(
             (found for name in _ASKED if (found := view.named(planned.arguments.get(name)))), subject.rpartition(" ")[2]
@@ -83,7 +85,7 @@ def _nouns(words: list[str], server: str, *, plural: bool, bare: bool) -> str:
     return " ".join(word for word in words if word not in _FILLERS) or "data"
 
 
-def _subject(planned: Planned, view: View) -> tuple[str, bool]:
+def _subject(planned: Planned, view: ShownTexts) -> tuple[str, bool]:
     """The record that a call names, with its kind (`customer C0012`), and whether the argument says that it is an id."""
     for name, value in planned.arguments.items():
         kind = name.removesuffix("_id")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from simtrain.agents.plan import Planned, Said
+from simtrain.agents.plan import Planned, Rationale
 from simtrain.agents.wording.sentences import Sentences
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.journal import Journal
@@ -32,7 +32,7 @@ class WordedByModel(Sentences):
         super().__init__(briefing)
         self._client = client
 
-    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Said:
+    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
         """What is said beside some calls, of which the first is `planned`, and what it cost. Raises ModelError."""
         said = await super().beside(planned, calls, journal)
         request = [
@@ -46,8 +46,8 @@ class WordedByModel(Sentences):
                 usage = completion.usage if usage is None else usage + completion.usage
             text = " ".join(completion.text.split(" ")).strip()
             if not completion.cut and self.holds(text):
-                return Said(text, usage)
-        return Said(said.text, usage)
+                return Rationale(text, usage)
+        return Rationale(said.text, usage)
 
     def holds(self, text: str) -> bool:
         """Whether a text is short and plain, and names nothing that does not stand in view."""

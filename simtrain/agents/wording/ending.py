@@ -51,7 +51,7 @@ _INTERNAL = re.compile(r"has no value|cannot be rendered|no text to read from|^t
 _BRACED = re.compile(r"[{\[][^{}\[\]]*[}\]]")
 
 
-class Ending:
+class EndingWords:
     """Words the end of one episode, by its seed."""
 
     def __init__(self, briefing: Briefing) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simtrain.agents.reasons import Reason
+from simtrain.agents.reasons import CallReason
 
 FIRST = (
     "I start by finding out what I need: I {act}.", "First I {act}.", "To begin with, I {act}.", "Let me {act} first.",
@@ -62,59 +62,59 @@ FAILED_SAYING = (
     "An error came back: {said}.",
 )  # fmt: skip
 
-REASONS: dict[Reason, tuple[str, ...]] = {
-    Reason.again: (
+REASONS: dict[CallReason, tuple[str, ...]] = {
+    CallReason.again: (
         "{failed} That may pass, so I try once more.", "{failed} I make the same call again.",
         "{failed} It may be a passing problem; I try again.",
         "{failed} I give it another try.", "{failed} Once more, then.", "{failed} I repeat the call.",
     ),
-    Reason.fixed: (
+    CallReason.fixed: (
         "{failed} I mend the arguments and call again.", "{failed} The arguments were not as the tool wants them; I fix them.",
         "{failed} I put the arguments right.", "{failed} With other arguments it should go through.",
     ),
-    Reason.remedy: (
+    CallReason.remedy: (
         "{failed} There is a tool that can help with this: I {act}.", "{failed} To remove the cause, I {act}.",
         "{failed} Before I go on, I {act}.", "{failed} That can be mended: I {act}.",
     ),
-    Reason.after_remedy: (
+    CallReason.after_remedy: (
         "With that out of the way, I make the call again.", "Now the call that failed should work.",
         "The cause should be gone; I try again.",
         "Back to what I wanted to do: I {act}.",
     ),
-    Reason.instead: (
+    CallReason.instead: (
         "Another tool, {tool}, does the same, so I use it instead.", "I take {tool} in its place.",
         "There is another tool for this: {tool}.",
         "I turn to {tool}, which does the same.",
     ),
-    Reason.onward: (
+    CallReason.onward: (
         "The reply sends me on to another address; I follow it.", "This has moved, so I go where it points.", "I follow the new address.",
     ),
-    Reason.landed: (
+    CallReason.landed: (
         "{failed} It may have taken effect all the same, so I look before I repeat it: I {act}.",
         "{failed} I do not know whether it was carried out; I {act} to see.",
         "{failed} Before doing it twice, I {act}.",
         "{failed} To find out whether it landed, I {act}.",
     ),
-    Reason.doubted: (
+    CallReason.doubted: (
         "That reply cannot be the whole story; I ask again.", "Something about this reply is not right, so I repeat the read.",
         "I do not trust that reply as it is; I read it again.", "This looks odd. I ask for it once more.",
         "The reply is not what I would expect here; once more.",
     ),
-    Reason.compared: (
+    CallReason.compared: (
         "To be sure, I make this read twice and compare.", "To be on the safe side, I ask a second time.",
         "I check this reply against another one.", "I would rather compare two replies here.",
     ),
-    Reason.elsewhere: (
+    CallReason.elsewhere: (
         "The reply does not tell me that; perhaps I find it when I {act}.", "Another tool may know more: I {act}.",
         "What is missing may stand elsewhere, so I {act}.", "I look for it elsewhere and {act}.",
     ),
-    Reason.shows: (
+    CallReason.shows: (
         "I make sure that the change is there: I {act}.", "Before I rely on it, I {act}.", "To see whether it has taken effect, I {act}.",
         "I check the result: I {act}.", "Let me verify that: I {act}.",
     ),
-    Reason.searched: (
+    CallReason.searched: (
         "{failed} I have seen it before, so I look where it stood: I {act}.", "{failed} It was there earlier; I {act} to find it again.",
         "I look for it again and {act}.",
     ),
-    Reason.told: ("I was asked to {act}, so I do.", "The text that I read wants me to {act}.", "As the text says, I {act}."),
+    CallReason.told: ("I was asked to {act}, so I do.", "The text that I read wants me to {act}.", "As the text says, I {act}."),
 }  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from simtrain.agents.plan import Planned, Said
+from simtrain.agents.plan import Planned, Rationale
 from simtrain.agents.skills.messages import message_in
 from simtrain.agents.wording import phrases
 from simtrain.agents.wording.acts import act
-from simtrain.agents.wording.view import View
+from simtrain.agents.wording.view import ShownTexts
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.trajectory import Step
@@ -28,12 +28,12 @@ class Sentences:
         self.prompt = briefing.prompt
         self._tools = {tool.name: tool for tool in briefing.tools}
         self._seed = derive(briefing.seed, "wording")
-        self.view = View(briefing.prompt)
+        self.view = ShownTexts(briefing.prompt)
 
-    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Said:
+    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
         """What is said beside some calls, of which the first is `planned`."""
         self.view.catch_up(journal)
-        return Said(self._worded(planned, calls, journal))
+        return Rationale(self._worded(planned, calls, journal))
 
     def _worded(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> str:
         """The sentences for some calls, by the seed and the number of the turn."""
@@ -41,7 +41,7 @@ class Sentences:
         steps = journal.turns[-1].steps if journal.turns else []
         said = stream.choose(self._wordings(planned, calls, journal, steps))
         # A sentence that says where a value comes from does not name it twice.
-        known = View() if said.startswith(_NAMING) else self.view
+        known = ShownTexts() if said.startswith(_NAMING) else self.view
         return said.removeprefix(_NAMING).format(
             act=act(planned, known, stream),
             more=act(calls[1], self.view, stream) if len(calls) == 2 else stream.choose(phrases.MORE),
@@ -75,7 +75,7 @@ class Sentences:
             return []
         for turn in reversed(journal.turns):
             for step in turn.steps:
-                if View(step.observation.text).shows(value.strip('"')):
+                if ShownTexts(step.observation.text).shows(value.strip('"')):
                     return [_naming(said, value, step.action.tool) for said in phrases.FROM_REPLY]
         return [_naming(said, value, "") for said in phrases.FROM_TASK]
 

@@ -16,7 +16,7 @@ LONGEST = 60
 """Characters of a value that is named; what is longer is a text, not a name."""
 
 
-class View:
+class ShownTexts:
     """The texts that were shown so far; grows with the journal."""
 
     __slots__ = ("_texts", "_turns")

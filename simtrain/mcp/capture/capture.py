@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TypeAlias
 
 from simtrain.files.redaction import Redactor
-from simtrain.mcp.capture.mcp_json import Source
+from simtrain.mcp.capture.mcp_json import ConfiguredServer
 from simtrain.mcp.capture.probes import Mistake, Probe, ProbeFile, latency, mistakes, protocol_mistakes, sure_mistakes
 from simtrain.mcp.capture.server_secrets import secrets_of, source_of
 from simtrain.mcp_wire.client import Client, connect
@@ -54,7 +54,7 @@ class Captured:
 
 
 async def capture_all(
-    sources: Sequence[Source],
+    sources: Sequence[ConfiguredServer],
     *,
     probes: ProbeFile | None = None,
     writes: bool = False,
@@ -70,7 +70,7 @@ async def capture_all(
     free = asyncio.Semaphore(AT_ONCE)
     takes = [_Take(source.name, probes, patience or Patience(), watch or _ignore, writes) for source in sources]
 
-    async def run(source: Source, take: _Take) -> ServerManifest | InputError:
+    async def run(source: ConfiguredServer, take: _Take) -> ServerManifest | InputError:
         async with free:
             return await take.run(source.target)
 

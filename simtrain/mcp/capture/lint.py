@@ -24,7 +24,7 @@ PROSE = frozenset({"description", "title", "instructions", "name", "text", "mess
 
 
 @dataclass(frozen=True)
-class Finding:
+class LintFinding:
     """Something suspicious: the rule it breaks, where it stands, and the words themselves, unprintable letters escaped."""
 
     server: str
@@ -82,14 +82,14 @@ _INSTEAD = re.compile(
 )
 
 
-def lint(servers: Mapping[str, ServerManifest]) -> list[Finding]:
+def lint(servers: Mapping[str, ServerManifest]) -> list[LintFinding]:
     """What is suspicious about these servers, each thing once."""
     found = [finding for server in servers.values() for finding in _findings(server)]
     found += _shadows(servers)
     return list(dict.fromkeys(found))
 
 
-def _findings(server: ServerManifest) -> Iterator[Finding]:
+def _findings(server: ServerManifest) -> Iterator[LintFinding]:
     for surface in server.surfaces:
         for place, text in _texts(surface.greeting, "greeting"):
             yield from _suspicions(server.name, place, text)
@@ -101,16 +101,16 @@ def _findings(server: ServerManifest) -> Iterator[Finding]:
         yield from _tool_findings(server.name, surface.items("tools/list"))
 
 
-def _suspicions(server: str, place: str, text: str) -> Iterator[Finding]:
+def _suspicions(server: str, place: str, text: str) -> Iterator[LintFinding]:
     text = text[:LONGEST]
     for rule, pattern in _RULES.items():
         words = next(_matches(pattern, text), None)
         if words is not None:
-            yield Finding(server, place, rule, _shown(words))
+            yield LintFinding(server, place, rule, _shown(words))
     hidden = _HIDDEN.search(_JOINED.sub("", text))
     if hidden is not None:
         letter = hidden[0]
-        yield Finding(
+        yield LintFinding(
             server, place, "hides characters", f"U+{ord(letter):04X} {character_name(letter, 'unnamed').lower()}"
         )
 
@@ -135,26 +135,26 @@ def _is_forbidden(text: str, match: re.Match[str]) -> bool:
     return _AFTER_ALL.search(sentence[0] if sentence else match[0]) is None
 
 
-def _tool_findings(server: str, tools: list[JsonObject]) -> Iterator[Finding]:
+def _tool_findings(server: str, tools: list[JsonObject]) -> Iterator[LintFinding]:
     seen: dict[str, str] = {}
     for tool in tools:
         name = str(tool.get("name"))
         place = f"tool {_shown(name)}"
         if name in seen:
-            yield Finding(server, place, "is there twice", _shown(name))
+            yield LintFinding(server, place, "is there twice", _shown(name))
         elif name.lower() in {other.lower() for other in seen}:
-            yield Finding(server, place, "differs from another tool by case alone", _shown(name))
+            yield LintFinding(server, place, "differs from another tool by case alone", _shown(name))
         seen[name] = place
         if not re.fullmatch(r"[A-Za-z0-9_./-]{1,128}", name):
-            yield Finding(server, place, "has a name that clients may refuse", _shown(name))
+            yield LintFinding(server, place, "has a name that clients may refuse", _shown(name))
         if not isinstance(tool.get("inputSchema"), dict) or tool["inputSchema"].get("type") != "object":
-            yield Finding(
+            yield LintFinding(
                 server, place, "has an input schema that is of no object", _shown(str(tool.get("inputSchema")))
             )
         for key in ("inputSchema", "outputSchema"):
             problem = _schema_problem(tool.get(key))
             if problem:
-                yield Finding(server, place, f"has an invalid {key}", _shown(problem))
+                yield LintFinding(server, place, f"has an invalid {key}", _shown(problem))
 
 
 def _schema_problem(schema: JsonValue) -> str | None:
@@ -169,7 +169,7 @@ def _schema_problem(schema: JsonValue) -> str | None:
     return None
 
 
-def _shadows(servers: Mapping[str, ServerManifest]) -> Iterator[Finding]:
+def _shadows(servers: Mapping[str, ServerManifest]) -> Iterator[LintFinding]:
     """Tools that take the name of another server's tool, and descriptions that talk about another server's tool."""
     tools = {name: server.tools for name, server in servers.items()}
     for name, own in tools.items():
@@ -178,14 +178,14 @@ def _shadows(servers: Mapping[str, ServerManifest]) -> Iterator[Finding]:
         for tool in own:
             label = str(tool.get("name"))
             if label in others:
-                yield Finding(name, f"tool {_shown(label)}", "has the name of another server's tool", others[label])
+                yield LintFinding(name, f"tool {_shown(label)}", "has the name of another server's tool", others[label])
             description = str(tool.get("description") or "")
             for other, where in others.items():
                 # Plain words such as `search` are in every description; a name of several words is meant.
                 if other in mine or not re.search(r"[_\-.]|[a-z][A-Z]", other):
                     continue
                 if re.search(rf"(?<![\w-]){re.escape(other)}(?![\w-])", description) and _INSTEAD.search(description):
-                    yield Finding(
+                    yield LintFinding(
                         name, f"tool {_shown(label)}", "talks about another server's tool", f"{where}: {other}"
                     )
 

@@ -23,14 +23,14 @@ MAX_BYTES = 4_000_000
 
 
 @dataclass(frozen=True)
-class Source:
+class ConfiguredServer:
     """A server to capture, by the name it will have. `target` is an InputError where the file does not say enough to start it."""
 
     name: str
     target: Target | InputError
 
 
-def read_mcp_json(path: Path, *, environ: Mapping[str, str] | None = None) -> tuple[Source, ...]:
+def read_mcp_json(path: Path, *, environ: Mapping[str, str] | None = None) -> tuple[ConfiguredServer, ...]:
     """The servers of a file, in its order, without those it marks as disabled.
 
     A server whose variables are not set is given back with the InputError that says so, since the others can still be captured.
@@ -49,7 +49,7 @@ def read_mcp_json(path: Path, *, environ: Mapping[str, str] | None = None) -> tu
     reader = _Reader(path, os.environ if environ is None else environ, workspace)
     entries = cast(JsonObject, servers)
     return tuple(
-        Source(name, reader.target(name, entry))
+        ConfiguredServer(name, reader.target(name, entry))
         for name, entry in entries.items()
         if not (isinstance(entry, dict) and cast(JsonObject, entry).get("disabled") is True)
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from simtrain.mcp.draft.judging import Judged, Objection, judge
+from simtrain.mcp.draft.judging import Objection, ProposalVerdict, judge
 from simtrain.mcp.draft.observed import Observed
 from simtrain.mcp.draft.prompting import answered, asked
 from simtrain.mcp.draft.proposal import Proposal, read_proposal
@@ -32,7 +32,7 @@ class Drafted:
     """
 
     proposal: Proposal
-    judged: Judged
+    judged: ProposalVerdict
     state: str
     rounds: int = 0
     accepted: bool = False
@@ -41,7 +41,7 @@ class Drafted:
 
 def without_model(observed: Observed) -> Drafted:
     """The skeleton: all tools are there, and open."""
-    return Drafted(skeleton(observed), Judged((), {}), SKELETON)
+    return Drafted(skeleton(observed), ProposalVerdict((), {}), SKELETON)
 
 
 async def with_model(
@@ -52,7 +52,7 @@ async def with_model(
     Raises ModelFault when the model cannot be asked.
     """
     messages = asked(observed)
-    best: tuple[Proposal, Judged] | None = None
+    best: tuple[Proposal, ProposalVerdict] | None = None
     objections: tuple[Objection, ...] = ()
     excused: frozenset[str] = frozenset()
     for number in range(1, rounds + 1):
@@ -77,19 +77,21 @@ async def with_model(
         messages = answered(messages, said, objections)
     if best is None:
         state = f"a skeleton: none of the {rounds} proposals of a model could be loaded"
-        return Drafted(skeleton(observed), Judged((), {}), state, rounds, False, objections)
+        return Drafted(skeleton(observed), ProposalVerdict((), {}), state, rounds, False, objections)
     kept, judged = await _sound_part(best[0], observed, name, manifest)
     state = f"not accepted: after {rounds} rounds, what is left of a model's best proposal without its faulty tools"
     return Drafted(kept, judged, state, rounds, False, objections)
 
 
-async def _sound_part(proposal: Proposal, observed: Observed, name: str, manifest: Path) -> tuple[Proposal, Judged]:
+async def _sound_part(
+    proposal: Proposal, observed: Observed, name: str, manifest: Path
+) -> tuple[Proposal, ProposalVerdict]:
     """The proposal without the tools that are objected to: what one tool wrote others may have shown, so that it is judged anew."""
     judged = await judge(proposal, observed, name=name, manifest=manifest, excused=observed.tools)
     while judged.objections:
         faulty = {one.tool: f"the checks refused it ({one.reason[:160]})" for one in judged.objections if one.tool}
         if not faulty or len(faulty) == len(proposal.bound):
-            return skeleton(observed), Judged((), {})
+            return skeleton(observed), ProposalVerdict((), {})
         proposal = proposal.without(faulty)
         judged = await judge(proposal, observed, name=name, manifest=manifest, excused=observed.tools)
     return proposal, judged

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
-from simtrain.mcp.draft.observed import Call, Observed
+from simtrain.mcp.draft.observed import Observed, RecordedCall
 from simtrain.mcp.draft.proposal import Proposal
-from simtrain.mcp.draft.rehearsal import Played, rehearse
+from simtrain.mcp.draft.rehearsal import RehearsedCall, rehearse
 from simtrain.mcp.draft.renaming import renamed
 from simtrain.mcp.draft.world import world_text
 from simtrain.values.errors import InputError, SimulatorFault
@@ -41,7 +41,7 @@ class Objection:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ProposalVerdict:
     """What came of a proposal. `replies`: of each tool, how many recorded replies come out, and how many there are."""
 
     objections: tuple[Objection, ...]
@@ -67,14 +67,14 @@ def held_out(observed: Observed) -> set[int]:
 
 async def judge(
     proposal: Proposal, observed: Observed, *, name: str, manifest: Path, excused: Collection[str] = ()
-) -> Judged:
+) -> ProposalVerdict:
     """Play a proposal, and say what is wrong with it. `excused`: tools that may stay open although recorded calls show what they do."""
     text = world_text(observed, proposal, name=name, manifest=str(manifest.resolve()), state="being judged")
     try:
         played = await rehearse(text, observed.calls)
         again = await rehearse(text, renamed(observed))
     except (InputError, SimulatorFault) as error:
-        return Judged((_unloadable(error, observed),), {})
+        return ProposalVerdict((_unloadable(error, observed),), {})
     hidden = held_out(observed)
     found = [*_writing_reads(proposal, observed), *_left_open(proposal, observed, excused)]
     found += [objection for one in played if (objection := _objection(one, proposal, one.call.number in hidden))]
@@ -86,7 +86,7 @@ async def judge(
         if one.problem is not None and one.call.number in right and one.call.tool in proposal.bound
     ]
     replies = {tool: _replies(played, tool) for tool in observed.tools}
-    return Judged(tuple(found), replies)
+    return ProposalVerdict(tuple(found), replies)
 
 
 def _unloadable(error: InputError | SimulatorFault, observed: Observed) -> Objection:
@@ -123,7 +123,7 @@ def _left_open(proposal: Proposal, observed: Observed, excused: Collection[str])
     ]
 
 
-def _objection(one: Played, proposal: Proposal, hidden: bool) -> Objection | None:
+def _objection(one: RehearsedCall, proposal: Proposal, hidden: bool) -> Objection | None:
     if one.problem is None or one.call.tool not in proposal.bound:
         return None
     if hidden:
@@ -134,16 +134,16 @@ def _objection(one: Played, proposal: Proposal, hidden: bool) -> Objection | Non
     return Objection("replay", one.call.tool, f"{words}{_about(one)}; recorded: {reply}")
 
 
-def _about(one: Played) -> str:
+def _about(one: RehearsedCall) -> str:
     return f"call {one.call.number} with {encode(one.call.arguments)[:SHOWN]}: {one.problem}"
 
 
-def _replies(played: Sequence[Played], tool: str) -> tuple[int, int]:
+def _replies(played: Sequence[RehearsedCall], tool: str) -> tuple[int, int]:
     of_tool = [one for one in played if one.call.tool == tool]
     return sum(one.problem is None for one in of_tool), len(of_tool)
 
 
-def shown_calls(observed: Observed) -> list[Call]:
+def shown_calls(observed: Observed) -> list[RecordedCall]:
     """The calls that a model is shown."""
     hidden = held_out(observed)
     return [call for call in observed.calls if call.number not in hidden]

@@ -12,7 +12,7 @@ from simtrain.mcp.capture.probes import NO_TOOL
 from simtrain.mcp_wire.manifest import ServerManifest, read_manifest
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.recorded.recorded_sessions import Course, read_courses
+from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_courses
 from simtrain.worlds.recorded.replay_index import CALL
 
 Channel: TypeAlias = str | int
@@ -20,7 +20,7 @@ Channel: TypeAlias = str | int
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class RecordedCall:
     """One recorded call. `number` counts through all recordings, `course` says which of them it belongs to."""
 
     number: int
@@ -48,7 +48,7 @@ class Observed:
 
     manifest: ServerManifest
     tools: dict[str, JsonObject]
-    calls: tuple[Call, ...]
+    calls: tuple[RecordedCall, ...]
 
 
 def read_observed(manifest: Path, *, server: str | None = None, recordings: Sequence[Path] = ()) -> Observed:
@@ -67,15 +67,15 @@ def read_observed(manifest: Path, *, server: str | None = None, recordings: Sequ
     tools = {tool["name"]: tool for tool in found.tools if isinstance(tool.get("name"), str)}
     if not tools:
         raise InputError(f"the server {name!r} has no tools", file=manifest)
-    courses = [Course(name, found.exchanges, {})]
+    courses = [RecordedSession(name, found.exchanges, {})]
     for path in recordings:
         # A manifest given as a recording holds other servers as well; a relay's recording is of one, whatever it is called.
         courses += [course for course in read_courses(path) if path.suffix != ".json" or course.server == name]
     return Observed(found, tools, tuple(_calls(courses, tools)))
 
 
-def _calls(courses: Sequence[Course], tools: dict[str, JsonObject]) -> list[Call]:
-    found: list[Call] = []
+def _calls(courses: Sequence[RecordedSession], tools: dict[str, JsonObject]) -> list[RecordedCall]:
+    found: list[RecordedCall] = []
     for index, course in enumerate(courses):
         for exchange in course.exchanges:
             tool: JsonValue = exchange.params.get("name")
@@ -83,5 +83,5 @@ def _calls(courses: Sequence[Course], tools: dict[str, JsonObject]) -> list[Call
             known = exchange.method == CALL and isinstance(tool, str) and tool in tools and tool != NO_TOOL
             if known and isinstance(arguments, dict | None):
                 given = cast(JsonObject, arguments or {})
-                found.append(Call(len(found) + 1, index, cast(str, tool), given, exchange.response))
+                found.append(RecordedCall(len(found) + 1, index, cast(str, tool), given, exchange.response))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simtrain.mcp.draft.judging import Objection, shown_calls
-from simtrain.mcp.draft.observed import Call, Observed
+from simtrain.mcp.draft.observed import Observed, RecordedCall
 from simtrain.values.types import JsonObject, encode
 
 TOOL_LETTERS = 4_000
@@ -81,7 +81,7 @@ def _told(raw: JsonObject) -> JsonObject:
     }
 
 
-def _line(call: Call) -> str:
+def _line(call: RecordedCall) -> str:
     facts: JsonObject = {"call": call.number, "recording": call.course, "tool": call.tool, "arguments": call.arguments}
     return f"{encode(facts)} -> {encode(call.response)}"[:CALL_LETTERS]
 

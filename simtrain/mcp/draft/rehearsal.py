@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
-from simtrain.mcp.draft.observed import Call
+from simtrain.mcp.draft.observed import RecordedCall
 from simtrain.mcp.verify.comparison import difference
 from simtrain.mcp.verify.pairing import Pairing
 from simtrain.mcp.verify.stand_in import OpenStandIn, stand_in
@@ -31,23 +31,23 @@ _TOKENS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class RehearsedCall:
     """One recorded call, and what is wrong with the draft's reply; None where it is the recorded one.
 
     `let_through`: the server refused the call, and the draft carried it out.
     """
 
-    call: Call
+    call: RecordedCall
     problem: str | None
     let_through: bool = False
 
 
-async def rehearse(text: str, calls: Sequence[Call]) -> list[Played]:
+async def rehearse(text: str, calls: Sequence[RecordedCall]) -> list[RehearsedCall]:
     """Play calls against a draft, each recording from the initial state; ids are mapped one to one, moments count as the same.
 
     `text` names its manifest by an absolute path. Raises InputError for a draft that does not load.
     """
-    found: list[Played] = []
+    found: list[RehearsedCall] = []
     with TemporaryDirectory(prefix="simtrain-draft-") as folder:
         path = Path(folder) / "draft.yaml"
         path.write_text(text, "utf-8")
@@ -58,17 +58,17 @@ async def rehearse(text: str, calls: Sequence[Call]) -> list[Played]:
     return found
 
 
-async def _play(calls: Sequence[Call], opened: OpenStandIn) -> list[Played]:
+async def _play(calls: Sequence[RecordedCall], opened: OpenStandIn) -> list[RehearsedCall]:
     pairing, moment = Pairing({}, _TOKENS), instant(DEFAULT_START)
-    found: list[Played] = []
+    found: list[RehearsedCall] = []
     for call in calls:
         moment += STEP
         own = await opened.call(call.tool, cast(JsonObject, pairing.from_real(call.arguments)), moment=moment)
         if opened.breakdown is not None:
             # The episode is over: what comes after it would be blamed on tools that are sound.
-            return [*found, Played(call, f"the draft breaks down: {opened.breakdown}")]
+            return [*found, RehearsedCall(call, f"the draft breaks down: {opened.breakdown}")]
         problem = difference(_without_moments(call.response), _without_moments(own), pairing, other="draft")
-        found.append(Played(call, problem, let_through=_is_refusal(call.response) and not _is_refusal(own)))
+        found.append(RehearsedCall(call, problem, let_through=_is_refusal(call.response) and not _is_refusal(own)))
     return found
 
 

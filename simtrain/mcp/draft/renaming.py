@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
-from simtrain.mcp.draft.observed import Call, Observed
+from simtrain.mcp.draft.observed import Observed, RecordedCall
 from simtrain.mcp.verify.pairing import rewritten
 from simtrain.values.types import JsonObject, JsonValue
 
@@ -21,12 +21,12 @@ SUFFIX = " anew"
 _WORDS = re.compile(r"[^\W\d_][\w '&,-]*", re.ASCII)
 
 
-def renamed(observed: Observed) -> list[Call]:
+def renamed(observed: Observed) -> list[RecordedCall]:
     """The recorded calls with the free texts that writing calls were given, and that came back, under other words."""
     return [call for course in sorted({call.course for call in observed.calls}) for call in _course(observed, course)]
 
 
-def _course(observed: Observed, course: int) -> Iterator[Call]:
+def _course(observed: Observed, course: int) -> Iterator[RecordedCall]:
     calls = [call for call in observed.calls if call.course == course]
     texts = _free_texts(observed, calls)
     if not texts:
@@ -46,7 +46,7 @@ def _values(response: JsonObject, change: object) -> JsonObject:
     return cast(JsonObject, rewritten(response, change))  # pyright: ignore[reportArgumentType]
 
 
-def _free_texts(observed: Observed, calls: Sequence[Call]) -> set[str]:
+def _free_texts(observed: Observed, calls: Sequence[RecordedCall]) -> set[str]:
     """Texts that a call gave first and that a later reply holds: free ones, not the words of an enumeration, an id or a search."""
     fixed = {text for tool in observed.tools.values() for text in _texts(tool)}
     found: set[str] = set()

@@ -14,14 +14,14 @@ Repeat: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject]]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RelayOutcome:
     """What the client gets: `frame`, or the server's own reply where it is None. `notes` go into the recording."""
 
     frame: JsonObject | None
     notes: JsonObject = field(default_factory=dict[str, JsonValue])
 
 
-class Crossing:
+class RelayedCall:
     """A call that perturbations bend.
 
     The transport waits for `departure`, hands in the server's response with `arrive`, and passes on what `outcome` says.
@@ -35,7 +35,7 @@ class Crossing:
         self.repeat = repeat
         self._sent: asyncio.Future[JsonObject] = loop.create_future()
         self._replied: asyncio.Future[JsonObject] = loop.create_future()
-        self.outcome: asyncio.Task[Outcome]
+        self.outcome: asyncio.Task[RelayOutcome]
 
     async def departure(self) -> JsonObject | None:
         """The frame for the server: the very request where nothing changed it. None for a call that is not to reach the server."""

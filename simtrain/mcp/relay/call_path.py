@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from simtrain.contracts.perturbation import Call
 from simtrain.contracts.request import Answer, Request
 from simtrain.episodes.active_perturbation import Active
-from simtrain.episodes.firing import Course, Passage, is_same
-from simtrain.mcp.relay.call import Crossing
+from simtrain.episodes.firing import PerturbationChain, PerturbedCall, is_same
+from simtrain.mcp.relay.call import RelayedCall
 from simtrain.mcp.relay.perturbable_requests import reply_observed, with_request
 from simtrain.values.types import JsonObject, Observation
 
@@ -16,7 +16,7 @@ from simtrain.values.types import JsonObject, Observation
 class Server:
     """The end of the way: the server, reached once, and again only where that is allowed."""
 
-    def __init__(self, crossing: Crossing, notes: JsonObject, *, repeats: bool) -> None:
+    def __init__(self, crossing: RelayedCall, notes: JsonObject, *, repeats: bool) -> None:
         self._crossing = crossing
         self._notes = notes
         self._repeats = repeats
@@ -45,7 +45,7 @@ class Server:
         return reply_observed(asked, await self._crossing.repeat(frame))
 
 
-class Road(Course):
+class RelayChain(PerturbationChain):
     """The way of a call through the perturbations of a relay, to its server."""
 
     def __init__(
@@ -64,15 +64,15 @@ class Road(Course):
         self.counts = counts
         self._call = call
 
-    def enter(self, place: int, request: Request) -> Passage:
+    def enter(self, place: int, request: Request) -> PerturbedCall:
         active, matching = self.met[place]
         return _Way(self, place, self._call(active, request, matching))
 
 
-class _Way(Passage):
+class _Way(PerturbedCall):
     """The way on as one perturbation takes it: something is changed as well where anything but the very request, once, went on."""
 
-    def __init__(self, road: Road, place: int, call: Call) -> None:
+    def __init__(self, road: RelayChain, place: int, call: Call) -> None:
         super().__init__(road, place, call)
         self._road = road
         kind = self.active.kind

@@ -20,7 +20,7 @@ _HOP_BY_HOP = frozenset(
 
 
 @dataclass(frozen=True)
-class Limits:
+class RelayLimits:
     """Bytes of a body or an event; seconds to connect, for a message to be read by the other side, for a request to come in, for the
     server to begin its answer, and that an idle connection is kept."""
 
@@ -57,7 +57,7 @@ class Leg:
         writer: asyncio.StreamWriter,
         *,
         ours: type[h11.CLIENT | h11.SERVER],
-        limits: Limits,
+        limits: RelayLimits,
     ) -> None:
         self._reader = reader
         self._writer = writer

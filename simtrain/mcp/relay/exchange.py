@@ -7,9 +7,9 @@ from itertools import count
 
 import h11
 
-from simtrain.mcp.relay.call import Outcome
-from simtrain.mcp.relay.connections import Gone, Headers, Leg, Limits, TooLarge, end_to_end
-from simtrain.mcp.relay.journal import Journal, Wrapping, era_of
+from simtrain.mcp.relay.call import RelayOutcome
+from simtrain.mcp.relay.connections import Gone, Headers, Leg, RelayLimits, TooLarge, end_to_end
+from simtrain.mcp.relay.journal import RelayJournal, Wrapping, era_of
 from simtrain.mcp.relay.perturb import Bending
 from simtrain.mcp.relay.stream_parts import Events, Piece, event_data, with_data
 from simtrain.mcp.relay.upstream import Upstream
@@ -33,8 +33,8 @@ class Hop:
         *,
         upstream: Upstream,
         bending: Bending,
-        journal: Journal,
-        limits: Limits,
+        journal: RelayJournal,
+        limits: RelayLimits,
     ) -> None:
         self._client = client
         self._request = request
@@ -193,7 +193,7 @@ class Hop:
             for frame in frames:
                 self._journal.frame("server", frame, wrapping, seconds=seconds)
             return body
-        outcome = met if isinstance(met, Outcome) else await met.outcome
+        outcome = met if isinstance(met, RelayOutcome) else await met.outcome
         perturbed = (outcome.notes or None) if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
         self._journal.frame("server", frames[0], wrapping, seconds=seconds, perturbed=perturbed)
         return body if outcome.frame is None else encode_frame(outcome.frame)

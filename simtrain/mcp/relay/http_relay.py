@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import h11
 
-from simtrain.mcp.relay.connections import Gone, Leg, Limits, NoHttp, TooLarge
+from simtrain.mcp.relay.connections import Gone, Leg, NoHttp, RelayLimits, TooLarge
 from simtrain.mcp.relay.exchange import Hop
-from simtrain.mcp.relay.journal import Journal
+from simtrain.mcp.relay.journal import RelayJournal
 from simtrain.mcp.relay.perturb import Bending
 from simtrain.mcp.relay.upstream import Upstream
 from simtrain.mcp.serve.guard import LOOPBACK
@@ -30,11 +30,17 @@ class HttpRelay:
     """
 
     def __init__(
-        self, target: HttpTarget, *, bending: Bending, journal: Journal, port: int = 0, limits: Limits | None = None
+        self,
+        target: HttpTarget,
+        *,
+        bending: Bending,
+        journal: RelayJournal,
+        port: int = 0,
+        limits: RelayLimits | None = None,
     ) -> None:
         self.port = port
         self.failed: asyncio.Future[None]
-        self._limits = limits or Limits()
+        self._limits = limits or RelayLimits()
         self._upstream = Upstream(target, self._limits)
         self._bending = bending
         self._journal = journal

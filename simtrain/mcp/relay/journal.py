@@ -22,7 +22,7 @@ class Wrapping:
     era: str | None = None
 
 
-class Journal:
+class RelayJournal:
     """Counts the frames of a relay, and hands them to the recorder and to the verdicts, when there are any."""
 
     def __init__(self, recorder: Recorder | None, verdicts: Verdicts | None = None) -> None:

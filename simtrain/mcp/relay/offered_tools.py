@@ -27,7 +27,7 @@ def client_of(frame: JsonObject, session: str | None) -> str | None:
 
 
 @dataclass
-class Shown:
+class OfferedTools:
     """The tools of one client. `owners` says which perturbation added or renamed one, `given` what each was given to offer: by place.
 
     `changing` are the places of those that changed anything in the tools that the server listed last.
@@ -45,16 +45,16 @@ class Audience:
     def __init__(self, armed: Sequence[Armed], *, seed: int) -> None:
         self._armed = tuple(armed)
         self._seed = seed
-        self._shown: OrderedDict[str | None, Shown] = OrderedDict()
-        self._last = Shown()
+        self._shown: OrderedDict[str | None, OfferedTools] = OrderedDict()
+        self._last = OfferedTools()
 
-    def to(self, client: str | None) -> Shown:
+    def to(self, client: str | None) -> OfferedTools:
         """What a client was shown; what was shown last to any, where it did not list the tools itself."""
         return self._shown.get(client, self._last)
 
     def list(self, client: str | None, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
         """What is offered of the tools that the server lists to a client."""
-        shown = self._shown.setdefault(client, Shown())
+        shown = self._shown.setdefault(client, OfferedTools())
         self._shown.move_to_end(client)
         if len(self._shown) > MOST:
             self._shown.popitem(last=False)
@@ -65,14 +65,14 @@ class Audience:
         shown.tools |= {tool.name: tool for tool in offered}
         return offered
 
-    def tool(self, shown: Shown, name: str) -> ToolSpec | None:
+    def tool(self, shown: OfferedTools, name: str) -> ToolSpec | None:
         """The tool as a client knows it; None for one that no perturbation offers."""
         if name in shown.tools:
             return shown.tools[name]
         bare = ToolSpec(name, "", {}, writes=True)
         return next((tool for tool in self._offer(shown, (bare,)) if tool.name == name), None)
 
-    def _offer(self, shown: Shown, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
+    def _offer(self, shown: OfferedTools, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
         for place, armed in enumerate(self._armed):
             known = {tool.name for tool in tools}
             shown.given.setdefault(place, tools)

@@ -14,9 +14,9 @@ from simtrain.contracts.scenario import Armed
 from simtrain.episodes.active_perturbation import Active, Kind
 from simtrain.episodes.firing import same_reply
 from simtrain.files.yaml_files import read_document
-from simtrain.mcp.relay.call import Crossing, Outcome, Repeat
-from simtrain.mcp.relay.call_path import Road, Server
-from simtrain.mcp.relay.offered_tools import Audience, Shown, client_of
+from simtrain.mcp.relay.call import RelayedCall, RelayOutcome, Repeat
+from simtrain.mcp.relay.call_path import RelayChain, Server
+from simtrain.mcp.relay.offered_tools import Audience, OfferedTools, client_of
 from simtrain.mcp.relay.perturbable_requests import BENDABLE, arguments_of, name_of, response
 from simtrain.mcp.relay.tool_list import descriptors_of, rewritten, tool_of
 from simtrain.scenarios.find import find
@@ -36,7 +36,7 @@ _Key: TypeAlias = tuple[Scope, str, str]
 
 
 @dataclass(frozen=True)
-class Rules:
+class RelayRules:
     """What the user allows. `allow_duplicates`: a call that may write reaches the server twice where a perturbation wants it so.
 
     `real_time`: delays are waited for; without it they are virtual, and only recorded. `patience`: seconds of real time after which
@@ -86,18 +86,18 @@ class _Asked:
     method: str
     tool: str
     client: str | None
-    crossing: Crossing | None = None
+    crossing: RelayedCall | None = None
 
 
 class Bending:
     """The perturbations of one relay; all its clients together play one episode, each with the tools that it was shown."""
 
-    def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: Rules | None = None) -> None:
+    def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: RelayRules | None = None) -> None:
         self._seed = seed
-        self._rules = rules or Rules()
+        self._rules = rules or RelayRules()
         self._active = [Active(Kind(item), Root(seed, "relay", item.label)) for item in armed]
         self._asked: dict[_Key, _Asked] = {}
-        self._paused: dict[tuple[str, str], Crossing] = {}
+        self._paused: dict[tuple[str, str], RelayedCall] = {}
         self._audience = Audience(armed, seed=seed)
         self._repeatable: set[str] = set()
         self._succeeded: set[str] = set()
@@ -111,7 +111,7 @@ class Bending:
 
     def client_sends(
         self, frame: JsonObject, scope: Scope, repeat: Repeat, *, session: str | None = None
-    ) -> Crossing | None:
+    ) -> RelayedCall | None:
         """A frame from a client: None for one that goes on as it is. `session` is its MCP session, where it has one."""
         if not self._active or "id" not in frame or "method" not in frame:
             if frame.get("method") == "notifications/cancelled":
@@ -126,7 +126,7 @@ class Bending:
         # A retry with answers belongs to a call that was sent before.
         return None if asked.crossing is None or asked.crossing.request is not frame else asked.crossing
 
-    def server_sends(self, frame: JsonObject, scopes: Sequence[Scope]) -> Crossing | Outcome | None:
+    def server_sends(self, frame: JsonObject, scopes: Sequence[Scope]) -> RelayedCall | RelayOutcome | None:
         """A frame from the server: None for one that goes on as it is, an Outcome for one that is bent at once."""
         if not self._asked or "method" in frame or "id" not in frame:
             return None
@@ -156,13 +156,15 @@ class Bending:
             if crossing is not None:
                 crossing.cancel()
 
-    def _crossing(self, frame: JsonObject, params: JsonObject, shown: Shown, repeat: Repeat) -> Crossing | None:
+    def _crossing(
+        self, frame: JsonObject, params: JsonObject, shown: OfferedTools, repeat: Repeat
+    ) -> RelayedCall | None:
         name = name_of(frame)
         if "requestState" in params or "inputResponses" in params:
             return self._paused.pop((name, str(params.get("requestState"))), None)
         tool = self._audience.tool(shown, name) if frame["method"] == CALL else no_tool(name)
         if tool is None:
-            crossing = Crossing(frame, by=self._by_offer(shown), repeat=repeat)
+            crossing = RelayedCall(frame, by=self._by_offer(shown), repeat=repeat)
             crossing.outcome = asyncio.create_task(_unknown(frame, name, crossing.by))
             return crossing
         request = Request(tool, arguments_of(frame), self._calls, 0)
@@ -170,7 +172,7 @@ class Bending:
         met = self._met(request)
         if not met and name not in shown.owners:
             return None
-        crossing = Crossing(frame, by=[], repeat=repeat)
+        crossing = RelayedCall(frame, by=[], repeat=repeat)
         crossing.outcome = asyncio.create_task(self._bend(crossing, request, met, shown))
         return crossing
 
@@ -180,8 +182,8 @@ class Bending:
         return [(active, matching) for active, matching in found if matching is not None]
 
     async def _bend(
-        self, crossing: Crossing, request: Request, met: Sequence[tuple[Active, int]], shown: Shown
-    ) -> Outcome:
+        self, crossing: RelayedCall, request: Request, met: Sequence[tuple[Active, int]], shown: OfferedTools
+    ) -> RelayOutcome:
         clock = Clock(start=instant(DEFAULT_START), per_step=0)
         begun = clock.moment
         fired: list[JsonObject] = []
@@ -195,11 +197,11 @@ class Bending:
             answer = _served(self._active[shown.owners[name]], call, answer)
         try:
             async with asyncio.timeout(self._rules.patience):
-                observation = await Road(met, answer, server, call, fired, self.fired).answered(request)
+                observation = await RelayChain(met, answer, server, call, fired, self.fired).answered(request)
         except Exception as error:
             # A perturbation that breaks down bends nothing; the recording says so.
             crossing.let_go()
-            return Outcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
+            return RelayOutcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
         finally:
             for active, matching in met:
                 active.trigger.give_back(matching)
@@ -211,10 +213,10 @@ class Bending:
         crossing.by[:] = fired
         if server.first is not None and same_reply(observation, server.first):
             # Those that changed nothing were not there.
-            return Outcome(None, notes if fired or len(notes) > 1 else {})
-        return Outcome(response(crossing.request, crossing.reply_id, observation, server.reply), notes)
+            return RelayOutcome(None, notes if fired or len(notes) > 1 else {})
+        return RelayOutcome(response(crossing.request, crossing.reply_id, observation, server.reply), notes)
 
-    def _call(self, shown: Shown, clock: Clock, active: Active, request: Request, matching: int) -> Call:
+    def _call(self, shown: OfferedTools, clock: Clock, active: Active, request: Request, matching: int) -> Call:
         return Call(
             request,
             active.root.stream(request.tool.name, matching),
@@ -228,7 +230,7 @@ class Bending:
             root=active.root,
         )
 
-    def _listed(self, frame: JsonObject, result: JsonObject, client: str | None) -> Outcome | None:
+    def _listed(self, frame: JsonObject, result: JsonObject, client: str | None) -> RelayOutcome | None:
         descriptors = descriptors_of(result)
         tools = tuple(tool_of(descriptor) for descriptor in descriptors)
         for descriptor in descriptors:
@@ -242,9 +244,9 @@ class Bending:
         for item in by:
             self.fired[item["label"]] += 1
         bent = {**frame, "result": {**result, "tools": rewritten(descriptors, tools, offered)}}
-        return Outcome(bent, {"by": by})
+        return RelayOutcome(bent, {"by": by})
 
-    def _by_offer(self, shown: Shown) -> list[JsonObject]:
+    def _by_offer(self, shown: OfferedTools) -> list[JsonObject]:
         """Those that are there to change the list of tools, and did; others only made room in it for what they do to replies."""
         changing = [self._active[place].kind.armed for place in sorted(shown.changing)]
         return [
@@ -268,9 +270,9 @@ def _served(owner: Active, call: Callable[[Active, Request, int], Call], inner: 
     return served
 
 
-async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> Outcome:
+async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> RelayOutcome:
     error: JsonObject = {"code": UNKNOWN_TOOL, "message": f"Unknown tool: {name}"}
-    return Outcome({"jsonrpc": "2.0", "id": frame["id"], "error": error}, {"by": by})
+    return RelayOutcome({"jsonrpc": "2.0", "id": frame["id"], "error": error}, {"by": by})
 
 
 def _object(value: JsonValue) -> JsonObject:

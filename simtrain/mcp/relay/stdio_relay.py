@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Coroutine
 from itertools import count
 from time import monotonic
 
-from simtrain.mcp.relay.call import Crossing, Outcome
-from simtrain.mcp.relay.journal import Journal, Wrapping, era_of
+from simtrain.mcp.relay.call import RelayedCall, RelayOutcome
+from simtrain.mcp.relay.journal import RelayJournal, Wrapping, era_of
 from simtrain.mcp.relay.perturb import Bending
 from simtrain.mcp.relay.pipes import CHUNK, read_end, write_end
-from simtrain.mcp.relay.stream_parts import Lines
+from simtrain.mcp.relay.stream_parts import StreamLines
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject
@@ -35,7 +35,7 @@ POLL = 0.01
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-async def relay_stdio(command: tuple[str, ...], *, bending: Bending, journal: Journal) -> int:
+async def relay_stdio(command: tuple[str, ...], *, bending: Bending, journal: RelayJournal) -> int:
     """Run a server and relay between it and our own standard streams until one side ends; the server's exit code.
 
     Raises InputError when the command cannot be started.
@@ -63,7 +63,7 @@ async def _start(command: tuple[str, ...]) -> Process:
 
 
 class _Pump:
-    def __init__(self, process: Process, bending: Bending, journal: Journal, stopped: asyncio.Event) -> None:
+    def __init__(self, process: Process, bending: Bending, journal: RelayJournal, stopped: asyncio.Event) -> None:
         assert process.stdin is not None and process.stdout is not None
         self._process = process
         self._to_server, self._from_server = process.stdin, process.stdout
@@ -74,7 +74,7 @@ class _Pump:
         self._owed: set[bytes] = set()
         self._answered = asyncio.Event()
         self._repeats: dict[str, asyncio.Future[JsonObject]] = {}
-        self._bent: set[asyncio.Task[Outcome]] = set()
+        self._bent: set[asyncio.Task[RelayOutcome]] = set()
         self._delivering: set[asyncio.Task[None]] = set()
         self._failures: list[BaseException | None] = []
         self._stopped = stopped
@@ -161,7 +161,7 @@ class _Pump:
                 self._journal.frame("client", frame, Wrapping(era=self._era), seconds=seconds)
             await self._write(self._to_server, line)
 
-    async def _depart(self, crossing: Crossing, line: bytes, seconds: float) -> None:
+    async def _depart(self, crossing: RelayedCall, line: bytes, seconds: float) -> None:
         request = crossing.request
         self._bent.add(crossing.outcome)
         crossing.outcome.add_done_callback(self._bent.discard)
@@ -190,7 +190,7 @@ class _Pump:
                 repeated.set_result(frame)
                 continue
             met = self._bending.server_sends(frame, (None,)) if len(frames) == 1 else None
-            if isinstance(met, Crossing):
+            if isinstance(met, RelayedCall):
                 self._spawn(self._deliver(met, frame, line, seconds))
                 continue
             perturbed: JsonObject | None = None
@@ -222,7 +222,7 @@ class _Pump:
             self._answered.clear()
             await self._answered.wait()
 
-    async def _deliver(self, crossing: Crossing, frame: JsonObject | None, line: bytes, seconds: float) -> None:
+    async def _deliver(self, crossing: RelayedCall, frame: JsonObject | None, line: bytes, seconds: float) -> None:
         """Write the reply to a call that was bent, or was to be."""
         outcome = await crossing.outcome
         perturbed = (outcome.notes or None) if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
@@ -263,7 +263,7 @@ class _Pump:
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[tuple[bytes, bool]]:
-    cutter = Lines(limit=MAX_LINE)
+    cutter = StreamLines(limit=MAX_LINE)
     while chunk := await reader.read(CHUNK):
         for piece in cutter.feed(chunk):
             yield piece.data, piece.whole

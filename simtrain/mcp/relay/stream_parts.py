@@ -51,7 +51,7 @@ class _Cutter:
             self._buffer.clear()
 
 
-class Lines(_Cutter):
+class StreamLines(_Cutter):
     """Lines, each with its newline."""
 
     def __init__(self, *, limit: int) -> None:

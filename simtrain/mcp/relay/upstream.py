@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from simtrain.mcp.relay.connections import Gone, Leg, Limits
+from simtrain.mcp.relay.connections import Gone, Leg, RelayLimits
 from simtrain.mcp_wire.targets import HttpTarget
 
 FRESH = 2.0
@@ -24,7 +24,7 @@ KEPT = 64
 class Upstream:
     """Connections to one origin."""
 
-    def __init__(self, target: HttpTarget, limits: Limits) -> None:
+    def __init__(self, target: HttpTarget, limits: RelayLimits) -> None:
         parts = urlsplit(target.url)
         self._secure = parts.scheme.lower() == "https"
         self._host = parts.hostname or ""

@@ -24,7 +24,7 @@ DEFAULT = "default"
 """The name of the episode at `/mcp`."""
 
 
-class Refused(Exception):
+class AddressRefused(Exception):
     """An address that leads nowhere, or not without the right token."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -107,7 +107,7 @@ class Addresses:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             front = await self._front(scope)
-        except Refused as refused:
+        except AddressRefused as refused:
             await refusal(refused.status, str(refused))(scope, receive, send)
             return
         await _through(front, self._endpoint, scope, receive, send)
@@ -115,12 +115,12 @@ class Addresses:
     async def _front(self, scope: Scope) -> Front:
         found = PATH.fullmatch(scope["path"])
         if found is None:
-            raise Refused(404, "Nothing is served here; episodes are at /w/EPISODE/mcp")
+            raise AddressRefused(404, "Nothing is served here; episodes are at /w/EPISODE/mcp")
         held = await self._episode(found["episode"], bearer(scope))
         try:
             return self._fronts.of(held, found["server"])
         except InputError as error:
-            raise Refused(404, str(error)) from None
+            raise AddressRefused(404, str(error)) from None
 
     async def _episode(self, name: str | None, token: str | None) -> HeldEpisode:
         held = self._episodes.find(name or DEFAULT)
@@ -131,9 +131,11 @@ class Addresses:
         if held is None:
             # The same answer for an episode that is not there and for one whose token is missing would be kinder to secrets,
             # but episode names are unguessable, and people must find their mistakes.
-            raise Refused(404 if self._admitted(None, token) else 401, "There is no such episode; open one first")
+            raise AddressRefused(
+                404 if self._admitted(None, token) else 401, "There is no such episode; open one first"
+            )
         if not self._admitted(held.token, token):
-            raise Refused(401, "A bearer token is needed here")
+            raise AddressRefused(401, "A bearer token is needed here")
         return held
 
     def _admitted(self, own: str | None, given: str | None) -> bool:

@@ -18,7 +18,7 @@ from simtrain.agents.answers import read_answer
 from simtrain.contracts.trajectory import Stop
 from simtrain.mcp.serve.episodes import HeldEpisode
 from simtrain.mcp.serve.guard import HostGuard, bearer, same
-from simtrain.mcp.serve.session import Stage
+from simtrain.mcp.serve.session import ServingSession
 from simtrain.mcp_wire.http_server import MAX_BODY
 from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies
 from simtrain.values.errors import InputError, ModelFault, SimulatorFault
@@ -39,7 +39,7 @@ class _Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Opening(_Body):
+class OpenRequest(_Body):
     """What to open: a scenario (the first unless named), one of its cases, a seed, an attempt; under a name of the caller's choice.
 
     `token` true gives the episode a bearer token of its own, without which nobody reaches it.
@@ -60,7 +60,7 @@ class Forking(_Body):
     token: bool = False
 
 
-class Ending(_Body):
+class EndRequest(_Body):
     """What the agent said last, read like any agent's; `abstain` says that it declined the task, `failed` that it broke down, and how.
 
     Tokens and `cost` (US dollars) are what its models used in the whole episode.
@@ -84,7 +84,7 @@ class Ending(_Body):
         return Message(self.answer, answer=answer, abstain=declines, usage=usage)
 
 
-class Question(_Body):
+class StateQuery(_Body):
     """One SELECT over an episode's world."""
 
     sql: str
@@ -93,7 +93,7 @@ class Question(_Body):
 class Control:
     """The control plane of one stage. `token` is wanted with every request; `base` is the URL of the MCP side."""
 
-    def __init__(self, stage: Stage, *, token: str, base: str) -> None:
+    def __init__(self, stage: ServingSession, *, token: str, base: str) -> None:
         self._stage = stage
         self._token = token
         self._base = base.rstrip("/")
@@ -151,7 +151,7 @@ class Control:
 
     async def open(self, request: Request) -> Response:
         """Open an episode."""
-        asked = await _read(request, Opening)
+        asked = await _read(request, OpenRequest)
         held = await self._stage.open(
             asked.scenario,
             case=asked.case,
@@ -192,7 +192,7 @@ class Control:
 
     async def query(self, request: Request) -> Response:
         """The rows of a SELECT over the episode's world as it is now."""
-        asked = await _read(request, Question)
+        asked = await _read(request, StateQuery)
         final = self._held(request).environment.finished().final
         return _json({"rows": await asyncio.to_thread(final.query, asked.sql)})
 
@@ -202,7 +202,7 @@ class Control:
 
     async def close(self, request: Request) -> Response:
         """End, grade and free an episode; its trajectory."""
-        asked, held = await _read(request, Ending), self._held(request)
+        asked, held = await _read(request, EndRequest), self._held(request)
         if asked.failed is not None:
             await held.end(Stop("failed", "agent", asked.failed))
         elif asked.message is not None:

@@ -13,14 +13,22 @@ from simtrain.contracts.handler import ToolError
 from simtrain.contracts.request import FILL, READ, Answer, Caller, Request, caller
 from simtrain.mcp.serve.captured_server import CapturedServer
 from simtrain.mcp.serve.cursors import seal, unseal
-from simtrain.mcp.serve.episodes import EpisodeOver
-from simtrain.mcp.serve.listing import SERVER_INFO, CapturedSurface, MadeSurface, Surface
+from simtrain.mcp.serve.episodes import EpisodeClosed
+from simtrain.mcp.serve.listing import SERVER_INFO, CapturedSurface, MadeSurface, ServedSurface
 from simtrain.mcp.serve.output_schemas import Fitting
 from simtrain.mcp.serve.replayed_questions import Conversations
 from simtrain.mcp.serve.resource_reads import bent, named, observed
 from simtrain.mcp.serve.tool_results import call_response
 from simtrain.mcp.serve.wire_tools import wire_tools
-from simtrain.mcp_wire.handler import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Asked, Changed, Line, WireError
+from simtrain.mcp_wire.handler import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Changed,
+    ClientLine,
+    WireError,
+    WireRequest,
+)
 from simtrain.mcp_wire.manifest import LISTED, Exchange
 from simtrain.mcp_wire.request_flaws import flaw
 from simtrain.values.errors import ModelFault, SimtrainError, SimulatorFault
@@ -42,7 +50,7 @@ _NEEDS = {"prompts": "prompts", "resources": "resources", "completion": "complet
 """What a method's first word needs among the capabilities."""
 
 
-class Held(Protocol):
+class EpisodeAccess(Protocol):
     """What a front must have of an episode: its environment, and a way to call."""
 
     @property
@@ -64,7 +72,7 @@ class EpisodeFront:
 
     def __init__(
         self,
-        held: Held,
+        held: EpisodeAccess,
         *,
         server: str | None = None,
         captured: CapturedServer | None = None,
@@ -77,7 +85,7 @@ class EpisodeFront:
         self._server = server or ""
         self._tools = wire_tools(held.environment.tools, world.descriptors, server=server)
         self._fitting = Fitting()
-        self._surface: Surface = (
+        self._surface: ServedSurface = (
             CapturedSurface(captured.manifest, self._tools, world.tools)
             if captured
             else MadeSurface(
@@ -106,7 +114,7 @@ class EpisodeFront:
         found = self._tools.native.get(tool)
         return found.input_schema if found is not None else None
 
-    async def answer(self, asked: Asked, line: Line) -> JsonObject:
+    async def answer(self, asked: WireRequest, line: ClientLine) -> JsonObject:
         """The result of a request; in the modern era signed with who gave it. Raises WireError."""
         result = await self._answer(asked, line)
         if not asked.modern:
@@ -115,7 +123,7 @@ class EpisodeFront:
         info = cast(JsonObject, self._surface.greeting(asked).get("_meta") or {}).get(SERVER_INFO)
         return result if info is None or SERVER_INFO in meta else {**result, "_meta": {**meta, SERVER_INFO: info}}
 
-    async def _answer(self, asked: Asked, line: Line) -> JsonObject:
+    async def _answer(self, asked: WireRequest, line: ClientLine) -> JsonObject:
         method = asked.method
         if asked.flawed:
             return outcome(self._flawed(asked))
@@ -135,7 +143,7 @@ class EpisodeFront:
             return await self._replay(asked, line, _wire(recorded))
         return self._unrecorded(asked)
 
-    def _recorded(self, asked: Asked) -> Exchange | None:
+    def _recorded(self, asked: WireRequest) -> Exchange | None:
         """What was recorded for a request: with the client most like this one, else with another one."""
         for client in sorted(self._playing, key=_caller(asked).misfit):
             try:
@@ -144,7 +152,7 @@ class EpisodeFront:
                 continue
         return None
 
-    def _flawed(self, asked: Asked) -> JsonObject:
+    def _flawed(self, asked: WireRequest) -> JsonObject:
         """The response to a request whose params are wrong: the captured server's own to the same flaw, else to one of its kind."""
         found = flaw(asked.method, None if asked.bare else asked.params) or f"{asked.method} params"
         name = asked.params.get("name")
@@ -154,7 +162,7 @@ class EpisodeFront:
                 return captured
         return _error(INVALID_PARAMS, "Invalid request parameters", "")
 
-    def _refused(self, asked: Asked) -> JsonObject | None:
+    def _refused(self, asked: WireRequest) -> JsonObject | None:
         """The response to a method that is not supported here; None for one that is."""
         method, word = asked.method, asked.method.partition("/")[0]
         unknown = self._mistake("unknown_method", asked, method)
@@ -167,10 +175,10 @@ class EpisodeFront:
         named = unknown is None or cast(JsonObject, unknown.get("error") or {}).get("data") == method
         return _error(METHOD_NOT_FOUND, "Method not found", method if named else None)
 
-    def _mistake(self, kind: str, asked: Asked, name: str) -> JsonObject | None:
+    def _mistake(self, kind: str, asked: WireRequest, name: str) -> JsonObject | None:
         return self._mistakes.response(kind, name, modern=asked.modern) if self._mistakes else None
 
-    def _unrecorded(self, asked: Asked) -> JsonObject:
+    def _unrecorded(self, asked: WireRequest) -> JsonObject:
         if asked.method in _SUBSCRIBED:
             return self._subscribed(asked)
         if asked.method in _ACKNOWLEDGED:
@@ -179,7 +187,7 @@ class EpisodeFront:
             return self._completed(asked)
         raise WireError(METHOD_NOT_FOUND, "Method not found", asked.method)
 
-    def _subscribed(self, asked: Asked) -> JsonObject:
+    def _subscribed(self, asked: WireRequest) -> JsonObject:
         """Acknowledged, unless the captured server has no subscriptions, or refuses them for resources that it does not list."""
         uri = str(asked.params.get("uri"))
         captured = self._mistake(asked.method.partition("/")[2], asked, uri)
@@ -188,7 +196,7 @@ class EpisodeFront:
         unsupported = cast(JsonObject, captured["error"]).get("code") == METHOD_NOT_FOUND
         return {} if self._surface.names("resources/list", "uri", uri, asked) and not unsupported else outcome(captured)
 
-    def _completed(self, asked: Asked) -> JsonObject:
+    def _completed(self, asked: WireRequest) -> JsonObject:
         """No suggestions; for what the captured server does not list, what it says of that."""
         ref = cast(JsonObject, asked.params["ref"])
         by_prompt = ref.get("type") == "ref/prompt"
@@ -203,7 +211,7 @@ class EpisodeFront:
             {"completion": {"values": [], "total": 0, "hasMore": False}} if known or not captured else outcome(captured)
         )
 
-    async def _read(self, asked: Asked, line: Line) -> JsonObject:
+    async def _read(self, asked: WireRequest, line: ClientLine) -> JsonObject:
         """A resource that is read or a prompt that is filled in: a step of the episode, as a call is."""
         if self._conversations.knows(asked):
             return self._conversations.go_on(asked)
@@ -216,7 +224,7 @@ class EpisodeFront:
 
         try:
             observation = await self.held.read(self._step_of(asked.method), named(asked.params), answer)
-        except EpisodeOver as over:
+        except EpisodeClosed as over:
             raise WireError(INTERNAL_ERROR, str(over)) from None
         except (SimulatorFault, ModelFault) as fault:
             raise self._unanswered(asked.method, fault) from None
@@ -225,7 +233,7 @@ class EpisodeFront:
             return await self._replay(asked, line, clean)
         return outcome(bent(asked.method, asked.params, observation, replies[0][0] if replies else None))
 
-    def _reply(self, asked: Asked) -> tuple[JsonObject, str]:
+    def _reply(self, asked: WireRequest) -> tuple[JsonObject, str]:
         """The reply to a read, with all that was recorded of it, and who gives it: the recording, else the world."""
         recorded = self._recorded(asked)
         if recorded is not None:
@@ -244,7 +252,7 @@ class EpisodeFront:
         _LOG.error("%s: %s: %s", self.name, name, fault)
         return WireError(INTERNAL_ERROR, "Internal error")
 
-    def _resource(self, asked: Asked, uri: str) -> JsonObject:
+    def _resource(self, asked: WireRequest, uri: str) -> JsonObject:
         found = self.held.environment.finished().final.read_resource(uri, server=self._server)
         if found is not None:
             return found
@@ -254,7 +262,7 @@ class EpisodeFront:
         made = _error(code, f"Resource not found: {uri}", {"uri": uri})
         return outcome(self._mistake("missing_resource", asked, uri) or made)
 
-    def _prompt(self, asked: Asked, name: str, arguments: JsonObject) -> JsonObject:
+    def _prompt(self, asked: WireRequest, name: str, arguments: JsonObject) -> JsonObject:
         try:
             found = self.held.environment.finished().final.fill_prompt(name, arguments, server=self._server)
         except ToolError as error:
@@ -267,7 +275,7 @@ class EpisodeFront:
             self._mistake("missing_prompt", asked, name) or _error(INVALID_PARAMS, f"Unknown prompt: {name}")
         )
 
-    def _list(self, asked: Asked) -> JsonObject:
+    def _list(self, asked: WireRequest) -> JsonObject:
         if self._page_size is None:
             return self._surface.page(asked)
         key = LISTED[asked.method]
@@ -282,7 +290,7 @@ class EpisodeFront:
             page["nextCursor"] = seal(f"{asked.method} {start + self._page_size}")
         return page
 
-    async def _call(self, asked: Asked, line: Line) -> JsonObject:
+    async def _call(self, asked: WireRequest, line: ClientLine) -> JsonObject:
         name, arguments = cast(str, asked.params["name"]), asked.params.get("arguments")
         if self._conversations.knows(asked):
             return self._conversations.go_on(asked)
@@ -290,7 +298,7 @@ class EpisodeFront:
         caller.set(_caller(asked))
         try:
             observation = await self.held.call(self._native(name), cast(JsonObject, arguments or {}))
-        except EpisodeOver as over:
+        except EpisodeClosed as over:
             return {"content": [{"type": "text", "text": str(over)}], "isError": True}
         except (SimulatorFault, ModelFault) as fault:
             raise self._unanswered(name, fault) from None
@@ -314,7 +322,7 @@ class EpisodeFront:
             return tool.name
         return f"{self._prefix}.{name}" if self._prefix else name
 
-    async def _replay(self, asked: Asked, line: Line, wire: JsonObject) -> JsonObject:
+    async def _replay(self, asked: WireRequest, line: ClientLine, wire: JsonObject) -> JsonObject:
         """A recorded reply with all that went before it: notifications, and questions to the client."""
         if wire.get("resumed"):
             await line.hang_up()
@@ -342,7 +350,7 @@ def outcome(wire: JsonObject) -> JsonObject:
     return cast(JsonObject, wire["result"])
 
 
-async def _say(line: Line, notification: JsonObject) -> None:
+async def _say(line: ClientLine, notification: JsonObject) -> None:
     method = cast(str, notification.get("method", ""))
     if method in _CHANGES:
         await line.changed(_CHANGES[method])
@@ -353,7 +361,7 @@ async def _say(line: Line, notification: JsonObject) -> None:
     await asyncio.sleep(0)
 
 
-def _caller(asked: Asked) -> Caller:
+def _caller(asked: WireRequest) -> Caller:
     return Caller(MODERN if asked.modern else HANDSHAKE, frozenset(asked.capabilities))
 
 

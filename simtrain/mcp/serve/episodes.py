@@ -27,7 +27,7 @@ AGENT: JsonObject = {"name": "mcp"}
 """What a trajectory says of an agent outside."""
 
 
-class EpisodeOver(SimulatorFault):
+class EpisodeClosed(SimulatorFault):
     """The episode has ended; nothing is carried out any more."""
 
 
@@ -90,7 +90,7 @@ class HeldEpisode:
     async def _carry_out(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
         journal = self.journal
         if journal.stop is not None or self._closed:
-            raise EpisodeOver(self._why())
+            raise EpisodeClosed(self._why())
         number = len(self.environment.steps) + 1
         before = number - 1
         journal.say(Message(calls=(Action(f"call_{number}", name, arguments),)))
@@ -104,7 +104,7 @@ class HeldEpisode:
             self.over.set()
         if len(self.environment.steps) == before:
             fault = stop is not None and stop.blame == "simulator"
-            raise (SimulatorFault if fault else EpisodeOver)(self._why())
+            raise (SimulatorFault if fault else EpisodeClosed)(self._why())
         return self.environment.steps[-1].observation
 
     def _why(self) -> str:

@@ -18,8 +18,8 @@ from starlette.types import ASGIApp
 from simtrain.mcp.serve.addresses import Addresses, NamedFronts
 from simtrain.mcp.serve.control import Control
 from simtrain.mcp.serve.guard import LOOPBACK, HostGuard
-from simtrain.mcp.serve.session import Stage
-from simtrain.mcp.serve.shutdown import Ending
+from simtrain.mcp.serve.session import ServingSession
+from simtrain.mcp.serve.shutdown import OrderlyShutdown
 from simtrain.mcp.serve.slow_heads import BriskProtocol
 from simtrain.mcp_wire.handler import Front
 from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
@@ -84,7 +84,7 @@ def bind(options: Listening) -> Generator[Sockets]:
 
 
 @asynccontextmanager
-async def listen(stage: Stage, options: Listening, sockets: Sockets | None = None) -> AsyncGenerator[Door]:
+async def listen(stage: ServingSession, options: Listening, sockets: Sockets | None = None) -> AsyncGenerator[Door]:
     """Serve a stage over HTTP while the block runs, on sockets of its own unless some are given. Raises InputError as `bind` does."""
     if sockets is None:
         with bind(options) as own:
@@ -128,7 +128,7 @@ async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, Front]]]:
 async def served(app: ASGIApp, listening: socket.socket, patience: float) -> AsyncGenerator[None]:
     """Serve an application while the block runs; a request that takes longer than `patience` to arrive is given up."""
     # On h11: with httptools the SDK misreads trailing white space in routing headers.
-    ending = Ending(app)
+    ending = OrderlyShutdown(app)
     config = uvicorn.Config(
         ending,
         http=cast("type[BriskProtocol]", partial(BriskProtocol, patience=patience)),

@@ -9,7 +9,7 @@ from typing import cast
 from simtrain.contracts.world import Offer
 from simtrain.mcp.serve.wire_tools import WireTools
 from simtrain.mcp_wire.eras import HANDSHAKE_VERSIONS
-from simtrain.mcp_wire.handler import INVALID_PARAMS, Asked, WireError
+from simtrain.mcp_wire.handler import INVALID_PARAMS, WireError, WireRequest
 from simtrain.mcp_wire.manifest import LISTED, NO_VERSION, ServerManifest
 from simtrain.mcp_wire.manifest import Surface as Captured
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
@@ -20,43 +20,43 @@ SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _MODERN_KEYS = ("resultType", "ttlMs", "cacheScope")
 
 
-class Surface(ABC):
+class ServedSurface(ABC):
     """What a client can learn before it calls anything."""
 
     @abstractmethod
-    def greeting(self, asked: Asked) -> JsonObject:
+    def greeting(self, asked: WireRequest) -> JsonObject:
         """The result of initialize or server/discover."""
 
     @abstractmethod
-    def capabilities(self, asked: Asked) -> JsonObject:
+    def capabilities(self, asked: WireRequest) -> JsonObject:
         """What the server says that it can do."""
 
     @abstractmethod
-    def items(self, asked: Asked) -> list[JsonObject]:
+    def items(self, asked: WireRequest) -> list[JsonObject]:
         """All items of a list."""
 
-    def shows(self, asked: Asked) -> bool:
+    def shows(self, asked: WireRequest) -> bool:
         """Whether there is an answer to a list method; a captured server may have refused one."""
         return True
 
-    def names(self, method: str, key: str, name: str, asked: Asked) -> bool:
+    def names(self, method: str, key: str, name: str, asked: WireRequest) -> bool:
         """Whether a list names something, though it may not be answered here."""
         return False
 
-    def page(self, asked: Asked) -> JsonObject:
+    def page(self, asked: WireRequest) -> JsonObject:
         """One page of a list. Raises WireError for a cursor that is none."""
         if asked.params.get("cursor") is not None:
             raise WireError(INVALID_PARAMS, "Invalid cursor")
         return {LISTED[asked.method]: self.items(asked)}
 
 
-def _negotiated(asked: Asked) -> str:
+def _negotiated(asked: WireRequest) -> str:
     """The revision of the handshake era that a client and a server which speaks them all agree on."""
     wanted = asked.params.get("protocolVersion")
     return cast(str, wanted) if wanted in HANDSHAKE_VERSIONS else HANDSHAKE
 
 
-class MadeSurface(Surface):
+class MadeSurface(ServedSurface):
     """The surface of a world that nobody captured: its tools, resources and prompts."""
 
     def __init__(self, name: str, tools: WireTools, *, resources: Sequence[Offer], prompts: Sequence[Offer]) -> None:
@@ -73,10 +73,10 @@ class MadeSurface(Surface):
         if prompts:
             self._capabilities["prompts"] = {}
 
-    def capabilities(self, asked: Asked) -> JsonObject:
+    def capabilities(self, asked: WireRequest) -> JsonObject:
         return self._capabilities
 
-    def greeting(self, asked: Asked) -> JsonObject:
+    def greeting(self, asked: WireRequest) -> JsonObject:
         if asked.modern:
             return {
                 "supportedVersions": [MODERN],
@@ -89,11 +89,11 @@ class MadeSurface(Surface):
             "serverInfo": self._info,
         }
 
-    def items(self, asked: Asked) -> list[JsonObject]:
+    def items(self, asked: WireRequest) -> list[JsonObject]:
         return self._items[asked.method]
 
 
-class CapturedSurface(Surface):
+class CapturedSurface(ServedSurface):
     """A captured surface, verbatim: the one that fits the client's era and capabilities best."""
 
     def __init__(self, manifest: ServerManifest, tools: WireTools, captured_tools: Sequence[ToolSpec]) -> None:
@@ -103,13 +103,13 @@ class CapturedSurface(Surface):
         untouched = {tool.name: tool for tool in captured_tools}
         self._bent = {name for name, tool in tools.native.items() if untouched.get(tool.name) != tool}
 
-    def _surface(self, asked: Asked) -> Captured:
+    def _surface(self, asked: WireRequest) -> Captured:
         return self._manifest.surface(MODERN if asked.modern else HANDSHAKE, asked.capabilities)
 
-    def capabilities(self, asked: Asked) -> JsonObject:
+    def capabilities(self, asked: WireRequest) -> JsonObject:
         return cast(JsonObject, self._surface(asked).greeting.get("capabilities") or {})
 
-    def greeting(self, asked: Asked) -> JsonObject:
+    def greeting(self, asked: WireRequest) -> JsonObject:
         surface = self._surface(asked)
         captured = surface.greeting
         if asked.modern and surface.era == MODERN:
@@ -132,7 +132,7 @@ class CapturedSurface(Surface):
             **instructions,
         }
 
-    def _version(self, asked: Asked, own: JsonValue) -> JsonValue:
+    def _version(self, asked: WireRequest, own: JsonValue) -> JsonValue:
         """The revision that the captured server answers with; by the rule of the specification where it was not asked for this one."""
         wanted, versions = asked.params.get("protocolVersion"), self._manifest.versions
         if wanted is None:
@@ -143,21 +143,21 @@ class CapturedSurface(Surface):
         # Revisions are dates: a server speaks none that is younger than its own.
         return min(_negotiated(asked), own) if isinstance(own, str) else _negotiated(asked)
 
-    def shows(self, asked: Asked) -> bool:
+    def shows(self, asked: WireRequest) -> bool:
         return asked.method in self._surface(asked).lists
 
-    def names(self, method: str, key: str, name: str, asked: Asked) -> bool:
+    def names(self, method: str, key: str, name: str, asked: WireRequest) -> bool:
         return any(item.get(key) == name for item in self._surface(asked).items(method))
 
-    def _pages(self, asked: Asked) -> Sequence[JsonObject]:
+    def _pages(self, asked: WireRequest) -> Sequence[JsonObject]:
         return self._surface(asked).lists.get(asked.method) or ({LISTED[asked.method]: []},)
 
-    def items(self, asked: Asked) -> list[JsonObject]:
+    def items(self, asked: WireRequest) -> list[JsonObject]:
         key = LISTED[asked.method]
         found = [item for page in self._pages(asked) for item in cast(list[JsonObject], page.get(key) or [])]
         return self._offered(found, last=True) if key == "tools" else found
 
-    def page(self, asked: Asked) -> JsonObject:
+    def page(self, asked: WireRequest) -> JsonObject:
         pages = self._pages(asked)
         cursor = asked.params.get("cursor")
         number = 0

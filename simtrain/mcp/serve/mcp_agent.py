@@ -24,7 +24,7 @@ from simtrain.mcp.serve.agent_program import Command, Ended, run_program
 from simtrain.mcp.serve.episode_queue import Counter
 from simtrain.mcp.serve.episodes import HeldEpisode
 from simtrain.mcp.serve.listening import Door, Listening, listen
-from simtrain.mcp.serve.session import Stage, StageOptions
+from simtrain.mcp.serve.session import ServingSession, StageOptions
 from simtrain.mcp.serve.wire_tools import servers_of
 from simtrain.runs.rollout import unopened
 from simtrain.values.errors import InputError
@@ -68,7 +68,7 @@ class McpAgent(Outsider):
         command = self._command
         if command is None and parent_process() is not None:
             raise InputError("agents are waited for in one process", remedy="leave --workers at 1")
-        stage = Stage((), StageOptions(idle=None), record=None, agent={**self.facts(), "name": name})
+        stage = ServingSession((), StageOptions(idle=None), record=None, agent={**self.facts(), "name": name})
         async with AsyncExitStack() as stack:
             if command is not None:
                 door = await stack.enter_async_context(listen(stage, Listening(control_port=None, default=False)))
@@ -86,7 +86,7 @@ class McpAgent(Outsider):
 class _Hosts(ABC):
     """Opens episodes on a stage and has somebody outside play them."""
 
-    def __init__(self, stage: Stage, timeout: float) -> None:
+    def __init__(self, stage: ServingSession, timeout: float) -> None:
         self._stage = stage
         self._timeout = timeout
 
@@ -117,7 +117,7 @@ class _Hosts(ABC):
 class _Programs(_Hosts):
     """Starts a program for every episode."""
 
-    def __init__(self, stage: Stage, door: Door, command: Command, folder: Path, timeout: float) -> None:
+    def __init__(self, stage: ServingSession, door: Door, command: Command, folder: Path, timeout: float) -> None:
         super().__init__(stage, timeout)
         self._door = door
         self._command = command
@@ -166,7 +166,7 @@ class _Programs(_Hosts):
 class _Guests(_Hosts):
     """Hands episodes out to whoever asks."""
 
-    def __init__(self, stage: Stage, counter: Counter, timeout: float) -> None:
+    def __init__(self, stage: ServingSession, counter: Counter, timeout: float) -> None:
         super().__init__(stage, timeout)
         self._counter = counter
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from secrets import token_urlsafe
 from typing import cast
 
-from simtrain.mcp_wire.handler import INVALID_PARAMS, MISSING_CAPABILITY, Asked, WireError
+from simtrain.mcp_wire.handler import INVALID_PARAMS, MISSING_CAPABILITY, WireError, WireRequest
 from simtrain.values.types import JsonObject, JsonValue
 
 CAPABILITIES = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
@@ -32,11 +32,11 @@ class Conversations:
             for question in cast(JsonObject, cast(JsonObject, round_["result"]).get("inputRequests") or {}).values()
         ]
 
-    def begin(self, asked: Asked, wire: JsonObject) -> JsonObject | None:
+    def begin(self, asked: WireRequest, wire: JsonObject) -> JsonObject | None:
         """The first input_required result of a reply that asks something; None for one that does not."""
         return self._go_on(asked, wire, 0) if _rounds(wire) else None
 
-    def knows(self, asked: Asked) -> bool:
+    def knows(self, asked: WireRequest) -> bool:
         """Whether a request goes on with a conversation. Raises WireError for a state that is not one of ours."""
         state = asked.params.get("requestState")
         if not asked.modern or state is None:
@@ -45,11 +45,11 @@ class Conversations:
             raise WireError(INVALID_PARAMS, "Invalid or expired requestState")
         return True
 
-    def go_on(self, asked: Asked) -> JsonObject:
+    def go_on(self, asked: WireRequest) -> JsonObject:
         """The next round, or the reply itself when every question is answered. Raises WireError for a recorded error."""
         return self._go_on(asked, *self._waiting.pop(cast(str, asked.params["requestState"])))
 
-    def _go_on(self, asked: Asked, wire: JsonObject, number: int) -> JsonObject:
+    def _go_on(self, asked: WireRequest, wire: JsonObject, number: int) -> JsonObject:
         if not _answered(asked.params.get("inputResponses"), _rounds(wire)[number]):
             return self._require(asked, wire, number)
         if number + 1 < len(_rounds(wire)):
@@ -59,7 +59,7 @@ class Conversations:
             raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))
         return cast(JsonObject, wire["result"])
 
-    def _require(self, asked: Asked, wire: JsonObject, number: int) -> JsonObject:
+    def _require(self, asked: WireRequest, wire: JsonObject, number: int) -> JsonObject:
         recorded = _rounds(wire)[number]
         for question in cast(dict[str, JsonObject], recorded["inputRequests"]).values():
             capability = CAPABILITIES.get(cast(str, question.get("method", "")))

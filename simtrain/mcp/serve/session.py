@@ -44,7 +44,7 @@ class StageOptions:
     real_time: bool = False
 
 
-class Stage:
+class ServingSession:
     """Scenarios to be opened, and the episodes that are open."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Stage:
         scenarios: Sequence[Scenario],
         options: StageOptions,
         *,
-        record: Recorder | None,
+        record: EpisodeRecorder | None,
         agent: JsonObject = AGENT,
     ) -> None:
         """`agent` is what trajectories say of whoever plays."""
@@ -116,7 +116,7 @@ def episode_of(scenario: Scenario, *, case: int, seed: int, attempt: int) -> Epi
     raise InputError(f"{scenario.name} has no case {case}")
 
 
-class Recorder:
+class EpisodeRecorder:
     """A run folder into which served episodes are written as they end."""
 
     def __init__(self, folder: RunFolder) -> None:
@@ -155,7 +155,7 @@ def free_folder(out: Path) -> Path:
 @asynccontextmanager
 async def open_stage(
     scenarios: Sequence[Scenario], options: StageOptions, *, out: Path | None = None
-) -> AsyncGenerator[Stage]:
+) -> AsyncGenerator[ServingSession]:
     """A stage whose episodes are closed, and whose trajectories are in `out`, at the end. Raises InputError.
 
     All who answer, bend and grade are asked whether they can be reached before anything is opened.
@@ -166,8 +166,8 @@ async def open_stage(
     recorder = None
     if out is not None:
         facts = run_facts(scenarios, RunOptions("mcp", seed=options.seed), AGENT, episodes=0)
-        recorder = Recorder(RunFolder.create(out, facts))
-    stage = Stage(scenarios, options, record=recorder)
+        recorder = EpisodeRecorder(RunFolder.create(out, facts))
+    stage = ServingSession(scenarios, options, record=recorder)
     sweeping = asyncio.create_task(stage.sweep())
     try:
         yield stage

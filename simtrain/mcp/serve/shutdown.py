@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from simtrain.mcp.serve.guard import refusal
 
 
-class Ending:
+class OrderlyShutdown:
     """An application whose requests end in good order when `end` is called, or when they are cancelled after that."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import cast
 
 from simtrain.mcp.verify.comparison import difference
-from simtrain.mcp.verify.findings import Findings, Outcome
+from simtrain.mcp.verify.findings import CallOutcome, Findings
 from simtrain.mcp.verify.listing_comparison import ShownAlike, alike
 from simtrain.mcp.verify.pairing import Pairing
 from simtrain.mcp.verify.real_server import UNANSWERED
-from simtrain.mcp.verify.subject import Call, Subject
+from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.mcp_wire.client import connect
 from simtrain.mcp_wire.eras import MODERN
 from simtrain.mcp_wire.listings import shown
@@ -20,7 +20,7 @@ from simtrain.mcp_wire.manifest import LISTED, Exchange, Surface
 from simtrain.mcp_wire.targets import Target, parse_target
 from simtrain.values.errors import InputError, SimulatorFault, nearest
 from simtrain.values.types import JsonObject
-from simtrain.worlds.recorded.recorded_sessions import Course, by_caller, read_courses
+from simtrain.worlds.recorded.recorded_sessions import RecordedSession, by_caller, read_courses
 from simtrain.worlds.recorded.served_servers import GREETINGS, read_servers
 
 UNPLAYED = frozenset({*GREETINGS, *LISTED, "subscriptions/listen"})
@@ -44,7 +44,7 @@ async def recheck(
     courses, name = _of_server(read_courses(cassette), server, cassette)
     target = parse_target(command)
     tokens = {**Subject.tokens, **{f"pair{number}": pattern for number, pattern in enumerate(pairs)}}
-    played: list[tuple[Outcome, ...]] = []
+    played: list[tuple[CallOutcome, ...]] = []
     for course in courses:
         for part in by_caller(course).values():
             asked = [exchange for exchange in part.exchanges if exchange.method not in UNPLAYED]
@@ -56,7 +56,9 @@ async def recheck(
     return Findings(name, 0, (), tuple(played), surfaces=tuple(surfaces), past=cassette.name)
 
 
-def _of_server(courses: Sequence[Course], server: str | None, cassette: Path) -> tuple[list[Course], str]:
+def _of_server(
+    courses: Sequence[RecordedSession], server: str | None, cassette: Path
+) -> tuple[list[RecordedSession], str]:
     names = list(dict.fromkeys(course.server for course in courses))
     if server is None and len(names) != 1:
         problem = f"{len(names)} servers were recorded" if names else "nothing was recorded"
@@ -85,9 +87,9 @@ async def _surface(target: Target, recorded: Surface, timeout: float) -> ShownAl
 
 async def _again(
     target: Target, asked: Sequence[Exchange], pairing: Pairing, timeout: float, on_call: Callable[[], None]
-) -> list[Outcome]:
+) -> list[CallOutcome]:
     """Ask it all on one connection, in order. What comes after a request without an answer is not asked and does not agree."""
-    outcomes: list[Outcome] = []
+    outcomes: list[CallOutcome] = []
     lost: JsonObject | None = None
     async with connect(target, era=asked[0].era, capabilities=asked[0].capabilities, timeout=timeout) as client:
         if client.era == MODERN:
@@ -106,14 +108,14 @@ async def _again(
     return outcomes
 
 
-def _outcome(exchange: Exchange, response: JsonObject, pairing: Pairing) -> Outcome:
+def _outcome(exchange: Exchange, response: JsonObject, pairing: Pairing) -> CallOutcome:
     problem = difference(response, exchange.response, pairing, other="recording")
     accepted = not Subject().failed(exchange.response)
     name = exchange.params.get("name") if exchange.method == "tools/call" else None
     arguments = exchange.params.get("arguments") if isinstance(name, str) else exchange.params
-    call = Call(
+    call = GeneratedCall(
         name if isinstance(name, str) else exchange.method,
         cast(JsonObject, arguments) if isinstance(arguments, dict) else {},
         "valid" if accepted else "invalid",
     )
-    return Outcome(call, accepted, cast(JsonObject, pairing.from_real(response)), exchange.response, problem)
+    return CallOutcome(call, accepted, cast(JsonObject, pairing.from_real(response)), exchange.response, problem)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simtrain.episodes.proxy import readable
 from simtrain.mcp.verify.listing_comparison import Count, ShownAlike
-from simtrain.mcp.verify.subject import Call
+from simtrain.mcp.verify.subject import GeneratedCall
 from simtrain.values.types import JsonObject, JsonValue, encode
 
 DEMANDED: Mapping[str, float] = {"valid": 0.60, "stateful": 0.30, "least_tool": 0.03}
@@ -15,13 +15,13 @@ DEMANDED: Mapping[str, float] = {"valid": 0.60, "stateful": 0.30, "least_tool": 
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """One call on both sides. `accepted`: the real server did not refuse it. `problem`: where the stand-in differs, None where it agrees.
 
     `real` and `own` are the responses in the stand-in's terms.
     """
 
-    call: Call
+    call: GeneratedCall
     accepted: bool
     real: JsonObject
     own: JsonObject
@@ -73,7 +73,7 @@ class Findings:
     name: str
     seed: int
     offered: tuple[str, ...]
-    sequences: tuple[tuple[Outcome, ...], ...]
+    sequences: tuple[tuple[CallOutcome, ...], ...]
     first: int = 0
     surfaces: tuple[ShownAlike, ...] = ()
     past: str | None = None
@@ -85,7 +85,7 @@ class Findings:
         return Count(sum(total.equal for total in totals), sum(total.of for total in totals))
 
     @property
-    def outcomes(self) -> Iterable[Outcome]:
+    def outcomes(self) -> Iterable[CallOutcome]:
         """All outcomes in order."""
         return (outcome for sequence in self.sequences for outcome in sequence)
 
@@ -96,7 +96,7 @@ class Findings:
 
     def tools(self) -> dict[str, Figures]:
         """The figures of each tool, by name."""
-        by_tool: dict[str, list[Outcome]] = {}
+        by_tool: dict[str, list[CallOutcome]] = {}
         for outcome in self.outcomes:
             by_tool.setdefault(outcome.call.tool, []).append(outcome)
         return {tool: _figures(outcomes) for tool, outcomes in sorted(by_tool.items())}
@@ -136,7 +136,7 @@ class Findings:
         return found
 
 
-def _figures(outcomes: Iterable[Outcome]) -> Figures:
+def _figures(outcomes: Iterable[CallOutcome]) -> Figures:
     listed = list(outcomes)
     return Figures(
         len(listed),
@@ -146,7 +146,7 @@ def _figures(outcomes: Iterable[Outcome]) -> Figures:
     )
 
 
-def _call_facts(outcome: Outcome) -> JsonObject:
+def _call_facts(outcome: CallOutcome) -> JsonObject:
     call = outcome.call
     return {"tool": call.tool, "arguments": call.arguments, "kind": call.kind, "accepted": outcome.accepted}
 

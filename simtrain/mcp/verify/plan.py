@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from simtrain.mcp.verify.draw import Draw, NothingToDraw, Past, occurs
 from simtrain.mcp.verify.schema_values import at_the_border, fitting, spoiled
-from simtrain.mcp.verify.subject import Call, Kind, Maker, Subject
+from simtrain.mcp.verify.subject import CallMaker, GeneratedCall, Kind, Subject
 from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject
 
@@ -49,7 +49,7 @@ class Generator:
         """`schemas` are the input schemas of all tools, by name."""
         self._subject = subject
         self._schemas = schemas
-        self._makers: dict[tuple[str, Kind], list[Maker]] = {}
+        self._makers: dict[tuple[str, Kind], list[CallMaker]] = {}
         for maker in subject.makers():
             self._makers.setdefault((maker.tool, maker.kind), []).append(maker)
 
@@ -58,10 +58,10 @@ class Generator:
         """Tools that the subject has makers for, and that no side offers."""
         return sorted({tool for tool, _ in self._makers} - set(self._schemas))
 
-    def call(self, tool: str, past: Past, stream: Stream) -> Call:
+    def call(self, tool: str, past: Past, stream: Stream) -> GeneratedCall:
         """A call of a tool: its kind by the subject's shares, its arguments by one of the makers that can make some now."""
         if tool not in self._schemas:
-            return Call(tool, {"name": stream.choose(("a", "b"))}, "invalid")
+            return GeneratedCall(tool, {"name": stream.choose(("a", "b"))}, "invalid")
         shares = self._subject.shares
         kind = stream.choose(KINDS, [shares[kind] for kind in KINDS])
         kinds: list[Kind] = [kind, *(other for other in KINDS if other != kind)]
@@ -76,24 +76,24 @@ class Generator:
         draw = Draw(stream, past)
         return _made(tool, fitting(self._schemas[tool], draw), "valid", draw)
 
-    def _order(self, tool: str, kind: Kind, stream: Stream) -> list[Maker]:
+    def _order(self, tool: str, kind: Kind, stream: Stream) -> list[CallMaker]:
         """The makers of a kind in the order in which they are tried: at random, by weight."""
         left = [*self._makers.get((tool, kind), ()), *self._from_schema(tool, kind)]
-        ordered: list[Maker] = []
+        ordered: list[CallMaker] = []
         while left:
             chosen = stream.choose(left, [maker.weight for maker in left])
             left.remove(chosen)
             ordered.append(chosen)
         return ordered
 
-    def _from_schema(self, tool: str, kind: Kind) -> list[Maker]:
+    def _from_schema(self, tool: str, kind: Kind) -> list[CallMaker]:
         """What the schema alone gives: mistakes always, the rest for a tool that the subject has no maker for."""
         schema = self._schemas[tool]
         if kind == "invalid":
-            return [Maker(tool, kind, 1.0, lambda draw: spoiled(schema, self._sound(tool, draw), draw))]
+            return [CallMaker(tool, kind, 1.0, lambda draw: spoiled(schema, self._sound(tool, draw), draw))]
         if (tool, "valid") in self._makers:
             return []
-        return [Maker(tool, kind, 1.0, lambda draw: (fitting if kind == "valid" else at_the_border)(schema, draw))]
+        return [CallMaker(tool, kind, 1.0, lambda draw: (fitting if kind == "valid" else at_the_border)(schema, draw))]
 
     def _sound(self, tool: str, draw: Draw) -> JsonObject:
         for maker in self._makers.get((tool, "valid"), ()):
@@ -104,6 +104,6 @@ class Generator:
         return fitting(self._schemas[tool], draw)
 
 
-def _made(tool: str, arguments: JsonObject, kind: Kind, draw: Draw) -> Call:
+def _made(tool: str, arguments: JsonObject, kind: Kind, draw: Draw) -> GeneratedCall:
     """The call. What was drawn and then left out of the arguments makes no call depend on it."""
-    return Call(tool, arguments, kind, any(occurs(value, arguments) for value in draw.established))
+    return GeneratedCall(tool, arguments, kind, any(occurs(value, arguments) for value in draw.established))

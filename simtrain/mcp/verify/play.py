@@ -15,13 +15,13 @@ from typing import cast
 from simtrain.files.json_schemas import validator
 from simtrain.mcp.verify.comparison import difference
 from simtrain.mcp.verify.draw import Past
-from simtrain.mcp.verify.findings import Findings, Outcome
+from simtrain.mcp.verify.findings import CallOutcome, Findings
 from simtrain.mcp.verify.listing_comparison import alike
 from simtrain.mcp.verify.pairing import Pairing
 from simtrain.mcp.verify.plan import Generator, deal
-from simtrain.mcp.verify.real_server import Answered, Bench, LiveBench
+from simtrain.mcp.verify.real_server import Bench, LiveBench, ServerResponse
 from simtrain.mcp.verify.stand_in import OpenStandIn, StandIn
-from simtrain.mcp.verify.subject import Call, Subject
+from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.mcp_wire.manifest import Surface
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Stream, derive
@@ -29,7 +29,7 @@ from simtrain.values.types import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class VerifyOptions:
     """How much is played: calls, seed, real servers at once, and seconds that the real server has for one call.
 
     `pairs` are patterns of ids or times that may differ one to one, beside the subject's own. With `only`, one sequence of all is played.
@@ -44,7 +44,12 @@ class Options:
 
 
 async def verify(
-    stand_in: StandIn, subject: Subject, command: str, options: Options, *, on_call: Callable[[], None] = lambda: None
+    stand_in: StandIn,
+    subject: Subject,
+    command: str,
+    options: VerifyOptions,
+    *,
+    on_call: Callable[[], None] = lambda: None,
 ) -> Findings:
     """Play generated calls on the server that `command` starts (or whose URL it is) and on the stand-in.
 
@@ -113,7 +118,7 @@ async def play(
     stand_in: StandIn,
     subject: Subject,
     schemas: Mapping[str, JsonObject],
-    options: Options,
+    options: VerifyOptions,
     *,
     bench: Callable[[int], Bench],
     on_call: Callable[[], None] = lambda: None,
@@ -126,7 +131,7 @@ async def play(
             f"there is no sequence {options.only}: {options.calls} calls are {len(plan)} sequences, from 0 on"
         )
     left = deque((number, tools) for number, tools in enumerate(plan) if options.only in (None, number))
-    outcomes: dict[int, tuple[Outcome, ...]] = {}
+    outcomes: dict[int, tuple[CallOutcome, ...]] = {}
     extra = {f"pair{number}": pattern for number, pattern in enumerate(options.pairs)}
 
     async def work(number: int) -> None:
@@ -177,7 +182,7 @@ class _Sequence:
         self._past = Past(subject.initial(stand_in.world))
         self._pairing = pairing
 
-    async def outcome(self, tool: str, on_call: Callable[[], None]) -> Outcome:
+    async def outcome(self, tool: str, on_call: Callable[[], None]) -> CallOutcome:
         call = self._generator.call(tool, self._past, self._stream)
         answered = await self._real.call(tool, self._pairing.for_real(call.arguments))
         own, problem = await self._compared(call, answered)
@@ -186,9 +191,9 @@ class _Sequence:
         if accepted:
             self._learn(call, real["result"])
         on_call()
-        return Outcome(call, accepted, real, own, problem)
+        return CallOutcome(call, accepted, real, own, problem)
 
-    def _learn(self, call: Call, result: JsonObject) -> None:
+    def _learn(self, call: GeneratedCall, result: JsonObject) -> None:
         try:
             self._subject.learn(self._past, call, result)
         except (LookupError, TypeError, AttributeError, ValueError) as error:
@@ -197,7 +202,7 @@ class _Sequence:
                 remedy="name the server that the stand-in stands for",
             ) from None
 
-    async def _compared(self, call: Call, answered: Answered) -> tuple[JsonObject, str | None]:
+    async def _compared(self, call: GeneratedCall, answered: ServerResponse) -> tuple[JsonObject, str | None]:
         """The stand-in's response and where it differs.
 
         Where the second changed while the real server was at work, it may have seen the one or the other: the stand-in is asked at
@@ -219,7 +224,7 @@ class _Sequence:
         return later, later_problem
 
     async def _asked(
-        self, own: OpenStandIn, pairing: Pairing, call: Call, answered: Answered, moment: float
+        self, own: OpenStandIn, pairing: Pairing, call: GeneratedCall, answered: ServerResponse, moment: float
     ) -> tuple[JsonObject, str | None]:
         response = await own.call(call.tool, call.arguments, moment=moment)
         return response, difference(answered.response, response, pairing)
@@ -230,7 +235,7 @@ class _Sequence:
             await self._own.close()
 
 
-def _rank(own: JsonObject, problem: str | None, answered: Answered, pairing: Pairing) -> int:
+def _rank(own: JsonObject, problem: str | None, answered: ServerResponse, pairing: Pairing) -> int:
     """How well a response agrees: 0 not at all, 1 by pairing, 2 letter for letter."""
     if problem is not None:
         return 0

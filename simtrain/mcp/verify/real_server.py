@@ -35,7 +35,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ServerResponse:
     """A response of the real server, and between which two moments (seconds since 1970) it came about."""
 
     response: JsonObject
@@ -55,7 +55,7 @@ class Bench(Protocol):
         """Bring the server to the initial state for a sequence. Raises InputError for one that does not start."""
         ...
 
-    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+    async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
         """One call, in the real server's terms. A server that dies or is silent gives an error response."""
         ...
 
@@ -115,10 +115,10 @@ class LiveBench:
             # It has shown that it starts; this era is none of its own.
             return None
 
-    async def call(self, tool: str, arguments: JsonObject) -> Answered:
+    async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
         """One tools/call. After a server was lost, the rest of its sequence is lost with it."""
         if self._client is None:
-            return Answered(self._unanswered(), time(), time())
+            return ServerResponse(self._unanswered(), time(), time())
         await self._within_a_second()
         begun = time()
         try:
@@ -128,10 +128,10 @@ class LiveBench:
         except SimulatorFault as fault:
             await self.close()
             self._losses.append(str(fault))
-            return Answered(self._unanswered(), begun, time())
+            return ServerResponse(self._unanswered(), begun, time())
         ended = time()
         self._lately.append(ended - begun)
-        return Answered(_readable(exchange.response), begun, ended)
+        return ServerResponse(_readable(exchange.response), begun, ended)
 
     async def _within_a_second(self) -> None:
         """Wait where the second would probably change during the call: nobody could say which of the two the server has seen."""

@@ -13,7 +13,7 @@ from simtrain.mcp.serve.episodes import HeldEpisode
 from simtrain.mcp.serve.session import episode_of
 from simtrain.mcp.serve.targets import load_target
 from simtrain.mcp_wire.eras import ERAS, HANDSHAKE, METHOD_NOT_FOUND, MODERN
-from simtrain.mcp_wire.handler import Asked, Changed, WireError
+from simtrain.mcp_wire.handler import Changed, WireError, WireRequest
 from simtrain.mcp_wire.listings import listable
 from simtrain.mcp_wire.manifest import Surface
 from simtrain.scenarios.load import paradigm_of
@@ -142,5 +142,5 @@ def stand_in(name: str, *, server: str | None = None) -> StandIn:
     return StandIn(scenarios[0].source.name, scenarios[0], server, captured)
 
 
-def _asked(method: str, params: JsonObject, era: str = HANDSHAKE) -> Asked:
-    return Asked(method, params, era, modern=era == MODERN, capabilities={})
+def _asked(method: str, params: JsonObject, era: str = HANDSHAKE) -> WireRequest:
+    return WireRequest(method, params, era, modern=era == MODERN, capabilities={})

@@ -20,7 +20,7 @@ _MakerT = TypeVar("_MakerT", bound=Callable[..., JsonObject])
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class GeneratedCall:
     """A tool call in the stand-in's terms. `stateful`: it uses a value that an earlier call of its sequence established."""
 
     tool: str
@@ -30,7 +30,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class CallMaker:
     """One way to make the arguments of a call of one tool."""
 
     tool: str
@@ -107,18 +107,18 @@ class Subject:
         """The values of the initial state that makers may draw, by kind (see `Draw.existing`)."""
         return {}
 
-    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+    def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """Note in `past` what a call that worked has created, changed, deleted or reported. `reply` is the real CallToolResult."""
 
     def failed(self, response: JsonObject) -> bool:
         """Whether a response, {"result": ...} or {"error": ...}, refuses the call."""
         return "error" in response or bool(response["result"].get("isError", False))
 
-    def makers(self) -> tuple[Maker, ...]:
+    def makers(self) -> tuple[CallMaker, ...]:
         """The marked makers, in the order in which they are written."""
-        found: list[Maker] = []
+        found: list[CallMaker] = []
         for name in dict.fromkeys(name for base in reversed(type(self).__mro__) for name in vars(base)):
             method = getattr(self, name)
             marks: list[tuple[str, Kind, float]] = getattr(method, _MARK, [])
-            found.extend(Maker(tool, kind, weight, method) for tool, kind, weight in marks)
+            found.extend(CallMaker(tool, kind, weight, method) for tool, kind, weight in marks)
         return tuple(found)

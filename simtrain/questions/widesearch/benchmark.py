@@ -11,7 +11,7 @@ from simtrain.llm.client import ChatClient
 from simtrain.questions.widesearch.arbiter import Arbiter, Known
 from simtrain.questions.widesearch.asking import Asking
 from simtrain.questions.widesearch.compatible import score_compatible
-from simtrain.questions.widesearch.files import Answered, Asked, gold_rows, known_for
+from simtrain.questions.widesearch.files import BenchmarkQuestion, TrialResponse, gold_rows, known_for
 from simtrain.questions.widesearch.scores import Scores, over_questions, over_trials, total_losses
 from simtrain.questions.widesearch.strict import score_strict
 from simtrain.values.errors import ModelFault
@@ -21,7 +21,7 @@ Mode: TypeAlias = Literal["strict", "compatible"]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ScoringOptions:
     """How answers are scored. `as_of` is the day that compatible scoring takes for today; `client` asks a model where code cannot tell."""
 
     mode: Mode
@@ -46,19 +46,23 @@ class Trial:
 
 
 async def score_all(
-    asked: Sequence[Asked], answered: Sequence[Answered], way: Way, *, on_scored: Callable[[], None] = lambda: None
+    asked: Sequence[BenchmarkQuestion],
+    answered: Sequence[TrialResponse],
+    way: ScoringOptions,
+    *,
+    on_scored: Callable[[], None] = lambda: None,
 ) -> list[Trial]:
     """Every trial, in the order of the questions; a question without any response is one trial without a response."""
     trials: list[Trial] = []
     for question in asked:
         own = sorted((answer for answer in answered if answer.id == question.id), key=lambda answer: answer.trial)
-        for answer in own or [Answered(question.id, 0, None)]:
+        for answer in own or [TrialResponse(question.id, 0, None)]:
             trials.append(await _scored(question, answer, way))
             on_scored()
     return trials
 
 
-async def _scored(question: Asked, answer: Answered, way: Way) -> Trial:
+async def _scored(question: BenchmarkQuestion, answer: TrialResponse, way: ScoringOptions) -> Trial:
     known = known_for(question.id, way.known, exact=way.mode == "compatible")
     arbiter: Arbiter = known if way.client is None else Asking(way.client, known)
     try:
@@ -74,7 +78,7 @@ async def _scored(question: Asked, answer: Answered, way: Way) -> Trial:
     return Trial(answer.id, answer.trial, scores)
 
 
-def summary(trials: Sequence[Trial], way: Way) -> JsonObject:
+def summary(trials: Sequence[Trial], way: ScoringOptions) -> JsonObject:
     """The figures of a benchmark as JSON: over trials and questions, what each column lost, and each trial's own."""
     by_question: dict[str, list[Scores]] = {}
     for trial in trials:

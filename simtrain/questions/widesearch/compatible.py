@@ -21,8 +21,8 @@ from urllib.parse import urlparse
 
 from simtrain.contracts.question import Column, normal_name
 from simtrain.questions.widesearch.arbiter import Arbiter, Known
-from simtrain.questions.widesearch.rules import Rules
-from simtrain.questions.widesearch.scores import Cell, ColumnLoss, Scores, measure
+from simtrain.questions.widesearch.rules import TableRules
+from simtrain.questions.widesearch.scores import ColumnLoss, GoldCell, Scores, measure
 from simtrain.values.errors import InputError, ModelFault
 
 Frame = Any
@@ -38,7 +38,7 @@ _MAPPED = "_before_map"
 
 
 async def score_compatible(
-    rules: Rules, gold: str, response: str | None, *, as_of: date, arbiter: Arbiter | None = None
+    rules: TableRules, gold: str, response: str | None, *, as_of: date, arbiter: Arbiter | None = None
 ) -> Scores:
     """The figures that the reference computes for a response, against a gold table given as CSV text.
 
@@ -62,7 +62,7 @@ class _NoScoreError(Exception):
     """The response has no table, or one of other columns."""
 
 
-def _nothing(rules: Rules, gold: str, reason: str, faults: Sequence[str] = ()) -> Scores:
+def _nothing(rules: TableRules, gold: str, reason: str, faults: Sequence[str] = ()) -> Scores:
     absent = float(max(0, sum(1 for row in csv.reader(io.StringIO(gold)) if row) - 1))
     lost = tuple(ColumnLoss(name, 0.0, 0.0, absent) for name in rules.names)
     return Scores(gold_rows=int(absent), columns=lost, reason=" ".join(reason.split()), faults=tuple(faults))
@@ -79,7 +79,7 @@ def _package(name: str) -> Any:
 
 @dataclass
 class _Scoring:
-    rules: Rules
+    rules: TableRules
     as_of: date
     arbiter: Arbiter
     pandas: Any
@@ -247,7 +247,9 @@ class _Scoring:
                 ColumnLoss(name, sum(found), len(found) - sum(found), float(max(0, len(right) - len(joined))))
                 for name, found in best.items()
             ),
-            cells=tuple(Cell(row, name, credit) for name, found in best.items() for row, credit in enumerate(found)),
+            cells=tuple(
+                GoldCell(row, name, credit) for name, found in best.items() for row, credit in enumerate(found)
+            ),
             faults=tuple(self.faults),
         )
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from simtrain.contracts.question import normal_name
 from simtrain.files.file_bytes import file_bytes
 from simtrain.questions.widesearch.arbiter import Known
-from simtrain.questions.widesearch.rules import Rules, read_rules
+from simtrain.questions.widesearch.rules import TableRules, read_rules
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue
 
@@ -24,17 +24,17 @@ ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BenchmarkQuestion:
     """A question of the file, its rules, and its gold table as CSV text."""
 
     id: str
     query: str
-    rules: Rules
+    rules: TableRules
     gold: str
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class TrialResponse:
     """One trial of a question; `response` is None where none was recorded."""
 
     id: str
@@ -42,11 +42,11 @@ class Answered:
     response: str | None
 
 
-def read_questions(path: Path, gold: Path) -> list[Asked]:
+def read_questions(path: Path, gold: Path) -> list[BenchmarkQuestion]:
     """The questions of a JSONL file with their tables, `{instance_id}.csv` in the folder `gold`. Raises InputError."""
     if not gold.is_dir():
         raise InputError("there is no such folder of gold tables", file=gold)
-    found: dict[str, Asked] = {}
+    found: dict[str, BenchmarkQuestion] = {}
     for line, row in _rows(path):
         name = _text(row, "instance_id", path, line)
         if name in found:
@@ -60,13 +60,13 @@ def read_questions(path: Path, gold: Path) -> list[Asked]:
         table = gold / f"{name}.csv"
         text = _read(table)
         gold_rows(text, rules, file=table)
-        found[name] = Asked(name, str(row.get("query", "")), rules, text)
+        found[name] = BenchmarkQuestion(name, str(row.get("query", "")), rules, text)
     if not found:
         raise InputError("no question in it", file=path)
     return list(found.values())
 
 
-def read_responses(path: Path, known: Sequence[str]) -> list[Answered]:
+def read_responses(path: Path, known: Sequence[str]) -> list[TrialResponse]:
     """The responses in a JSONL file, or in all `*.jsonl` files of a folder, by name. Raises InputError.
 
     A line holds `instance_id` and `response`, and may hold `trial_idx`; lines of one question without it are its trials in order.
@@ -74,7 +74,7 @@ def read_responses(path: Path, known: Sequence[str]) -> list[Answered]:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
         raise InputError("no *.jsonl file in it", file=path)
-    found: list[Answered] = []
+    found: list[TrialResponse] = []
     seen: dict[tuple[str, int], str] = {}
     for file in files:
         for line, row in _rows(file):
@@ -92,11 +92,11 @@ def read_responses(path: Path, known: Sequence[str]) -> list[Answered]:
                     f"trial {trial} of {name!r} comes twice", remedy=f"see {seen[name, trial]}", file=file, line=line
                 )
             seen[name, trial] = f"{file}:{line}"
-            found.append(Answered(name, trial, response))
+            found.append(TrialResponse(name, trial, response))
     return found
 
 
-def gold_rows(text: str, rules: Rules, *, file: Path | None = None) -> list[tuple[str, ...]]:
+def gold_rows(text: str, rules: TableRules, *, file: Path | None = None) -> list[tuple[str, ...]]:
     """The rows of a gold table, cells as text, in the order of the rules' columns. Raises InputError."""
     try:
         rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True))

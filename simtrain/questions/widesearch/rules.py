@@ -15,7 +15,7 @@ from simtrain.values.types import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class TableRules:
     """The rules of one question. All names are normalised (`normal_name`); columns are those required, in order.
 
     `unruled` are the required columns for which the question gives no rule: they are compared as names are. `stray` are columns
@@ -42,13 +42,13 @@ class Rules:
         return next(column for column in self.columns if column.name == name)
 
 
-def rules_of_question(question: Question) -> Rules:
+def rules_of_question(question: Question) -> TableRules:
     """The rules of a question over a search world."""
     columns = tuple(column.model_copy(update={"name": normal_name(column.name)}) for column in question.columns)
-    return Rules(tuple(normal_name(name) for name in question.key), columns)
+    return TableRules(tuple(normal_name(name) for name in question.key), columns)
 
 
-def read_rules(evaluation: JsonValue) -> Rules:
+def read_rules(evaluation: JsonValue) -> TableRules:
     """The rules in WideSearch's `evaluation`: an object, or JSON text of it. Raises InputError."""
     if isinstance(evaluation, str):
         try:
@@ -68,7 +68,7 @@ def read_rules(evaluation: JsonValue) -> Rules:
             raise InputError(f"the key {name!r} is not among the required columns", place="evaluation.unique_columns")
     columns = tuple(_column(name, ruled.get(name)) for name in required)
     stray = {name for name in ruled if name not in required and _column(name, ruled[name]).preprocess}
-    return Rules(key, columns, frozenset(required) - frozenset(ruled), frozenset(stray))
+    return TableRules(key, columns, frozenset(required) - frozenset(ruled), frozenset(stray))
 
 
 def _names(evaluation: Mapping[str, JsonValue], field: str) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class ColumnLoss:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GoldCell:
     """A gold cell and its credit; `row` counts the gold rows from 0."""
 
     row: int
@@ -66,7 +66,7 @@ class Scores:
     gold_rows: int = 0
     given_rows: int = 0
     columns: tuple[ColumnLoss, ...] = ()
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[GoldCell, ...] = ()
     reason: str = ""
     faults: tuple[str, ...] = field(default=())
     found_rows: Measure = Measure()

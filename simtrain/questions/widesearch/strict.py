@@ -10,9 +10,9 @@ from simtrain.contracts.question import Column, normal_name
 from simtrain.questions.widesearch.arbiter import Arbiter, Known
 from simtrain.questions.widesearch.cells import agree, plain_number
 from simtrain.questions.widesearch.dates import read_dates
-from simtrain.questions.widesearch.rules import Rules
-from simtrain.questions.widesearch.scores import Cell, ColumnLoss, Measure, Scores, measure
-from simtrain.questions.widesearch.tables import Table, fitted, read_tables
+from simtrain.questions.widesearch.rules import TableRules
+from simtrain.questions.widesearch.scores import ColumnLoss, GoldCell, Measure, Scores, measure
+from simtrain.questions.widesearch.tables import WrittenTable, fitted, read_tables
 from simtrain.questions.widesearch.words import folded, is_missing
 
 Row = tuple[str, ...]
@@ -22,7 +22,7 @@ _UNIT_MARK = re.compile(r"[(\[]")
 
 
 async def score_strict(
-    rules: Rules,
+    rules: TableRules,
     gold: Sequence[Row],
     response: str | None,
     *,
@@ -50,7 +50,7 @@ class _Reading:
 
 class _Scoring:
     def __init__(
-        self, rules: Rules, gold: Sequence[Row], arbiter: Arbiter, given: frozenset[tuple[str, str]] = frozenset()
+        self, rules: TableRules, gold: Sequence[Row], arbiter: Arbiter, given: frozenset[tuple[str, str]] = frozenset()
     ) -> None:
         self.rules, self.arbiter, self.given = rules, arbiter, given
         self.places = [rules.names.index(name) for name in rules.key]
@@ -122,7 +122,7 @@ class _Scoring:
                 rows.append(tuple(dict.fromkeys(read)))
         return _Reading(tuple(rows), units) if fitting else None
 
-    async def _places(self, table: Table) -> dict[str, int]:
+    async def _places(self, table: WrittenTable) -> dict[str, int]:
         """Where each required column stands under a heading: by name, by name without a unit in parentheses, by the arbiter."""
         found: dict[str, int] = {}
         for read in (folded, _unitless):
@@ -207,7 +207,7 @@ class _Scoring:
             given_rows=given,
             columns=tuple(self._loss(place, credits, matched) for place in range(width)),
             cells=tuple(
-                Cell(index, self.rules.names[place], credit) for (index, place), credit in sorted(credits.items())
+                GoldCell(index, self.rules.names[place], credit) for (index, place), credit in sorted(credits.items())
             ),
             found_rows=found_rows,
             found_items=found_items,

@@ -20,26 +20,26 @@ _PIPE = re.compile(r"(?<!\\)(?:\\\\)*\|")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class WrittenTable:
     """A table as it is written: its heading, and its rows, which may be shorter or longer than the heading."""
 
     heading: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-def read_tables(text: str, names: Iterable[str] = ()) -> list[Table]:
+def read_tables(text: str, names: Iterable[str] = ()) -> list[WrittenTable]:
     """All tables of a response, in order, fenced, quoted, or not.
 
     A table is a run of lines with pipes. The line above its first rule (`|---|`) is its heading; without a rule the first line is.
     A further rule begins a further table where the line above it shares a cell with the first heading or with `names`; elsewhere
     it is an ornament.
     """
-    found: list[Table] = []
+    found: list[WrittenTable] = []
     left = MAX_ROWS
     known = {folded(name) for name in names}
     for run in _runs(text[:MAX_TEXT]):
         for heading, rows in _parts(run, known):
-            found.append(Table(heading, tuple(rows[:left])))
+            found.append(WrittenTable(heading, tuple(rows[:left])))
             left -= len(found[-1].rows)
     return found
 

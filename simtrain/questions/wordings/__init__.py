@@ -36,7 +36,7 @@ class ColumnWords(_Part):
     site: str
 
 
-class Joins(_Part):
+class ConditionJoins(_Part):
     """What stands between conditions: between two, between several, and before the last of several."""
 
     two: str
@@ -57,7 +57,7 @@ class Wordings(_Part):
     asks: dict[str, Styles]
     things: str
     ever: str
-    joins: Joins
+    joins: ConditionJoins
     listed: str
     of: str
     beyond: str

@@ -44,7 +44,7 @@ def same_reply(first: Observation, second: Observation) -> bool:
 
 
 @dataclass(frozen=True)
-class Heard:
+class AnsweredCall:
     """One reply with the arguments of its call."""
 
     planned: Planned
@@ -102,14 +102,14 @@ class Believed:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class HeardReplies:
     """All replies of an episode so far, in order."""
 
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[AnsweredCall, ...] = ()
 
-    def with_reply(self, planned: Planned, observation: Observation) -> Evidence:
+    def with_reply(self, planned: Planned, observation: Observation) -> HeardReplies:
         """The evidence with one reply more."""
-        return replace(self, heard=(*self.heard, Heard(planned, observation)))
+        return replace(self, heard=(*self.heard, AnsweredCall(planned, observation)))
 
     def known(self) -> JsonObject:
         """The latest value that was told under each name; the `id` of a record in a list also as the id of its kind."""
@@ -173,7 +173,7 @@ def _within(text: str, told: Observation) -> bool:
 class _Judging:
     """One true reply, value by value."""
 
-    def __init__(self, evidence: Evidence, planned: Planned, told: Observation) -> None:
+    def __init__(self, evidence: HeardReplies, planned: Planned, told: Observation) -> None:
         self.evidence = evidence
         self.planned = planned
         self.given = frozenset(_telling(planned.arguments))

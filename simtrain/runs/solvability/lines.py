@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from simtrain.agents.plan import Planned
 from simtrain.contracts.plan import Plan
 from simtrain.episodes.proxy import Proxy
-from simtrain.runs.solvability.evidence import Evidence
+from simtrain.runs.solvability.evidence import HeardReplies
 from simtrain.runs.solvability.truth import outcome
 from simtrain.values.types import Action, Observation, canonical
 
@@ -33,7 +33,7 @@ class Line:
     environment: Proxy
     calls: tuple[Planned, ...] = ()
     believed: tuple[Observation, ...] = ()
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: HeardReplies = field(default_factory=HeardReplies)
     doubts: frozenset[str] = frozenset()
     settled: Mapping[bytes, Observation] = field(default_factory=dict[bytes, Observation])
     lost: tuple[Planned, ...] = ()

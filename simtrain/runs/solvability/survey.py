@@ -39,7 +39,7 @@ class PackArm:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class AgentEnding:
     """How an agent's episode ended: with success or not, and whether it declined the task."""
 
     success: bool
@@ -57,7 +57,7 @@ class Pair:
     episode: str
     solution: Solution
     proof: JsonObject | None
-    played: Mapping[str, Ending] = field(default_factory=dict[str, "Ending"])
+    played: Mapping[str, AgentEnding] = field(default_factory=dict[str, "AgentEnding"])
 
     @property
     def counts(self) -> bool:
@@ -157,13 +157,13 @@ async def _pair(arm: PackArm, episode: Episode, agents: Mapping[str, Agent]) -> 
     return Pair(arm.scenario.name, arm.pack, arm.label, arm.recoverable, episode.id, solution, proof, played)
 
 
-async def _ending(episode: Episode, agent: Agent, name: str) -> Ending:
+async def _ending(episode: Episode, agent: Agent, name: str) -> AgentEnding:
     played = await rollout(episode, agent, name=name)
-    return Ending(played.reward is not None and played.reward >= SUCCESS, played.stop.reason == "abstained")
+    return AgentEnding(played.reward is not None and played.reward >= SUCCESS, played.stop.reason == "abstained")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SurveyRow:
     """The figures of one perturbation over all families: pairs of a case in which it fired, and what became of them.
 
     `earned`: by agent, the share of the proved pairs that it solves; None where nothing is proved.
@@ -201,13 +201,13 @@ class Row:
         }
 
 
-def rows_of(pairs: Sequence[Pair]) -> list[Row]:
+def rows_of(pairs: Sequence[Pair]) -> list[SurveyRow]:
     """One row for each perturbation of each pack, in the order in which they come."""
     grouped: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         grouped.setdefault((pair.pack, pair.label), []).append(pair)
     return [
-        Row(
+        SurveyRow(
             pack,
             label,
             found[0].recoverable,

@@ -18,9 +18,9 @@ from simtrain.validation.search_worlds.questions import QuestionAudit, closed_bo
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.search.checking.conflicts import check_conflicts
-from simtrain.worlds.search.checking.facts import Facts
+from simtrain.worlds.search.checking.facts import FactTables
 from simtrain.worlds.search.checking.pages import check_pages
-from simtrain.worlds.search.checking.pieces import NOTHING, Wording
+from simtrain.worlds.search.checking.pieces import NOTHING, AuthorProse
 from simtrain.worlds.search.checking.reach import Reach
 from simtrain.worlds.search.checking.sense import check_sense
 from simtrain.worlds.search.checking.soundness import refuse_unsound
@@ -38,28 +38,28 @@ Watch = Callable[[str, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CheckOptions:
     """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, the author's prose and file, a
     model to ask and how it samples, and how many processes read pages."""
 
     depth: int = 4
     names: Path | None = None
     others: tuple[tuple[str, Path], ...] = ()
-    prose: Wording = NOTHING
+    prose: AuthorProse = NOTHING
     data: JsonValue = None
     client: ChatClient | None = None
     sampling: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     workers: int = 1
 
 
-class Check:
+class WorldCheck:
     """The check of one built file; `found` is the report, one part for each thing that was proved or was not."""
 
     def __init__(
         self,
         path: Path,
         units: Mapping[str, tuple[str, float]],
-        options: Options,
+        options: CheckOptions,
         *,
         begin: Watch = lambda doing, total: None,
         advance: Callable[[int], None] = lambda count: None,
@@ -113,7 +113,7 @@ class Check:
         by_links = {str(distance): count for distance, count in found.links.items()}
         self._note("reach", lost, links=by_links, searched=found.searched, tried=len(found.tried))
         self.begin("comparing names", None)
-        names = check_names(Facts(self.connection).names(), self.lists)
+        names = check_names(FactTables(self.connection).names(), self.lists)
         taken = [f"{name!r} stands in the list of {source}" for name, source in names.taken.items()]
         self._note("names", taken, names=names.names, lists=names.lists, words=len(names.words))
         self._compare()

@@ -12,7 +12,7 @@ NOTHING: Final = frozenset[str]()
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TokenRun:
     """What a stretch of tokens may begin and end with, which pairs are in it, and whether it may be left out."""
 
     first: frozenset[str] = NOTHING
@@ -20,19 +20,19 @@ class Run:
     pairs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     empty: bool = True
 
-    def then(self, other: Run) -> Run:
+    def then(self, other: TokenRun) -> TokenRun:
         """This stretch and the other one behind it; its pairs are taken over, not copied."""
         self.pairs.update(other.pairs, ((one, two) for one in self.last for two in other.first))
-        return Run(
+        return TokenRun(
             self.first | other.first if self.empty else self.first,
             other.last | self.last if other.empty else other.last,
             self.pairs,
             self.empty and other.empty,
         )
 
-    def either(self, other: Run) -> Run:
+    def either(self, other: TokenRun) -> TokenRun:
         """This stretch or the other one."""
-        return Run(
+        return TokenRun(
             self.first | other.first, self.last | other.last, self.pairs | other.pairs, self.empty or other.empty
         )
 
@@ -40,12 +40,12 @@ class Run:
 def followers(tokens: Sequence[str]) -> set[tuple[str, str]]:
     """The pairs of tokens that may stand beside each other. Brackets that do not match are left alone."""
     # One list of alternatives for each open bracket, the last of them still growing.
-    waiting: list[list[Run]] = [[Run()]]
+    waiting: list[list[TokenRun]] = [[TokenRun()]]
     for token in tokens:
         if token == OPEN:
-            waiting.append([Run()])
+            waiting.append([TokenRun()])
         elif token == BAR and len(waiting) > 1:
-            waiting[-1].append(Run())
+            waiting[-1].append(TokenRun())
         elif token == CLOSE and len(waiting) > 1:
             options = waiting.pop()
             found = options[0]
@@ -54,5 +54,5 @@ def followers(tokens: Sequence[str]) -> set[tuple[str, str]]:
             waiting[-1][-1] = waiting[-1][-1].then(found)
         else:
             one = frozenset((token,))
-            waiting[-1][-1] = waiting[-1][-1].then(Run(one, one, empty=False))
+            waiting[-1][-1] = waiting[-1][-1].then(TokenRun(one, one, empty=False))
     return waiting[0][0].pairs

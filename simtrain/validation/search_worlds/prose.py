@@ -9,7 +9,7 @@ from typing import cast
 
 from simtrain.validation.search_worlds.followers import BAR, CLOSE, OPEN, followers
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.search.checking.pieces import Wording, folded
+from simtrain.worlds.search.checking.pieces import AuthorProse, folded
 
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|⟦\d+⟧|[\n|\[\]]|[^\W\d_][\w'’-]*", re.DOTALL)
@@ -23,7 +23,7 @@ _VALUES = ("category", "text", "words", "says")
 """Under which keys a world file has what attributes may be, what that is called in questions, and phrases: no prose of their own."""
 
 
-def prose_of(data: JsonValue, reworded: Iterable[str] = ()) -> Wording:
+def prose_of(data: JsonValue, reworded: Iterable[str] = ()) -> AuthorProse:
     """The prose of all texts in a world file, and of pages in other words; of what stands in braces only what is quoted there."""
     found = _Found(_phrases(data))
     for text in [*_texts(data, but=_VALUES), *reworded, _NAVIGATION]:
@@ -44,9 +44,9 @@ class _Found:
         self._pairs: set[tuple[str, str]] = set()
         self._before, self._after, self._first = set[str](), set[str](), set[str]()
 
-    def wording(self) -> Wording:
+    def wording(self) -> AuthorProse:
         words, pairs = frozenset(self._words), frozenset(self._pairs)
-        return Wording(
+        return AuthorProse(
             words, pairs, _ANYWHERE.union(self._before), _ANYWHERE.union(self._after), _ANYWHERE.union(self._first)
         )
 

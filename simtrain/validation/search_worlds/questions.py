@@ -33,7 +33,7 @@ _ASK = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class QuestionFlaw:
     """What is wrong with a question."""
 
     question: str
@@ -50,7 +50,7 @@ class Audited:
     questions: int
     cells: int
     guesses: Mapping[str, float]
-    findings: tuple[Finding, ...]
+    findings: tuple[QuestionFlaw, ...]
 
     @property
     def guess(self) -> float:
@@ -69,7 +69,7 @@ class QuestionAudit:
 
     async def audit(self, questions: Iterable[Question], *, on_question: Callable[[], None] = lambda: None) -> Audited:
         """Audit them all."""
-        found: list[Finding] = []
+        found: list[QuestionFlaw] = []
         asked: list[tuple[Question, Sequence[JsonObject]]] = []
         questions = list(questions)
         queries = [question.query for question in questions]
@@ -77,11 +77,11 @@ class QuestionAudit:
             try:
                 gold = question.gold(self.world.query)
             except InputError as error:
-                found.append(Finding(question.id, str(error)))
+                found.append(QuestionFlaw(question.id, str(error)))
                 continue
             leaks = told(question, gold, labels=self._labels(), among=queries)
             problems = [*self._ambiguous(question, gold), *self._unstated(question), *leaks]
-            found += [Finding(question.id, problem) for problem in problems]
+            found += [QuestionFlaw(question.id, problem) for problem in problems]
             if question.answer != "unanswerable":
                 asked.append((question, gold))
             on_question()
@@ -89,7 +89,7 @@ class QuestionAudit:
         for way, mean in guesses.items():
             if mean > CHANCE:
                 found.append(
-                    Finding("all", f"a guess that needs no model, by the {way}, reaches an item F1 of {mean:.3f}")
+                    QuestionFlaw("all", f"a guess that needs no model, by the {way}, reaches an item F1 of {mean:.3f}")
                 )
         cells = sum(len(gold) * len(question.columns) for question, gold in asked)
         return Audited(len(asked), cells, guesses, tuple(found))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.search.checking.facts import Facts
+from simtrain.worlds.search.checking.facts import FactTables
 
 MANY: Final = 10
 """Other pages beyond which a skeleton counts as shared."""
@@ -71,7 +71,7 @@ class Skeletons:
 
 def skeletons(connection: sqlite3.Connection, *, shown: int = 10) -> Skeletons:
     """Measure all pages of a world file. It reads finished texts and the names of the world, and nothing of what made them."""
-    masker = _Masker(name for _, name in Facts(connection).names())
+    masker = _Masker(name for _, name in FactTables(connection).names())
     pages: Counter[str] = Counter()
     found: Counter[tuple[str, str]] = Counter()
     rows = connection.execute(

@@ -39,7 +39,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PageFrame:
     """What stands around a document: the name at its head, the links and search beside it, what its foot says."""
 
     brand: Link
@@ -49,7 +49,7 @@ class Frame:
     foot: str = ""
 
 
-def document(title: str, body: str, frame: Frame) -> str:
+def document(title: str, body: str, frame: PageFrame) -> str:
     """A whole HTML document; `body` is HTML already, all else is escaped."""
     links = "".join(f"<a{_href(one)}>{escape(one.text)}</a>" for one in frame.links)
     return (

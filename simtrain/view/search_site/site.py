@@ -21,8 +21,8 @@ from simtrain.view.search_site.html import (
     HEADERS,
     SEARCH,
     STYLE,
-    Frame,
     Link,
+    PageFrame,
     article,
     document,
     front,
@@ -182,9 +182,9 @@ class Browsing:
     ) -> Response:
         own = site or place.site
         if own is None:
-            frame = Frame(Link("/", self.world.source.title), look, query=query)
+            frame = PageFrame(Link("/", self.world.source.title), look, query=query)
         else:
-            frame = Frame(
+            frame = PageFrame(
                 Link(self._local(f"https://{own.domain}/", place), own.title),
                 classes(own),
                 links=[Link(self._local(url, place), title) for title, url in self._lists(own)],

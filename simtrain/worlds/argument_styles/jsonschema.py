@@ -8,7 +8,7 @@ from jsonschema import exceptions
 from jsonschema.validators import validator_for
 from referencing import Registry
 
-from simtrain.contracts.argument_style import Check, Checked
+from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject
 
@@ -22,10 +22,10 @@ def jsonschema(tool: str, schema: JsonObject) -> Check:
     # The compiled validator is a hundred times as fast; the slow one is asked for words. An empty registry opens no address.
     words: Any = validator_for(schema)(schema, registry=Registry[Any]())
 
-    def check(arguments: JsonObject) -> Checked:
+    def check(arguments: JsonObject) -> CheckedArguments:
         if compiled.is_valid(arguments):
-            return Checked(arguments)
+            return CheckedArguments(arguments)
         found = cast(Any, exceptions).best_match(words.iter_errors(arguments))
-        return Checked(arguments, found and found.message)
+        return CheckedArguments(arguments, found and found.message)
 
     return check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from simtrain.contracts.argument_style import Check, Checked
+from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject
 
@@ -13,10 +13,10 @@ def plain(tool: str, schema: JsonObject) -> Check:
     """The check by the schema alone: nothing is coerced, and all that is wrong stands in one line."""
     compiled = validator(schema)
 
-    def check(arguments: JsonObject) -> Checked:
+    def check(arguments: JsonObject) -> CheckedArguments:
         if compiled.is_valid(arguments):
-            return Checked(arguments)
-        return Checked(arguments, "; ".join(_explain(error) for error in compiled.iter_errors(arguments)))
+            return CheckedArguments(arguments)
+        return CheckedArguments(arguments, "; ".join(_explain(error) for error in compiled.iter_errors(arguments)))
 
     return check
 

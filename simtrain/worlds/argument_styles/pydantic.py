@@ -13,7 +13,7 @@ from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, crea
 from pydantic.errors import PydanticUserError
 from pydantic_core import ErrorDetails, InitErrorDetails, SchemaError
 
-from simtrain.contracts.argument_style import Check, Checked
+from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject, JsonValue
 
@@ -45,14 +45,16 @@ def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
     properties = cast(JsonObject, schema.get("properties", {}))
     structured = {name for name, described in properties.items() if not types.is_text(described)}
 
-    def check(arguments: JsonObject) -> Checked:
+    def check(arguments: JsonObject) -> CheckedArguments:
         whole = cast(JsonObject, _numbers_changed(arguments, _whole))
         given = {name: _parsed(value) if name in structured else value for name, value in whole.items()}
         try:
             found = model.model_validate(given)
         except ValidationError as error:
-            return Checked(arguments, _VERSION.sub(_LINK, str(error)))
-        return Checked(cast(JsonObject, _numbers_changed(found.model_dump(mode="json", by_alias=True), _within)))
+            return CheckedArguments(arguments, _VERSION.sub(_LINK, str(error)))
+        return CheckedArguments(
+            cast(JsonObject, _numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
+        )
 
     return check
 
@@ -71,7 +73,7 @@ def pydantic_call(tool: str, schema: JsonObject) -> Check:
     model = _compiled(_Types(schema, strict=False), title, schema)
     known = cast(JsonObject, schema.get("properties", {}))
 
-    def check(arguments: JsonObject) -> Checked:
+    def check(arguments: JsonObject) -> CheckedArguments:
         problems: list[InitErrorDetails] = [
             {"type": "unexpected_keyword_argument", "loc": (name,), "input": value}
             for name, value in arguments.items()
@@ -80,12 +82,14 @@ def pydantic_call(tool: str, schema: JsonObject) -> Check:
         try:
             found = model.model_validate(_numbers_changed(arguments, _whole))
             if not problems:
-                return Checked(
+                return CheckedArguments(
                     cast(JsonObject, _numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
                 )
         except ValidationError as error:
             problems = [*(_of_a_call(one) for one in error.errors(include_url=False)), *problems]
-        return Checked(arguments, _VERSION.sub(_LINK, str(ValidationError.from_exception_data(title, problems))))
+        return CheckedArguments(
+            arguments, _VERSION.sub(_LINK, str(ValidationError.from_exception_data(title, problems)))
+        )
 
     return check
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
-from simtrain.contracts.argument_style import Check, Checked
+from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.argument_styles.zod_checks import length_limits, number_limits, text_limits
@@ -38,11 +38,11 @@ def zod_check(schema: JsonObject, worded: Callable[[Sequence[Issue]], str]) -> C
     validator(schema)
     read = _Compiler(schema).object(schema, 0)
 
-    def check(arguments: JsonObject) -> Checked:
+    def check(arguments: JsonObject) -> CheckedArguments:
         parsed = read(arguments)
         if parsed.issues:
-            return Checked(arguments, worded(parsed.issues))
-        return Checked(parsed.value)
+            return CheckedArguments(arguments, worded(parsed.issues))
+        return CheckedArguments(parsed.value)
 
     return check
 

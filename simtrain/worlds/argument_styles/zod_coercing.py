@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias, cast
 
-from simtrain.contracts.argument_style import Check, Checked
+from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.argument_styles.zod_checks import Limits, number_limits
@@ -31,7 +31,7 @@ def zod_coercing(tool: str, schema: JsonObject) -> Check:
     required = cast(list[str], schema.get("required", []))
     readers = {name: _reader(described) for name, described in cast(JsonObject, schema.get("properties", {})).items()}
 
-    def check(arguments: JsonObject) -> Checked:
+    def check(arguments: JsonObject) -> CheckedArguments:
         found: JsonObject = {}
         issues: list[Issue] = []
         for name, read in readers.items():
@@ -40,7 +40,7 @@ def zod_coercing(tool: str, schema: JsonObject) -> Check:
             parsed = read(arguments.get(name, MISSING))
             found[name] = parsed.value
             issues += [issue.under(name) for issue in parsed.issues]
-        return Checked(arguments, "\n".join(map(str, issues))) if issues else Checked(found)
+        return CheckedArguments(arguments, "\n".join(map(str, issues))) if issues else CheckedArguments(found)
 
     return check
 

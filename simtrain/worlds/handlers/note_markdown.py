@@ -19,7 +19,7 @@ _NESTING = frozenset({"bulleted", "numbered", "to_do"})
 
 
 @dataclass(frozen=True)
-class Block:
+class NoteBlock:
     """One block of a page; `depth` counts the list items that it lies in."""
 
     kind: str
@@ -29,52 +29,52 @@ class Block:
     language: str | None = None
 
 
-def parse(markdown: str) -> list[Block]:
+def parse(markdown: str) -> list[NoteBlock]:
     """The blocks of a Markdown text: headings, lists, to-dos, quotes, fenced code, dividers; every other line is a paragraph."""
-    blocks: list[Block] = []
+    blocks: list[NoteBlock] = []
     fence: tuple[str, list[str]] | None = None
     for line in markdown.splitlines():
         opened = _FENCE.fullmatch(line.strip())
         if fence is not None and opened is None:
             fence[1].append(line)
         elif fence is not None:
-            blocks.append(Block("code", "\n".join(fence[1]), language=fence[0] or None))
+            blocks.append(NoteBlock("code", "\n".join(fence[1]), language=fence[0] or None))
             fence = None
         elif opened is not None:
             fence = (opened[1], [])
         elif line.strip():
             blocks.append(_block(line, blocks))
     if fence is not None:
-        blocks.append(Block("code", "\n".join(fence[1]), language=fence[0] or None))
+        blocks.append(NoteBlock("code", "\n".join(fence[1]), language=fence[0] or None))
     return blocks
 
 
-def _block(line: str, before: list[Block]) -> Block:
+def _block(line: str, before: list[NoteBlock]) -> NoteBlock:
     text = line.strip()
     width = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
     # An item can lie one level deeper than a list item before it, never more.
     deepest = before[-1].depth + 1 if before and before[-1].kind in _NESTING else 0
     depth = min(width // len(INDENT), deepest)
     if found := _HEADING.fullmatch(text):
-        return Block(f"heading_{len(found[1])}", found[2])
+        return NoteBlock(f"heading_{len(found[1])}", found[2])
     if _DIVIDER.fullmatch(text):
-        return Block("divider", "")
+        return NoteBlock("divider", "")
     if found := _TO_DO.fullmatch(text):
-        return Block("to_do", found[2], depth, checked=found[1] != " ")
+        return NoteBlock("to_do", found[2], depth, checked=found[1] != " ")
     if found := _BULLETED.fullmatch(text):
-        return Block("bulleted", found[1], depth)
+        return NoteBlock("bulleted", found[1], depth)
     if found := _NUMBERED.fullmatch(text):
-        return Block("numbered", found[1], depth)
+        return NoteBlock("numbered", found[1], depth)
     if found := _QUOTE.fullmatch(text):
-        return Block("quote", found[1])
-    return Block("paragraph", text, depth)
+        return NoteBlock("quote", found[1])
+    return NoteBlock("paragraph", text, depth)
 
 
-def render(blocks: Iterable[Block]) -> str:
+def render(blocks: Iterable[NoteBlock]) -> str:
     """The Markdown of blocks in the order in which they are read, a line each, with blank lines around all but list items."""
     lines: list[str] = []
     numbers: list[int] = []
-    previous: Block | None = None
+    previous: NoteBlock | None = None
     for block in blocks:
         del numbers[block.depth + 1 :]
         numbers.extend([0] * (block.depth + 1 - len(numbers)))
@@ -86,7 +86,7 @@ def render(blocks: Iterable[Block]) -> str:
     return "\n".join(lines)
 
 
-def _line(block: Block, number: int) -> str:
+def _line(block: NoteBlock, number: int) -> str:
     match block.kind:
         case "heading_1" | "heading_2" | "heading_3":
             return f"{'#' * int(block.kind[-1])} {block.text}"

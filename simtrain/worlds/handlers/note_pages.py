@@ -8,7 +8,7 @@ from typing import cast
 from simtrain.contracts.handler import HandlerContext, ToolError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.handlers.note_databases import store_properties
-from simtrain.worlds.handlers.note_markdown import Block, parse, render
+from simtrain.worlds.handlers.note_markdown import NoteBlock, parse, render
 
 MAX_BLOCKS = 200
 """Blocks that one call may write."""
@@ -68,7 +68,7 @@ def export_page(context: HandlerContext) -> JsonObject:
     return {"page": context.arguments["page"], "title": title, "markdown": render(_tree(rows, None, 0))}
 
 
-def _parsed(markdown: str) -> list[Block]:
+def _parsed(markdown: str) -> list[NoteBlock]:
     blocks = parse(markdown)
     if len(blocks) > MAX_BLOCKS:
         raise ToolError(f"validation_error: {len(blocks)} blocks in one call, {MAX_BLOCKS} are the most")
@@ -88,7 +88,7 @@ def _place(context: HandlerContext, page: str, after: JsonValue) -> tuple[JsonVa
 
 
 def _insert(
-    context: HandlerContext, page: str, blocks: Sequence[Block], *, parent: JsonValue, position: int
+    context: HandlerContext, page: str, blocks: Sequence[NoteBlock], *, parent: JsonValue, position: int
 ) -> list[str]:
     """Write blocks from a place on; a deeper one goes below the last one that is less deep. Returns their ids."""
     ids: list[str] = []
@@ -108,10 +108,10 @@ def _insert(
     return ids
 
 
-def _tree(rows: Sequence[JsonObject], parent: JsonValue, depth: int) -> Iterator[Block]:
+def _tree(rows: Sequence[JsonObject], parent: JsonValue, depth: int) -> Iterator[NoteBlock]:
     for row in rows:
         if row["parent"] != parent:
             continue
         checked = None if row["checked"] is None else bool(row["checked"])
-        yield Block(str(row["kind"]), str(row["text"]), depth, checked, cast("str | None", row["language"]))
+        yield NoteBlock(str(row["kind"]), str(row["text"]), depth, checked, cast("str | None", row["language"]))
         yield from _tree(rows, row["id"], depth + 1)

@@ -12,7 +12,7 @@ from simtrain.mcp_wire.request_flaws import flaw
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.recorded.learned_words import alone, slotted
 from simtrain.worlds.recorded.recorded_sessions import MODERN
-from simtrain.worlds.recorded.refusal_wording import Refused, Schemas, refusal_texts
+from simtrain.worlds.recorded.refusal_wording import RefusedCall, Schemas, refusal_texts
 
 ASKED = {
     "unknown_method": NO_METHOD,
@@ -80,12 +80,12 @@ def unknown_tool(profile: JsonObject, kind: str = "unknown_tool") -> tuple[str, 
     return None if said is None else (slotted(said[0], {NO_TOOL: "tool"}), said[1])
 
 
-def _refused(server: ServerManifest, schemas: Schemas) -> list[Refused]:
+def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
     """The calls with bad arguments that the server refused. A reply like any other is no refusal: such a server checks nothing.
 
     Where it was asked in the older era it is heard in that one alone: some answer the newer one with what has to come before a call.
     """
-    found: list[Refused] = []
+    found: list[RefusedCall] = []
     older = any(exchange.era != MODERN for exchange in server.exchanges if exchange.method == "tools/call")
     for exchange in server.exchanges:
         if older and exchange.era == MODERN:
@@ -97,7 +97,7 @@ def _refused(server: ServerManifest, schemas: Schemas) -> list[Refused]:
             continue
         arguments = cast(JsonObject, given) if isinstance(given, dict) else {}
         if not validator(schemas[tool]).is_valid(arguments):
-            found.append(Refused(tool, arguments, *said))
+            found.append(RefusedCall(tool, arguments, *said))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from simtrain.contracts.request import Caller
 from simtrain.mcp_wire.manifest import Exchange, ServerManifest, read_manifest
 from simtrain.values.types import JsonObject, JsonValue, canonical
-from simtrain.worlds.recorded.recording import Frame, Run, Sender, read_runs
+from simtrain.worlds.recorded.recording import Frame, RecordedRun, Sender, read_runs
 
 HANDSHAKE = "2025-11-25"
 MODERN = "2026-07-28"
@@ -34,7 +34,7 @@ Key: TypeAlias = tuple[object, str, object]
 
 
 @dataclass(frozen=True)
-class Course:
+class RecordedSession:
     """The exchanges of one server from one beginning on, with whatever clients, and its raw tool descriptors by name."""
 
     server: str
@@ -42,7 +42,7 @@ class Course:
     tools: Mapping[str, JsonObject]
 
 
-def by_caller(course: Course) -> dict[Caller, Course]:
+def by_caller(course: RecordedSession) -> dict[Caller, RecordedSession]:
     """A course, parted by the clients with whom it was recorded."""
     found: dict[Caller, list[Exchange]] = {}
     for exchange in course.exchanges:
@@ -50,7 +50,7 @@ def by_caller(course: Course) -> dict[Caller, Course]:
     return {client: replace(course, exchanges=tuple(exchanges)) for client, exchanges in found.items()}
 
 
-def captured_course(server: ServerManifest) -> Course:
+def captured_course(server: ServerManifest) -> RecordedSession:
     """What was captured of a server.
 
     A client of the modern era hears of changes on a stream of its own: where the same request made the server announce one in
@@ -67,23 +67,23 @@ def captured_course(server: ServerManifest) -> Course:
         else replace(exchange, notifications=(*exchange.notifications, *announced.get(_same(exchange), ())))
         for exchange in server.exchanges
     )
-    return Course(server.name, exchanges, _by_name(server.tools))
+    return RecordedSession(server.name, exchanges, _by_name(server.tools))
 
 
 def _same(exchange: Exchange) -> bytes:
     return canonical([exchange.method, own_params(exchange.params)])
 
 
-def read_courses(path: Path) -> tuple[Course, ...]:
+def read_courses(path: Path) -> tuple[RecordedSession, ...]:
     """The courses in a manifest (.json: one for each server and client) or a recording (one for each run). Raises InputError."""
     if path.suffix == ".json":
         captured = map(captured_course, read_manifest(path).servers.values())
         # Servers are captured by one client after the other, each with a server that has just begun.
         return tuple(part for course in captured for part in (by_caller(course).values() or (course,)))
-    found: list[Course] = []
+    found: list[RecordedSession] = []
     for run in read_runs(path):
         exchanges = tuple(exchanges_of(run))
-        found.append(Course(run.server, exchanges, _listed(exchanges)))
+        found.append(RecordedSession(run.server, exchanges, _listed(exchanges)))
     return tuple(found)
 
 
@@ -92,7 +92,7 @@ def read_exchanges(path: Path) -> tuple[Exchange, ...]:
     return tuple(exchange for course in read_courses(path) for exchange in course.exchanges)
 
 
-def exchanges_of(run: Run) -> list[Exchange]:
+def exchanges_of(run: RecordedRun) -> list[Exchange]:
     """The exchanges of a run, in the order of their requests.
 
     They are what the server was really asked and really said: a request that a perturbation kept back is none, one that it

@@ -56,7 +56,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """One run of a recording: the server's name, how it was spoken to, and its frames in order."""
 
     server: str
@@ -137,12 +137,12 @@ def frame_line(frame: Frame, redactor: Redactor) -> bytes:
     return _encode({key: value for key, value in written.items() if value is not None or key not in _OPTIONAL})
 
 
-def read_runs(path: Path) -> Iterator[Run]:
+def read_runs(path: Path) -> Iterator[RecordedRun]:
     """The runs of a recording, in order; a line that a killed process tore is left out.
 
     Raises InputError for a file that is no recording, that is of another version, or that is damaged.
     """
-    run: Run | None = None
+    run: RecordedRun | None = None
     for number, line in whole_lines(path):
         fields = _read_line(line, path, number)
         if "format" in fields or run is None:
@@ -170,7 +170,7 @@ def _refuse_other_files(path: Path) -> None:
             raise InputError("this is no recording", remedy="record into a new file", file=path)
 
 
-def _read_head(fields: JsonObject, path: Path, number: int) -> Run:
+def _read_head(fields: JsonObject, path: Path, number: int) -> RecordedRun:
     form = fields.get("format")
     if form != FORMAT:
         problem = f"the format is {form!r}, not {FORMAT!r}" if isinstance(form, str) else "this is no recording"
@@ -178,7 +178,7 @@ def _read_head(fields: JsonObject, path: Path, number: int) -> Run:
     transport = fields.get("transport")
     if not isinstance(fields.get("server"), str) or transport not in ("stdio", "http"):
         raise _damaged(path, number)
-    return Run(fields["server"], transport)
+    return RecordedRun(fields["server"], transport)
 
 
 def _read_frame(fields: JsonObject, path: Path, number: int) -> Frame:

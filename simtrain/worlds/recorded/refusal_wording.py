@@ -38,7 +38,7 @@ Schemas: TypeAlias = Mapping[str, JsonObject]
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedCall:
     """A call with bad arguments, what the server said, and how: an `error` reply, a plain `result`, or a JSON-RPC error's code."""
 
     tool: str
@@ -48,7 +48,7 @@ class Refused:
 
 
 def refusal_texts(
-    unknown: tuple[str, Channel] | None, refused: Sequence[Refused], schemas: Schemas, *, python: bool = False
+    unknown: tuple[str, Channel] | None, refused: Sequence[RefusedCall], schemas: Schemas, *, python: bool = False
 ) -> JsonObject:
     """The keys of `server_errors` that answer bad arguments as the server did.
 
@@ -76,7 +76,7 @@ def refusal_texts(
     return {"bad_arguments_as": channel} | _written(whole)
 
 
-def _speaks_of_others(one: Refused, schemas: Schemas) -> bool:
+def _speaks_of_others(one: RefusedCall, schemas: Schemas) -> bool:
     """True if the words hold the text of an argument that was right: then they are not about what was wrong."""
     made = argument_mistakes(schemas[one.tool], one.arguments)
     wrong = {mistake.field for mistake in made.found}
@@ -101,7 +101,7 @@ def _saying(saying: Saying) -> JsonObject:
     return {key.replace("channel", "as"): value for key, value in asdict(saying).items() if value is not None}
 
 
-def _by_style(refused: Sequence[Refused], schemas: Schemas) -> tuple[JsonObject, int, Sequence[int]]:
+def _by_style(refused: Sequence[RefusedCall], schemas: Schemas) -> tuple[JsonObject, int, Sequence[int]]:
     """The style, the template and the channel that explain most of the refusals, how many, and the numbers of the others."""
     best: tuple[JsonObject, int, Sequence[int]] = ({}, 0, range(len(refused)))
     for style in STYLES:
@@ -141,7 +141,7 @@ def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas, *, python
     return {}
 
 
-def _is_refusal(one: Refused) -> bool:
+def _is_refusal(one: RefusedCall) -> bool:
     """True unless it is a plain reply that does not begin like a refusal: such a server carried the call out."""
     return one.channel != "result" or _COMPLAINT.match(one.text) is not None
 

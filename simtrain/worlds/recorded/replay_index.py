@@ -16,7 +16,7 @@ from simtrain.files.redaction import redact
 from simtrain.mcp_wire.manifest import Exchange
 from simtrain.values.comparing import shown
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.recorded.recorded_sessions import Course, own_params
+from simtrain.worlds.recorded.recorded_sessions import RecordedSession, own_params
 from simtrain.worlds.recorded.volatile_values import moved, put_in, taken_out
 
 Match: TypeAlias = Literal["exact", "normalised", "sequence"]
@@ -63,7 +63,7 @@ class Tape:
 
     def __init__(
         self,
-        courses: Sequence[Course],
+        courses: Sequence[RecordedSession],
         *,
         match: Match = "sequence",
         folders: Mapping[str, str] | None = None,

@@ -20,7 +20,7 @@ from simtrain.worlds.search.facts.draw import Facts
 from simtrain.worlds.search.file import FORMAT, INDEXES, TABLES
 from simtrain.worlds.search.pages.design import Design
 from simtrain.worlds.search.pages.layout import Layout
-from simtrain.worlds.search.pages.press import Press, Sheet, compile_all
+from simtrain.worlds.search.pages.press import PageSheet, Press, compile_all
 from simtrain.worlds.search.pages.rewording import reword_file
 
 COMMIT_EVERY: Final = 10_000
@@ -59,7 +59,7 @@ class Unwatched:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class BuildOrder:
     """What is to be built: a design, its seed, how many rows of each type, words to avoid, and the identity of all that."""
 
     design: Design
@@ -72,7 +72,7 @@ class Order:
     """The kinds of pages that there are, by number; None: all."""
 
 
-def build(order: Order, path: Path, watching: Watching | None = None) -> None:
+def build(order: BuildOrder, path: Path, watching: Watching | None = None) -> None:
     """Write the world file `path`; it appears whole or not at all. A build that was killed is taken up where it was.
 
     Raises InputError for facts that cannot be, and for a folder that cannot be written.
@@ -91,7 +91,7 @@ def build(order: Order, path: Path, watching: Watching | None = None) -> None:
         raise InputError(f"the world cannot be written: {error.strerror}", file=path) from None
 
 
-def _run(order: Order, partial: Path, watching: Watching) -> None:
+def _run(order: BuildOrder, partial: Path, watching: Watching) -> None:
     """Build; what an earlier build left is taken up, and thrown away where it turns out to be torn."""
     builder = _Builder(order, partial, watching)
     try:
@@ -142,7 +142,7 @@ def _sync(path: Path) -> None:
 
 
 class _Builder:
-    def __init__(self, order: Order, path: Path, watching: Watching) -> None:
+    def __init__(self, order: BuildOrder, path: Path, watching: Watching) -> None:
         self.order = order
         self.design = order.design
         self.path = path
@@ -310,7 +310,7 @@ class _Writer:
         self._indexing: Future[None] | None = None
         connection.execute("begin")
 
-    def write(self, sheet: Sheet) -> None:
+    def write(self, sheet: PageSheet) -> None:
         """Write some pages, after the ones before are indexed."""
         self._wait()
         sheet.write(self._connection)
@@ -337,7 +337,7 @@ class _Writer:
             self._indexing = None
 
 
-def write_facts(connection: sqlite3.Connection, order: Order) -> None:
+def write_facts(connection: sqlite3.Connection, order: BuildOrder) -> None:
     """Make and fill the tables of all types, derived attributes included."""
     schema = order.design.schema
     tables.create(connection, schema)
@@ -361,7 +361,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def page_counts(order: Order) -> dict[int, int]:
+def page_counts(order: BuildOrder) -> dict[int, int]:
     """How many pages of each kind (by its number) an order would have, without writing them."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:

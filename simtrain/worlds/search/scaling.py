@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from simtrain.values.errors import InputError, nearest
-from simtrain.worlds.search.building import Order, page_counts
+from simtrain.worlds.search.building import BuildOrder, page_counts
 from simtrain.worlds.search.spec.world_file import MAX_COUNT, MAX_PAGES
 
 PAGES: Final = "pages"
@@ -17,7 +17,7 @@ _CLOSE = 0.01
 _TOO_MANY = 1.1
 
 
-def ordered(order: Order, wanted: Mapping[str, int]) -> Order:
+def ordered(order: BuildOrder, wanted: Mapping[str, int]) -> BuildOrder:
     """The order with other counts: those given by type, and the others scaled so that there are about `pages` pages.
 
     Raises InputError for types that are not there or have no count, and for impossible counts.
@@ -37,7 +37,7 @@ def ordered(order: Order, wanted: Mapping[str, int]) -> Order:
     return order if pages is None else _fitted(order, pages, frozenset(given))
 
 
-def _fitted(order: Order, pages: int, fixed: frozenset[str]) -> Order:
+def _fitted(order: BuildOrder, pages: int, fixed: frozenset[str]) -> BuildOrder:
     """The order scaled by trial: small worlds are laid out, and large ones follow from them in proportion."""
     found: list[tuple[float, int]] = []
     scale = 1.0
@@ -62,7 +62,7 @@ def _fitted(order: Order, pages: int, fixed: frozenset[str]) -> Order:
     return order if count <= pages * _TOO_MANY else _thinned(order, pages)
 
 
-def _thinned(order: Order, pages: int) -> Order:
+def _thinned(order: BuildOrder, pages: int) -> BuildOrder:
     """The order with as many kinds of pages as there is room for: those of the first sites, and of a site those of single rows first."""
     counts = page_counts(order)
     kinds = [page for site in order.design.sites for page in sorted(site.pages, key=lambda one: one.spec.for_ is None)]
@@ -83,7 +83,7 @@ def _next(found: list[tuple[float, int]], wanted: int) -> float:
     return scale * wanted / count
 
 
-def _scaled(order: Order, scale: float, fixed: frozenset[str]) -> Order:
+def _scaled(order: BuildOrder, scale: float, fixed: frozenset[str]) -> BuildOrder:
     entities = order.design.schema.spec.entities
     counts = {
         name: count if name in fixed or entities[name].fixed else max(1, min(MAX_COUNT, round(count * scale)))

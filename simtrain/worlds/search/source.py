@@ -18,7 +18,7 @@ from simtrain.values.clock import instant, seconds
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, canonical
 from simtrain.values.version import VERSION
-from simtrain.worlds.search.building import GENERATION, Order, Watching, build
+from simtrain.worlds.search.building import GENERATION, BuildOrder, Watching, build
 from simtrain.worlds.search.file import FORMAT
 from simtrain.worlds.search.pages.design import Design
 from simtrain.worlds.search.pages.press import Press, compile_all
@@ -101,7 +101,7 @@ class SearchSource:
         path = path or self.path(variant)
         if not path.exists():
             counts = {name: entity.count for name, entity in self.spec.entities.items() if entity.count is not None}
-            order = Order(
+            order = BuildOrder(
                 self.design,
                 self._seed(variant),
                 counts,

@@ -15,11 +15,11 @@ from simtrain.values.clock import Clock, seconds
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation, Provenance, ToolSpec
 from simtrain.worlds.search.engine.concealed import Concealed
-from simtrain.worlds.search.engine.memory import Memory
+from simtrain.worlds.search.engine.memory import Notebook
 from simtrain.worlds.search.engine.page_opening import (
     MOVED_TO,
-    Failure,
     Opened,
+    OpeningFailure,
     absolute,
     before_paywall,
     for_goal,
@@ -67,7 +67,7 @@ class SearchState(WorldState):
     def __init__(self, world: BuiltWorld, changes: Changes | None = None) -> None:
         self.world = world
         self.clock = Clock(start=world.start, per_step=world.per_step)
-        self.memory = Memory(changes)
+        self.memory = Notebook(changes)
         self.version = 0
         self._lock = RLock()
         self._youngest: str | None = None
@@ -156,26 +156,26 @@ class SearchState(WorldState):
         )
         return Result(page.url, page.title, said, page.date, self.world.web.site_by_id[page.site].title)
 
-    def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | Failure:
+    def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | OpeningFailure:
         """A page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time."""
         place = normal_url(url)
         if place is None:
-            return Failure(url, "invalid_url", "this is not a URL")
+            return OpeningFailure(url, "invalid_url", "this is not a URL")
         host, path, query = place
         if host not in self.world.web.site_by_domain:
-            return Failure(url, "unknown_host", f"the name {host} could not be resolved")
+            return OpeningFailure(url, "unknown_host", f"the name {host} could not be resolved")
         moved = path.startswith(f"{MOVED_TO}/")
         page = self.world.web.page_at(host, path.removeprefix(MOVED_TO) if moved else path, query)
         condition = self._condition(page) if page else "sound"
         if page is None or self._is_unseen(page) or (moved and condition != "moved"):
-            return Failure(url, "not_found", "404 Not Found")
+            return OpeningFailure(url, "not_found", "404 Not Found")
         if condition == "dead":
-            return Failure(url, "gone", "410 Gone")
+            return OpeningFailure(url, "gone", "410 Gone")
         if condition == "slow":
             self.clock.advance(seconds(self.world.view.upkeep_of(self._site(page)).delay))
         return self._opened(page, condition, goal, part)
 
-    def _opened(self, page: StoredPage, condition: Condition, goal: str, part: int) -> Opened | Failure:
+    def _opened(self, page: StoredPage, condition: Condition, goal: str, part: int) -> Opened | OpeningFailure:
         url = page.url
         if condition == "moved":
             domain = self.world.web.site_by_id[page.site].domain
@@ -189,7 +189,7 @@ class SearchState(WorldState):
         most = self.world.view.page_words
         parts = parts_of(text, most) if not goal else [for_goal(text, goal, most)]
         if part > len(parts):
-            return Failure(
+            return OpeningFailure(
                 page.url, "no_such_part", f"the page has {len(parts)} part{'s' if len(parts) > 1 else ''}, not {part}"
             )
         return Opened(url, page.title, page.date, parts[part - 1], part, len(parts))

@@ -26,7 +26,7 @@ SHOWN_ROWS: Final = 3
 _INDEXES_OF = "select name from sqlite_master where type = 'index' and tbl_name = ? and sql is not null"
 
 
-class Source(Protocol):
+class WorldFileFacts(Protocol):
     """What a search world knows of the file that it was written in. `start` is seconds since 1970, `per_step` seconds."""
 
     @property
@@ -56,7 +56,7 @@ class SearchWorld(World):
 
     kind = "search"
 
-    def __init__(self, source: Source, path: Path, variant: Variant) -> None:
+    def __init__(self, source: WorldFileFacts, path: Path, variant: Variant) -> None:
         """Open a built file. Raises InputError for a file that is none, and for a view that names what is not there."""
         self.source = source
         self.name = source.name
@@ -148,7 +148,7 @@ def _write(connection: sqlite3.Connection, sql: str, parameters: Mapping[str, Js
     connection.set_progress_handler(None, 0)
 
 
-def _render(connection: sqlite3.Connection, source: Source, seed: int) -> None:
+def _render(connection: sqlite3.Connection, source: WorldFileFacts, seed: int) -> None:
     """The web of a database written anew from its facts: pages first, then their index."""
     for table in ("_pages", "_mentions", "_targets", "_claims"):
         for (index,) in connection.execute(_INDEXES_OF, (table,)).fetchall():

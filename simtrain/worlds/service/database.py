@@ -13,7 +13,7 @@ import orjson
 
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.service.functions import Cell, install
-from simtrain.worlds.service.watch import LONGEST, Statement
+from simtrain.worlds.service.watch import LONGEST, RunningStatement
 
 T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
@@ -62,7 +62,7 @@ _DEFINING = frozenset(
 )  # fmt: skip
 
 
-class _Guard(Statement):
+class _Guard(RunningStatement):
     """What stands before a connection: the lock, which is taken before SQLite's own, and what the statement under way may do.
 
     SQLite calls back into Python in the middle of a statement. A thread that touched the connection then would wait for SQLite's

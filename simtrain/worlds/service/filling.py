@@ -16,8 +16,8 @@ from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonValue
 from simtrain.worlds.service.change_log import watch
 from simtrain.worlds.service.database import RESERVED, SEQUENCE, Cell, Database, Mode, explain
-from simtrain.worlds.service.generators import Generator, Row, compile_generator
-from simtrain.worlds.service.spec import MAX_ROWS, Block, HandlerStep, ServiceSpec
+from simtrain.worlds.service.generators import Generator, RowDraft, compile_generator
+from simtrain.worlds.service.spec import MAX_ROWS, HandlerStep, RowBlock, ServiceSpec
 from simtrain.worlds.service.tool import HandlerCall
 
 # What Python raises for knobs of a generator that have the wrong type or leave no value.
@@ -128,7 +128,7 @@ class _Filler:
             raise document.error(("rows", table), f"there is no table {table!r}", nearest(table, tables_of(database)))
         self.columns = columns_of(database, table)
 
-    def fill(self, blocks: list[Block], count: int | None) -> None:
+    def fill(self, blocks: list[RowBlock], count: int | None) -> None:
         """Insert the rows of all blocks."""
         counted = [block for block in blocks if block.rows is None and block.each is None]
         if count is not None and len(counted) != 1:
@@ -141,7 +141,7 @@ class _Filler:
         for found in sorted(self.formats):
             self.database.run(f"insert into {SEQUENCE} values (?, ?)", (found, self.seq), mode=Mode.OWN)
 
-    def _fill_block(self, block: Block, index: int, place: Place, count: int | None) -> None:
+    def _fill_block(self, block: RowBlock, index: int, place: Place, count: int | None) -> None:
         if block.rows is not None:
             for number, literal in enumerate(block.rows):
                 inside = place if place in self.document.lines and "rows" not in self._data(place) else (*place, "rows")
@@ -191,7 +191,7 @@ class _Filler:
         except _MISUSE as error:
             raise self.document.error(place, f"the generator cannot be used like this: {error}", _SEE) from None
 
-    def _parents(self, block: Block, place: Place) -> list[dict[str, Cell]]:
+    def _parents(self, block: RowBlock, place: Place) -> list[dict[str, Cell]]:
         if block.each is None:
             return [{}]
         condition = f" where {block.where}" if block.where else ""
@@ -210,7 +210,7 @@ class _Filler:
         place: Place,
     ) -> None:
         self.seq += 1
-        row = Row({}, parent, self.seq, Stream(0), self.database, self.start, self.pools)
+        row = RowDraft({}, parent, self.seq, Stream(0), self.database, self.start, self.pools)
         for name, generator in generators.items():
             row.stream = streams[name]
             try:

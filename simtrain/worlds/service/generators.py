@@ -26,7 +26,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(slots=True)
-class Row:
+class RowDraft:
     """A row in the making: the columns so far, the row of `each`, and where draws come from."""
 
     values: dict[str, Cell]
@@ -43,7 +43,7 @@ class Row:
         return {**self.values, "seq": self.seq}
 
 
-Generator: TypeAlias = Callable[[Row], Cell]
+Generator: TypeAlias = Callable[[RowDraft], Cell]
 
 
 def compile_generator(source: JsonValue) -> Generator:
@@ -73,14 +73,14 @@ def _named(name: str) -> Generator:
 
 
 def _template(source: str) -> Generator:
-    def fill(found: re.Match[str], row: Row) -> str:
+    def fill(found: re.Match[str], row: RowDraft) -> str:
         value = _field(found[1], row)
         return str(value).zfill(int(found[2])) if found[2] else str(value)
 
     return lambda row: _FIELD.sub(lambda found: fill(found, row), source)
 
 
-def _field(name: str, row: Row) -> Cell:
+def _field(name: str, row: RowDraft) -> Cell:
     if name == "seq":
         return row.seq
     if name.startswith("parent.") and name[7:] in row.parent:
@@ -114,7 +114,7 @@ def _mapping(source: JsonObject) -> Generator:
 
 
 def _unique(generator: Generator) -> Generator:
-    def draw(row: Row) -> Cell:
+    def draw(row: RowDraft) -> Cell:
         taken = row.pools.setdefault(f"unique {id(generator)}", [])
         for _ in range(MAX_TRIES):
             value = generator(row)
@@ -169,7 +169,7 @@ def _money(source: JsonObject) -> Generator:
     return lambda row: round(low + (high - low) * row.stream.random() ** 2, 2)
 
 
-def _bound(source: JsonValue) -> Callable[[Row], float]:
+def _bound(source: JsonValue) -> Callable[[RowDraft], float]:
     if not isinstance(source, str):
         raise InputError("a date bound is text", remedy="write it like 2031-03-03, start-90d or ordered_at+2d")
     found = _BOUND.fullmatch(source)
@@ -179,7 +179,7 @@ def _bound(source: JsonValue) -> Callable[[Row], float]:
     base, sign, offset = found[1], found[2], found[3]
     shift = seconds(offset) * (-1 if sign == "-" else 1) if offset else 0.0
 
-    def moment(row: Row) -> float:
+    def moment(row: RowDraft) -> float:
         if base == "start":
             return row.start + shift
         value = row.values.get(base, row.parent.get(base))
@@ -193,7 +193,7 @@ def _bound(source: JsonValue) -> Callable[[Row], float]:
     return moment
 
 
-def _bounds(value: JsonValue) -> tuple[Callable[[Row], float], Callable[[Row], float]]:
+def _bounds(value: JsonValue) -> tuple[Callable[[RowDraft], float], Callable[[RowDraft], float]]:
     pair = cast(list[JsonValue], value) if isinstance(value, list) else []
     if len(pair) != 2:
         raise InputError("two bounds are needed", remedy="write it like [start-90d, start]")
@@ -210,7 +210,7 @@ def _time(source: JsonObject) -> Generator:
     grid = float(cast(float, source.get("minutes", 1))) * 60
     hours = _numbers(source["hours"]) if "hours" in source else None
 
-    def draw(row: Row) -> Cell:
+    def draw(row: RowDraft) -> Cell:
         moment = row.stream.number(low(row), high(row))
         if hours is not None:
             opening, closing = hours
@@ -228,7 +228,7 @@ def _ref(source: JsonObject) -> Generator:
     sql = f'select "{column}" from "{table}"' + (f" where {condition}" if condition else "") + " order by rowid"
     unique = bool(source.get("unique"))
 
-    def draw(row: Row) -> Cell:
+    def draw(row: RowDraft) -> Cell:
         pool = row.pools.get(sql) if condition is None or unique else None
         if pool is None:
             pool = [cast(Cell, next(iter(found.values()))) for found in row.database.rows(sql, row.parameters)]
@@ -243,7 +243,7 @@ def _ref(source: JsonObject) -> Generator:
 def _parent(source: JsonObject) -> Generator:
     column = str(source["parent"])
 
-    def copy(row: Row) -> Cell:
+    def copy(row: RowDraft) -> Cell:
         if column not in row.parent:
             raise InputError(f"the parent row has no column {column!r}", remedy=nearest(column, row.parent))
         return row.parent[column]
@@ -254,7 +254,7 @@ def _parent(source: JsonObject) -> Generator:
 def _sql(source: JsonObject) -> Generator:
     sql = str(source["sql"])
 
-    def compute(row: Row) -> Cell:
+    def compute(row: RowDraft) -> Cell:
         parent = {f"parent_{name}": value for name, value in row.parent.items()}
         found = row.database.rows(sql, {**parent, **row.parameters})
         return cast(Cell, next(iter(found[0].values()))) if found else None
@@ -283,7 +283,7 @@ def _email(source: JsonObject) -> Generator:
     column = str(source["email"])
     domain = cast("str | None", source.get("domain"))
 
-    def address(row: Row) -> Cell:
+    def address(row: RowDraft) -> Cell:
         name = row.values.get(column)
         if not isinstance(name, str):
             raise InputError(f"email needs an earlier text column, not {column!r}", remedy=nearest(column, row.values))

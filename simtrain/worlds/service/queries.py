@@ -113,7 +113,7 @@ def _split_alias(alias: str) -> tuple[str, Callable[[JsonValue], JsonValue] | No
     return (name, _CONVERTERS[kind]) if name and kind in _CONVERTERS else (alias, None)
 
 
-class Reply:
+class ReplyQueries:
     """The queries of a tool's reply. `whole` is the query that is the reply itself; otherwise `parts` are its keys."""
 
     __slots__ = ("parts", "whole")

@@ -25,7 +25,7 @@ class _Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
 
 
-class ClockSpec(_Spec):
+class ServiceClockSpec(_Spec):
     """Virtual time: where it starts and how far a tool call moves it."""
 
     start: str = DEFAULT_START
@@ -50,7 +50,7 @@ def _checked(value: Any, parse: Any) -> Any:
     return value
 
 
-class Block(_Spec):
+class RowBlock(_Spec):
     """Some rows of a table: literal ones, so many generated ones, or so many for each row of another table."""
 
     rows: list[dict[str, JsonValue]] | None = None
@@ -81,7 +81,7 @@ def _blocks(value: object) -> object:
     return items if blocks else [{"rows": items}]
 
 
-_WrittenBlocks: TypeAlias = Block | list[Block] | list[dict[str, JsonValue]]
+_WrittenBlocks: TypeAlias = RowBlock | list[RowBlock] | list[dict[str, JsonValue]]
 
 
 class Refusal(_Spec):
@@ -217,10 +217,10 @@ class ServiceSpec(_Spec):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     description: str = ""
     seed: int = 0
-    clock: ClockSpec = ClockSpec()
+    clock: ServiceClockSpec = ServiceClockSpec()
     tables: str = Field(alias="schema")
-    rows: dict[Name, Annotated[list[Block], BeforeValidator(_blocks, json_schema_input_type=_WrittenBlocks)]] = Field(
-        default_factory=dict
+    rows: dict[Name, Annotated[list[RowBlock], BeforeValidator(_blocks, json_schema_input_type=_WrittenBlocks)]] = (
+        Field(default_factory=dict)
     )
     after: list[str | HandlerStep] = Field(default_factory=list[str | HandlerStep])
     manifest: str | None = Field(

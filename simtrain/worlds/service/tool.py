@@ -20,7 +20,7 @@ from simtrain.values.seeding import derive
 from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
 from simtrain.worlds.service.database import SEQUENCE, Database, Mode, explain, is_interruption
 from simtrain.worlds.service.error_texts import ErrorTexts
-from simtrain.worlds.service.queries import Reply, check_parameters, read_cursor
+from simtrain.worlds.service.queries import ReplyQueries, check_parameters, read_cursor
 from simtrain.worlds.service.spec import ToolSource
 
 EMBEDDED = Provenance("embedded")
@@ -42,7 +42,7 @@ MOST_REPLY = 16_000_000
 """Characters of a reply."""
 
 
-class Refused(ToolError):
+class PreconditionFailed(ToolError):
     """A precondition did not hold; `rule` names it, and `shown_as` is the channel: error, result, or the code of a JSON-RPC error."""
 
     def __init__(self, text: str, rule: str, shown_as: str | int) -> None:
@@ -51,7 +51,7 @@ class Refused(ToolError):
         self.shown_as = shown_as
 
 
-class Tool:
+class CompiledTool:
     """A compiled tool. `writes` says whether it may change the world; `rules` are the names of its preconditions."""
 
     __slots__ = (
@@ -96,7 +96,7 @@ class Tool:
             self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
         self.takes_time: bool = getattr(self._handler, "takes_time", False)
         with _at("read"):
-            self._reply = Reply(source.read, page=source.page) if source.read else None
+            self._reply = ReplyQueries(source.read, page=source.page) if source.read else None
         self.paged = source.page is not None
         self._lets = list(source.let.items())
         self._ids = list(source.ids.items())
@@ -180,7 +180,7 @@ class Tool:
         for rule, sql, refuse_when, text, shown_as in self._refusals:
             row = database.first(sql, values)
             if (row is not None and bool(row[0])) is refuse_when:
-                raise Refused(text.render({**values, **arguments}), rule, shown_as)
+                raise PreconditionFailed(text.render({**values, **arguments}), rule, shown_as)
         return values
 
     def write(self, database: Database, values: dict[str, JsonValue], *, statements: int | None = None) -> None:
@@ -227,7 +227,7 @@ class Tool:
         """
         try:
             raise failure
-        except Refused as error:
+        except PreconditionFailed as error:
             return _refusal(error)
         except ToolError as error:
             return _error(str(error))
@@ -304,7 +304,7 @@ def _in_blocks(texts: list[str], structured: JsonObject | None) -> Observation:
     return Observation("\n".join(texts), structured, provenance=EMBEDDED, wire={"result": result})
 
 
-def _refusal(refused: Refused) -> Observation:
+def _refusal(refused: PreconditionFailed) -> Observation:
     text, shown_as = str(refused), refused.shown_as
     wire: JsonObject | None = {"error": {"code": shown_as, "message": text}} if isinstance(shown_as, int) else None
     provenance = Provenance("embedded", rule=refused.rule)

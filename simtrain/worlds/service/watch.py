@@ -28,7 +28,7 @@ _IDLE_BEATS: Final = 20
 _STATUS = Path("/proc/self/status")
 
 
-class Statement:
+class RunningStatement:
     """Whatever carries out one statement at a time on a connection. `number` is odd while one is under way.
 
     Whoever carries out statements in their thousands adds to `number` himself, and calls `watch` where it is not `watched`.
@@ -110,7 +110,7 @@ def _looked_at(seen: _Seen) -> _Seen:
     return found
 
 
-def _let_go(one: Statement) -> None:
+def _let_go(one: RunningStatement) -> None:
     one.watched = False
     _watched.discard(one)
     if one.number % 2:
@@ -135,7 +135,7 @@ def _begin_anew() -> None:
     _thread = _Thread()
 
 
-_Seen: TypeAlias = dict[Statement, tuple[int, float, float, int]]
-_watched: set[Statement] = set()
+_Seen: TypeAlias = dict[RunningStatement, tuple[int, float, float, int]]
+_watched: set[RunningStatement] = set()
 _thread = _Thread()
 os.register_at_fork(after_in_child=_begin_anew)

@@ -13,7 +13,7 @@ from weakref import ref
 from simtrain.contracts.argument_style import ArgumentStyle
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.request import Request
-from simtrain.contracts.world import ErrorStyle, Held, Variant, World, WorldState
+from simtrain.contracts.world import ErrorStyle, HeldRows, Variant, World, WorldState
 from simtrain.files.json_schemas import check_schema
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import Clock, instant, seconds
@@ -25,7 +25,7 @@ from simtrain.worlds.service.error_texts import ErrorTexts
 from simtrain.worlds.service.filling import columns_of, fill, tables_of
 from simtrain.worlds.service.offers import Prompt, Resource
 from simtrain.worlds.service.spec import ServiceSpec
-from simtrain.worlds.service.tool import Tool
+from simtrain.worlds.service.tool import CompiledTool
 
 SHOWN_ROWS = 12
 
@@ -52,7 +52,7 @@ class ServiceWorld(World):
         self.scans_backwards = False
         self.base = fill(spec, document, seed=self.seed, counts=dict(variant.rows))
         self.content = self.base.serialize()
-        self.compiled: dict[str, Tool] = {}
+        self.compiled: dict[str, CompiledTool] = {}
         specs: list[ToolSpec] = []
         for index, tool_source in enumerate(spec.tools):
             with document.at(("tools", index)):
@@ -60,7 +60,7 @@ class ServiceWorld(World):
                 check_schema(input_schema, place="input")
                 check_schema(tool_source.output or {}, place="output")
                 _check_style(self.errors_of(tool_source.name).arguments, tool_source.name, input_schema)
-                tool = Tool(tool_source, input_schema=input_schema, errors=spec.errors_of(tool_source.name))
+                tool = CompiledTool(tool_source, input_schema=input_schema, errors=spec.errors_of(tool_source.name))
                 tool.check(self.base)
             self.compiled[tool.name] = tool
             found = tool.spec
@@ -156,7 +156,7 @@ class ServiceState(WorldState):
         self._base = world.base.view()
         self._own = own
         self._log = ChangeLog()
-        self._held: ref[Held] | None = None
+        self._held: ref[HeldRows] | None = None
         self.clock = Clock(start=world.start, per_step=world.per_step)
 
     def answer(self, request: Request) -> Observation:
@@ -170,7 +170,7 @@ class ServiceState(WorldState):
     def takes_time(self, request: Request) -> bool:
         return self.world.compiled[request.tool.name].takes_time
 
-    def _run(self, tool: Tool, arguments: JsonObject) -> Observation:
+    def _run(self, tool: CompiledTool, arguments: JsonObject) -> Observation:
         database = self._present()
         values = tool.prepare(database, arguments)
         if not tool.writes:
@@ -192,7 +192,7 @@ class ServiceState(WorldState):
                     tool.failed(error, request.arguments)
             return whole
 
-    def _run_some(self, tool: Tool, arguments: JsonObject, statements: int) -> None:
+    def _run_some(self, tool: CompiledTool, arguments: JsonObject, statements: int) -> None:
         values = tool.prepare(self._present(), arguments)
         database = self._forked()
         with database.savepoint("call", keep=True):
@@ -240,11 +240,11 @@ class ServiceState(WorldState):
         with self._lock:
             return {} if self._own is None else self._log.changes(self._own, self._base, self.version)
 
-    def held(self) -> Held:
+    def held(self) -> HeldRows:
         with self._lock:
             found = None if self._held is None else self._held()
             if found is None or found.version != self.version:
-                found = Held(self.version)
+                found = HeldRows(self.version)
                 self._held = ref(found)
             return found
 

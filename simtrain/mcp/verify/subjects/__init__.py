@@ -12,7 +12,7 @@ from simtrain.mcp_wire.manifest import read_manifest
 
 SUBJECTS: dict[str, str] = {
     "filesystem": "simtrain.mcp.verify.subjects.filesystem:Filesystem",
-    "memory": "simtrain.mcp.verify.subjects.memory:Memory",
+    "memory": "simtrain.mcp.verify.subjects.memory:MemorySubject",
     "fetch": "simtrain.mcp.verify.subjects.fetch:Fetch",
     "git": "simtrain.mcp.verify.subjects.git:Git",
     "sqlite": "simtrain.mcp.verify.subjects.sqlite:Sqlite",

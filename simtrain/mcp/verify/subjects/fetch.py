@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.draw import Draw, Past
-from simtrain.mcp.verify.subject import Call, Kind, Subject, makes
+from simtrain.mcp.verify.subject import GeneratedCall, Kind, Subject, makes
 from simtrain.values.types import JsonObject, JsonValue
 
 _CUT = re.compile(r"Call the fetch tool with a start_index of (\d+) to get more content")
@@ -72,7 +72,7 @@ class Fetch(Subject):
             "failing": addresses("status >= 400 or location is not null"),
         }
 
-    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+    def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """Where a page was cut, and what it links to."""
         text, url = reply["content"][0]["text"], call.arguments["url"]
         cut = _CUT.search(text)

@@ -13,7 +13,7 @@ from typing import ClassVar, cast
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.draw import Past
-from simtrain.mcp.verify.subject import Call, Subject
+from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.mcp.verify.subjects.filesystem_calls import ROOT, FilesystemCalls, absolute, within
 from simtrain.values.clock import instant
 from simtrain.values.types import JsonObject, JsonValue
@@ -96,7 +96,7 @@ class Filesystem(FilesystemCalls, Subject):
             "content": [[node["path"], node["content"]] for node in files if node["encoding"] == "utf-8"],
         }
 
-    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+    def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """What was written, made and moved. `reply` is that of a call that worked."""
         arguments = call.arguments
         match call.tool:

@@ -8,7 +8,7 @@ from typing import cast
 import orjson
 
 from simtrain.mcp.verify.draw import Past
-from simtrain.mcp.verify.subject import Call, Subject
+from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.values.types import JsonObject, JsonValue
 
 LONGEST = 200
@@ -20,7 +20,7 @@ class Generic(Subject):
 
     restart = True
 
-    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+    def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """Note the plain values of the reply, and those that the call was made with."""
         for number, (key, value) in enumerate([*_plain("", call.arguments), *_plain("", _content(reply))]):
             if number < MOST and key and value != "":

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.draw import Past
-from simtrain.mcp.verify.subject import Call
+from simtrain.mcp.verify.subject import GeneratedCall
 from simtrain.mcp.verify.subjects.git_draws import ROOT
 from simtrain.mcp.verify.subjects.git_folder import write_repository
 from simtrain.mcp.verify.subjects.git_reading import GitReading
@@ -62,7 +62,7 @@ class Git(GitReading, GitWriting):
         found: dict[str, Sequence[JsonValue]] = {kind: world.query(sql) for kind, sql in queries.items()}
         return {"repo": _repositories(world), **found}
 
-    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+    def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """Commits that were made or listed, branches, and what is staged."""
         repo = posixpath.normpath(call.arguments["repo_path"]).removesuffix("/.git")
         text = reply["content"][0]["text"]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.draw import Draw, Past
-from simtrain.mcp.verify.subject import Call, Subject, makes
+from simtrain.mcp.verify.subject import GeneratedCall, Subject, makes
 from simtrain.values.types import JsonObject, JsonValue, encode
 
 TYPES = ("person", "project", "organization", "Person", "")
@@ -18,7 +18,7 @@ ENTITIES = 'select id, name, type as "entityType" from entities order by id'
 RELATIONS = 'select source as "from", target as "to", type as "relationType" from relations order by id'
 
 
-class Memory(Subject):
+class MemorySubject(Subject):
     """Kinds of values: `entity` a name, `observation` a (name, text), `relation` as the server writes it, `word` of a text."""
 
     tables = ("entities", "observations", "relations")
@@ -45,7 +45,7 @@ class Memory(Subject):
             "word": [word for entity in entities for word in entity["name"].split()],
         }
 
-    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+    def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """What was added and deleted; deleting an entity takes its observations along."""
         arguments = call.arguments
         match call.tool:

@@ -6,7 +6,7 @@ from copy import deepcopy
 from functools import partial
 
 from simtrain.mcp.verify.draw import Draw
-from simtrain.mcp.verify.subject import Kind, Maker
+from simtrain.mcp.verify.subject import CallMaker, Kind
 from simtrain.mcp.verify.subjects.generic import Generic
 from simtrain.mcp_wire.manifest import Exchange, Manifest
 from simtrain.scenarios.ad_hoc import native_server
@@ -29,10 +29,10 @@ class Recorded(Generic):
             if exchange.method == "tools/call" and isinstance(exchange.params.get("name"), str)
         ]
 
-    def makers(self) -> tuple[Maker, ...]:
+    def makers(self) -> tuple[CallMaker, ...]:
         """A maker for each recorded call."""
         return tuple(
-            Maker(exchange.params["name"], _kind(exchange), WEIGHT, partial(_again, exchange))
+            CallMaker(exchange.params["name"], _kind(exchange), WEIGHT, partial(_again, exchange))
             for exchange in self._calls
         )
 

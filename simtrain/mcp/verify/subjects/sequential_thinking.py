@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from simtrain.mcp.verify.draw import Draw, Past
-from simtrain.mcp.verify.subject import Call, Subject, makes
+from simtrain.mcp.verify.subject import GeneratedCall, Subject, makes
 from simtrain.values.types import JsonObject, JsonValue
 
 TOOL = "sequentialthinking"
@@ -46,7 +46,7 @@ class SequentialThinking(Subject):
         """No boxes on the error stream."""
         return {"DISABLE_THOUGHT_LOGGING": "true"}
 
-    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+    def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """The number of the thought, and the branches that there are."""
         told: JsonObject = reply["structuredContent"]
         past.note("thought", told["thoughtNumber"])

@@ -9,7 +9,7 @@ from typing import ClassVar, cast
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.draw import Draw, Past
-from simtrain.mcp.verify.subject import Call, Subject, makes
+from simtrain.mcp.verify.subject import GeneratedCall, Subject, makes
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.handlers.sqlite_server.store import image, load
 
@@ -93,7 +93,7 @@ class Sqlite(Subject):
         """Failures are told in ordinary replies."""
         return super().failed(response) or response["result"]["content"][0]["text"].startswith(FAILURES)
 
-    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+    def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """Which table was made, changed or dropped; the makers write statements in forms that are easily read again."""
         statement = call.arguments.get("query")
         if call.tool not in ("write_query", "create_table") or not isinstance(statement, str):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.draw import Draw, Past
-from simtrain.mcp.verify.subject import Call, Subject, makes
+from simtrain.mcp.verify.subject import GeneratedCall, Subject, makes
 from simtrain.values.types import JsonObject, JsonValue
 
 ZONES = (
@@ -36,7 +36,7 @@ class Time(Subject):
         """The zones that are asked for."""
         return {"zone": ZONES}
 
-    def learn(self, past: Past, call: Call, reply: JsonObject) -> None:
+    def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """The zones and times that the reply tells."""
         told: JsonObject = reply["structuredContent"]
         for moment in (told["source"], told["target"]) if call.tool == "convert_time" else (told,):

@@ -8,7 +8,7 @@ from simtrain.worlds.handlers.fetch.html_tree import parse
 from simtrain.worlds.handlers.fetch.markdown import markdown
 from simtrain.worlds.handlers.fetch.readability import main_part
 from simtrain.worlds.handlers.fetch.robots import allowed
-from simtrain.worlds.handlers.fetch.web import Refused, Response, Unreachable, get, robots_txt
+from simtrain.worlds.handlers.fetch.web import HostUnreachable, PrivateAddress, Response, get, robots_txt
 
 AGENT = "ModelContextProtocol/1.0 (Autonomous; +https://github.com/modelcontextprotocol/servers)"
 PROMPT = "Fetch a URL and extract its contents as markdown"
@@ -57,7 +57,7 @@ def _page(context: HandlerContext, url: str, *, raw: bool) -> tuple[str, str]:
     """What stands before the content, and the content. Raises ToolError."""
     try:
         response = get(context, url)
-    except Unreachable as error:
+    except HostUnreachable as error:
         raise ToolError(f"Failed to fetch {url}: {error}") from None
     if response.status >= 400:
         raise ToolError(f"Failed to fetch {url} - status code {response.status}")
@@ -81,9 +81,9 @@ def _ask_robots(context: HandlerContext, url: str) -> None:
     rules = robots_txt(url)
     try:
         response = get(context, rules)
-    except Refused:
+    except PrivateAddress:
         raise
-    except Unreachable:
+    except HostUnreachable:
         raise ToolError(f"Failed to fetch robots.txt {rules} due to a connection issue") from None
     if response.status in (401, 403):
         raise ToolError(

@@ -21,11 +21,11 @@ class Response:
     text: str
 
 
-class Unreachable(ToolError):
+class HostUnreachable(ToolError):
     """Nobody answers; the text is what the client library says."""
 
 
-class Refused(ToolError):
+class PrivateAddress(ToolError):
     """An address inside somebody's own network."""
 
 
@@ -37,7 +37,7 @@ def get(context: HandlerContext, url: str) -> Response:
         if isinstance(found, Response):
             return found
         at = found
-    raise Unreachable("TooManyRedirects('Exceeded maximum allowed redirects.')")
+    raise HostUnreachable("TooManyRedirects('Exceeded maximum allowed redirects.')")
 
 
 def robots_txt(url: str) -> str:
@@ -51,13 +51,13 @@ def _answer(context: HandlerContext, asked: str, at: str) -> Response | str:
     parts = urlsplit(at)
     host = parts.hostname or ""
     if parts.scheme not in _PORTS or not host:
-        raise Unreachable(_unsupported(parts.scheme, host))
+        raise HostUnreachable(_unsupported(parts.scheme, host))
     _check_public(asked, host)
     site = context.read("select reachable from sites where host = :host", {"host": host})
     if not site:
-        raise Unreachable("ConnectError('[Errno -2] Name or service not known')")
+        raise HostUnreachable("ConnectError('[Errno -2] Name or service not known')")
     if not site[0]["reachable"] or parts.port not in (None, _PORTS[parts.scheme]):
-        raise Unreachable("ConnectTimeout('')")
+        raise HostUnreachable("ConnectTimeout('')")
     path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     if parts.scheme == "http":
         return f"https://{host}{path}"
@@ -83,7 +83,7 @@ def _check_public(asked: str, host: str) -> None:
     except ValueError:
         return
     if not public:
-        raise Refused(
+        raise PrivateAddress(
             f"Refused to fetch {asked}: {host} resolves to {address}, which is not a public address. Start the server with "
             "--allow-private-ips to allow private, loopback and link-local addresses."
         )

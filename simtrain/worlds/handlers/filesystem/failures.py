@@ -17,7 +17,7 @@ _MEANINGS: Mapping[str, str] = {
 }
 
 
-class Failure(ToolError):
+class FileSystemFailure(ToolError):
     """A system call that fails: `ENOENT: no such file or directory, open '/projects/x'`."""
 
     def __init__(self, code: str, operation: str, path: str | None = None, target: str | None = None) -> None:

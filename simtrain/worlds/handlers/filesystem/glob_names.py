@@ -23,14 +23,14 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class GlobRun:
     """`*`: any number of characters."""
 
 
-Item: TypeAlias = Character | Group | Run
+Item: TypeAlias = Character | Group | GlobRun
 Items: TypeAlias = tuple[Item, ...]
 
-_RUN = Run()
+_RUN = GlobRun()
 
 
 def _any(character: str) -> bool:
@@ -104,7 +104,7 @@ class _Matching:
         for index, item in enumerate(items):
             if not places:
                 break
-            if isinstance(item, Run):
+            if isinstance(item, GlobRun):
                 # Every place from the first reached one on.
                 places = self._all & -(places & -places)
             elif isinstance(item, Group):

@@ -10,11 +10,11 @@ from posixpath import relpath
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError
 from simtrain.values.types import encode
 from simtrain.worlds.handlers.filesystem.collation import collation_key
-from simtrain.worlds.handlers.filesystem.failures import Failure
+from simtrain.worlds.handlers.filesystem.failures import FileSystemFailure
 from simtrain.worlds.handlers.filesystem.globs import Test, glob
 from simtrain.worlds.handlers.filesystem.paths import located
 from simtrain.worlds.handlers.filesystem.reading import said
-from simtrain.worlds.handlers.filesystem.tree import Node, Tree
+from simtrain.worlds.handlers.filesystem.tree import FileNode, Tree
 
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 _MARKS = {"directory": "[DIR]", "file": "[FILE]", "symlink": "[FILE]"}
@@ -44,17 +44,17 @@ def list_directory_with_sizes(context: HandlerContext) -> Reply:
     return said("\n".join([*lines, "", *sums]))
 
 
-def _size(tree: Tree, node: Node) -> int:
+def _size(tree: Tree, node: FileNode) -> int:
     """The size of a node, or of what a symlink points to; nothing for one that points nowhere."""
     if node.kind != "symlink":
         return node.size
     try:
         return tree.real(node.path).size
-    except Failure:
+    except FileSystemFailure:
         return 0
 
 
-def _sized(node: Node, size: int) -> str:
+def _sized(node: FileNode, size: int) -> str:
     written = "" if node.kind == "directory" else _written(size).rjust(10)
     # JavaScript pads to so many units of UTF-16.
     width = 30 - sum(character > "\uffff" for character in node.name)
@@ -95,7 +95,7 @@ def _any_fits(tests: list[Test], path: str) -> bool:
     return any(test(path) for test in tests)
 
 
-def _nested(kept: Mapping[str, list[Node]], top: str) -> Iterator[str]:
+def _nested(kept: Mapping[str, list[FileNode]], top: str) -> Iterator[str]:
     """The entries below a directory as JSON.stringify writes them with an indent of two spaces, in pieces.
 
     An agent may nest directories deeper than Python calls itself, so the open lists are kept at hand.
@@ -134,7 +134,7 @@ def search_files(context: HandlerContext) -> Reply:
     return said("\n".join(found) or "No matches found")
 
 
-def _walk(tree: Tree, top: str, excluded: list[Test]) -> Iterator[tuple[Node, str]]:
+def _walk(tree: Tree, top: str, excluded: list[Test]) -> Iterator[tuple[FileNode, str]]:
     """All nodes below a directory with their paths from it, each directory before what lies in it."""
     below = tree.below(top)
     waiting = below[top][::-1]
@@ -162,7 +162,7 @@ def get_file_info(context: HandlerContext) -> Reply:
     path = located(tree, context.arguments["path"])
     node = tree.node(path)
     if node is None:
-        raise Failure("ENOENT", "stat", path)
+        raise FileSystemFailure("ENOENT", "stat", path)
     known = {
         "size": node.size,
         "created": _date(node.created),

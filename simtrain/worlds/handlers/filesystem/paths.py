@@ -6,7 +6,7 @@ import re
 from posixpath import dirname, join, normpath
 
 from simtrain.contracts.handler import ToolError
-from simtrain.worlds.handlers.filesystem.failures import Failure
+from simtrain.worlds.handlers.filesystem.failures import FileSystemFailure
 from simtrain.worlds.handlers.filesystem.tree import Tree
 
 HOME = "/agent"
@@ -25,7 +25,7 @@ def located(tree: Tree, given: str) -> str:
         raise ToolError(f"Access denied - path outside allowed directories: {wanted} not in {', '.join(tree.roots)}")
     try:
         real = tree.real(wanted).path
-    except Failure as failure:
+    except FileSystemFailure as failure:
         if failure.code != "ENOENT":
             raise
         return _yet_to_be(tree, wanted)
@@ -65,7 +65,7 @@ def _yet_to_be(tree: Tree, wanted: str) -> str:
             raise failure
         try:
             real = tree.real(ancestor).path
-        except Failure as error:
+        except FileSystemFailure as error:
             if error.code != "ENOENT":
                 raise
             continue

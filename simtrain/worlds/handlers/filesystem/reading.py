@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError
 from simtrain.values.types import JsonObject
-from simtrain.worlds.handlers.filesystem.failures import Failure
+from simtrain.worlds.handlers.filesystem.failures import FileSystemFailure
 from simtrain.worlds.handlers.filesystem.paths import located
 from simtrain.worlds.handlers.filesystem.tree import Tree
 
@@ -48,7 +48,7 @@ def read_text_file(context: HandlerContext) -> Reply:
     if head and head < 0:
         # The file is opened and nothing is read of it, so that a folder will do.
         if tree.node(path) is None:
-            raise Failure("ENOENT", "open", path)
+            raise FileSystemFailure("ENOENT", "open", path)
         return said("")
     text = tree.text(path)
     return said(_first_lines(text, head) if head else text)
@@ -63,7 +63,7 @@ def _first_lines(text: str, count: float) -> str:
 
 def _last_lines(tree: Tree, path: str, count: float) -> str:
     if tree.node(path) is None:
-        raise Failure("ENOENT", "stat", path)
+        raise FileSystemFailure("ENOENT", "stat", path)
     text = tree.text(path)
     if count < 0:
         return ""

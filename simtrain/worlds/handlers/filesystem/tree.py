@@ -16,7 +16,7 @@ from posixpath import basename, dirname, join, normpath
 from typing import Literal, cast
 
 from simtrain.contracts.handler import HandlerContext
-from simtrain.worlds.handlers.filesystem.failures import Failure
+from simtrain.worlds.handlers.filesystem.failures import FileSystemFailure
 
 LONGEST_NAME = 255
 LONGEST_PATH = 4095
@@ -26,7 +26,7 @@ _COLUMNS = "path, kind, size, mode, target, created, modified, accessed"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class FileNode:
     """A file, directory or symlink, without its content. Times are instants of the world; size is in bytes."""
 
     path: str
@@ -55,46 +55,46 @@ class Tree:
         """The folders that the server may use, in order."""
         return [row["path"] for row in self._context.read("select path from roots order by position")]
 
-    def node(self, path: str) -> Node | None:
+    def node(self, path: str) -> FileNode | None:
         """The node at exactly this path; a symlink is not followed."""
         rows = self._context.read(f"select {_COLUMNS} from nodes where path = :path", {"path": path})
-        return Node(**rows[0]) if rows else None
+        return FileNode(**rows[0]) if rows else None
 
-    def real(self, path: str) -> Node:
+    def real(self, path: str) -> FileNode:
         """The node at a path with all symlinks followed. Raises Failure as realpath does."""
         if len(path.encode()) > LONGEST_PATH:
-            raise Failure("ENAMETOOLONG", "realpath", path)
-        found = cast(Node, self.node("/"))
+            raise FileSystemFailure("ENAMETOOLONG", "realpath", path)
+        found = cast(FileNode, self.node("/"))
         left = [part for part in reversed(path.split("/")) if part]
         links = 0
         while left:
             part = left.pop()
             if found.kind != "directory":
-                raise Failure("ENOTDIR", "realpath", path)
+                raise FileSystemFailure("ENOTDIR", "realpath", path)
             if len(part.encode()) > LONGEST_NAME:
-                raise Failure("ENAMETOOLONG", "realpath", path)
+                raise FileSystemFailure("ENAMETOOLONG", "realpath", path)
             step = self.node(normpath(join(found.path, part)))
             if step is None:
-                raise Failure("ENOENT", "realpath", path)
+                raise FileSystemFailure("ENOENT", "realpath", path)
             if step.kind != "symlink":
                 found = step
                 continue
             links += 1
             if links > MOST_LINKS:
-                raise Failure("ELOOP", "realpath", path)
+                raise FileSystemFailure("ELOOP", "realpath", path)
             target = cast(str, step.target)
             left += [name for name in reversed(target.split("/")) if name and name != "."]
             if target.startswith("/"):
-                found = cast(Node, self.node("/"))
+                found = cast(FileNode, self.node("/"))
         return found
 
     def content(self, path: str) -> bytes:
         """The bytes of the file at a path. Raises Failure as open and read do."""
         rows = self._context.read("select kind, content, encoding from nodes where path = :path", {"path": path})
         if not rows:
-            raise Failure("ENOENT", "open", path)
+            raise FileSystemFailure("ENOENT", "open", path)
         if rows[0]["kind"] == "directory":
-            raise Failure("EISDIR", "read")
+            raise FileSystemFailure("EISDIR", "read")
         content = cast(str, rows[0]["content"])
         return b64decode(content) if rows[0]["encoding"] == "base64" else content.encode()
 
@@ -102,13 +102,13 @@ class Tree:
         """The text of the file at a path; what is no UTF-8 becomes U+FFFD. Raises Failure."""
         return self.content(path).decode(errors="replace")
 
-    def entries(self, path: str) -> list[Node]:
+    def entries(self, path: str) -> list[FileNode]:
         """What lies in the directory at a path, in the order of the bytes of the names. Raises Failure as scandir does."""
         self._must_be_listable(path)
         rows = self._context.read(f"select {_COLUMNS} from nodes where parent = :path order by path", {"path": path})
-        return [Node(**row) for row in rows]
+        return [FileNode(**row) for row in rows]
 
-    def below(self, path: str) -> dict[str, list[Node]]:
+    def below(self, path: str) -> dict[str, list[FileNode]]:
         """Everything below a directory: the path of each directory -> what lies in it, as `entries` has it. Raises Failure."""
         self._must_be_listable(path)
         prefix = path.rstrip("/")
@@ -117,10 +117,10 @@ class Tree:
             # "0" is the character behind "/".
             {"first": f"{prefix}/", "last": f"{prefix}0"},
         )
-        found: dict[str, list[Node]] = {path: []}
+        found: dict[str, list[FileNode]] = {path: []}
         for row in rows:
             parent = row.pop("parent")
-            node = Node(**row)
+            node = FileNode(**row)
             found.setdefault(parent, []).append(node)
             if node.kind == "directory":
                 found.setdefault(node.path, [])
@@ -129,9 +129,9 @@ class Tree:
     def _must_be_listable(self, path: str) -> None:
         node = self.node(path)
         if node is None:
-            raise Failure("ENOENT", "scandir", path)
+            raise FileSystemFailure("ENOENT", "scandir", path)
         if node.kind != "directory":
-            raise Failure("ENOTDIR", "scandir", path)
+            raise FileSystemFailure("ENOTDIR", "scandir", path)
 
     def add(self, path: str, *, content: str | None = None) -> None:
         """A new file with a content, or a new directory."""

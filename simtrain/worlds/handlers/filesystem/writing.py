@@ -8,7 +8,7 @@ from posixpath import basename, dirname
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError
 from simtrain.worlds.handlers.filesystem.differences import unified_diff
 from simtrain.worlds.handlers.filesystem.edits import edited, fenced, with_unix_lines
-from simtrain.worlds.handlers.filesystem.failures import Failure
+from simtrain.worlds.handlers.filesystem.failures import FileSystemFailure
 from simtrain.worlds.handlers.filesystem.paths import located
 from simtrain.worlds.handlers.filesystem.reading import said
 from simtrain.worlds.handlers.filesystem.tree import LONGEST_NAME, Tree
@@ -22,7 +22,7 @@ def write_file(context: HandlerContext) -> Reply:
     if tree.node(path) is not None:
         return _put(context, tree, path, content) or said(f"Successfully wrote to {given}")
     if tree.node(dirname(path)) is None:
-        raise Failure("ENOENT", "open", path)
+        raise FileSystemFailure("ENOENT", "open", path)
     tree.add(path, content=content)
     return said(f"Successfully wrote to {given}")
 
@@ -32,11 +32,11 @@ def _put(context: HandlerContext, tree: Tree, path: str, content: str) -> Reply 
     unique = blake2b(f"{path}\0{context.now}\0{content}".encode(), digest_size=16).hexdigest()
     beside = f"{path}.{unique}.tmp"
     if len(basename(beside).encode()) > LONGEST_NAME:
-        raise Failure("ENAMETOOLONG", "open", beside)
+        raise FileSystemFailure("ENAMETOOLONG", "open", beside)
     node = tree.node(path)
     if node is not None and node.kind == "directory":
         tree.touch(dirname(path))
-        return Reply(str(Failure("EISDIR", "rename", beside, path)), is_error=True)
+        return Reply(str(FileSystemFailure("EISDIR", "rename", beside, path)), is_error=True)
     tree.replace(path, content)
     return None
 
@@ -59,7 +59,7 @@ def create_directory(context: HandlerContext) -> Reply:
     path = located(tree, given)
     node = tree.node(path)
     if node is not None and node.kind != "directory":
-        raise Failure("EEXIST", "mkdir", path)
+        raise FileSystemFailure("EEXIST", "mkdir", path)
     missing: list[str] = []
     at = path
     while tree.node(at) is None:
@@ -68,7 +68,7 @@ def create_directory(context: HandlerContext) -> Reply:
     for one in reversed(missing):
         if len(basename(one).encode()) > LONGEST_NAME:
             # The directories above it stay.
-            return Reply(str(Failure("ENAMETOOLONG", "mkdir", path)), is_error=True)
+            return Reply(str(FileSystemFailure("ENAMETOOLONG", "mkdir", path)), is_error=True)
         tree.add(one)
     return said(f"Successfully created directory {given}")
 
@@ -81,8 +81,8 @@ def move_file(context: HandlerContext) -> Reply:
     if tree.node(destination) is not None:
         raise ToolError(f"Destination already exists: {destination}")
     if tree.node(source) is None or tree.node(dirname(destination)) is None:
-        raise Failure("ENOENT", "rename", source, destination)
+        raise FileSystemFailure("ENOENT", "rename", source, destination)
     if destination.startswith(f"{source}/"):
-        raise Failure("EINVAL", "rename", source, destination)
+        raise FileSystemFailure("EINVAL", "rename", source, destination)
     tree.move(source, destination)
     return said(f"Successfully moved {context.arguments['source']} to {context.arguments['destination']}")

@@ -13,7 +13,7 @@ from simtrain.contracts.handler import HandlerContext, ToolError
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 from simtrain.worlds.handlers.git.history import ancestry, reachable
-from simtrain.worlds.handlers.git.objects import FILE, NOTHING, Commit, Entry, Signature, Tag
+from simtrain.worlds.handlers.git.objects import FILE, NOTHING, Commit, Signature, Tag, TreeEntry
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, SYMBOLIC, TAGS, Repository
 from simtrain.worlds.handlers.git.revisions import resolve
 
@@ -151,7 +151,7 @@ class _Author:
         for ref in (HEADS + branch, "HEAD"):
             note(ref, old=parent or NOTHING, new=sha, message=message, at=source.at)
 
-    def _merged(self, ours: str, theirs: str, given: set[str], place: str) -> dict[str, Entry]:
+    def _merged(self, ours: str, theirs: str, given: set[str], place: str) -> dict[str, TreeEntry]:
         repository = self._repository
         known = reachable(repository, theirs)
         base = next((sha for sha in ancestry(repository, [ours]) if sha in known), None)
@@ -168,16 +168,18 @@ class _Author:
                 del here[path]
         return here
 
-    def _apply(self, files: dict[str, Entry], changes: Files, place: str) -> None:
+    def _apply(self, files: dict[str, TreeEntry], changes: Files, place: str) -> None:
         for path, change in changes.items():
             if change is None:
                 if files.pop(path, None) is None:
                     raise InputError(f"{place}: there is no {path} to be deleted")
                 continue
             mode, content = self._changed(files, path, change, place)
-            files[path] = Entry(mode, self._repository.keep_blob(content))
+            files[path] = TreeEntry(mode, self._repository.keep_blob(content))
 
-    def _changed(self, files: dict[str, Entry], path: str, change: FileChange | str, place: str) -> tuple[str, bytes]:
+    def _changed(
+        self, files: dict[str, TreeEntry], path: str, change: FileChange | str, place: str
+    ) -> tuple[str, bytes]:
         if isinstance(change, str):
             return files[path].mode if path in files else FILE, change.encode()
         origin = change.moved_from or path

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from simtrain.worlds.handlers.git.branches import commit_at, current
 from simtrain.worlds.handlers.git.failure import CommandFailed
-from simtrain.worlds.handlers.git.objects import Entry
+from simtrain.worlds.handlers.git.objects import TreeEntry
 from simtrain.worlds.handlers.git.paths import Ignored
 from simtrain.worlds.handlers.git.repository import Repository
 from simtrain.worlds.handlers.git.revisions import Object, branch_of, earlier_checkout
@@ -23,7 +23,7 @@ _MOVE = "Please move or remove them before you switch branches."
 class _Plan:
     """What switching would do, and the paths that forbid it."""
 
-    changes: dict[str, Entry | None] = field(default_factory=dict[str, "Entry | None"])
+    changes: dict[str, TreeEntry | None] = field(default_factory=dict[str, "TreeEntry | None"])
     restaged: list[str] = field(default_factory=list[str])
     unsaved: list[str] = field(default_factory=list[str])
     in_folders: list[str] = field(default_factory=list[str])

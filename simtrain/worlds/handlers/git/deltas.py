@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from simtrain.worlds.handlers.git.objects import Entry
+from simtrain.worlds.handlers.git.objects import TreeEntry
 
 MOST = 60_000
 ENOUGH = MOST // 2
@@ -20,7 +20,7 @@ class Side:
     """A file on one side of a difference."""
 
     path: str
-    entry: Entry
+    entry: TreeEntry
     content: bytes
 
     @property

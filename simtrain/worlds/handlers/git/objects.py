@@ -18,7 +18,7 @@ NOTHING = "0" * 40
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """What stands at a path: its mode (`100644`, `100755`, `120000`, `40000`) and the id of the blob or tree."""
 
     mode: str
@@ -92,7 +92,7 @@ def blob_id(content: bytes) -> str:
     return object_id("blob", content)
 
 
-def tree_id(entries: Mapping[str, Entry]) -> str:
+def tree_id(entries: Mapping[str, TreeEntry]) -> str:
     """The id of one folder."""
     return object_id(
         "tree",
@@ -103,7 +103,7 @@ def tree_id(entries: Mapping[str, Entry]) -> str:
     )
 
 
-def in_order(entries: Iterable[tuple[str, Entry]]) -> list[tuple[str, Entry]]:
+def in_order(entries: Iterable[tuple[str, TreeEntry]]) -> list[tuple[str, TreeEntry]]:
     """The entries of a folder in git's order: a folder's name counts as if a slash followed."""
     return sorted(entries, key=lambda item: (item[0] + "/" if item[1].mode == FOLDER else item[0]).encode())
 
@@ -112,15 +112,15 @@ EMPTY_TREE = tree_id({})
 EMPTY_BLOB = blob_id(b"")
 
 
-def folders_of(files: Mapping[str, Entry]) -> tuple[str, dict[str, dict[str, Entry]]]:
+def folders_of(files: Mapping[str, TreeEntry]) -> tuple[str, dict[str, dict[str, TreeEntry]]]:
     """The trees that hold these files: the id of the root, and every tree by its id."""
-    found: dict[str, dict[str, Entry]] = {}
+    found: dict[str, dict[str, TreeEntry]] = {}
     return _folder(files, found), found
 
 
-def _folder(files: Mapping[str, Entry], found: dict[str, dict[str, Entry]]) -> str:
-    here: dict[str, Entry] = {}
-    inner: dict[str, dict[str, Entry]] = {}
+def _folder(files: Mapping[str, TreeEntry], found: dict[str, dict[str, TreeEntry]]) -> str:
+    here: dict[str, TreeEntry] = {}
+    inner: dict[str, dict[str, TreeEntry]] = {}
     for path, entry in files.items():
         name, slash, rest = path.partition("/")
         if slash:
@@ -128,7 +128,7 @@ def _folder(files: Mapping[str, Entry], found: dict[str, dict[str, Entry]]) -> s
         else:
             here[name] = entry
     for name, below in inner.items():
-        here[name] = Entry(FOLDER, _folder(below, found))
+        here[name] = TreeEntry(FOLDER, _folder(below, found))
     sha = tree_id(here)
     found[sha] = here
     return sha

@@ -13,10 +13,10 @@ from simtrain.worlds.handlers.git.objects import (
     EMPTY_TREE,
     FOLDER,
     Commit,
-    Entry,
     Kind,
     Signature,
     Tag,
+    TreeEntry,
     blob_id,
     folders_of,
     in_order,
@@ -40,7 +40,7 @@ class Repository:
         self._context = context
         self.path = path
         self._commits: dict[str, Commit] = {}
-        self._flat: dict[str, dict[str, Entry]] = {}
+        self._flat: dict[str, dict[str, TreeEntry]] = {}
 
     def _read(self, sql: str, **values: JsonValue) -> list[JsonObject]:
         return self._context.read(sql, {"repository": self.path, **values})
@@ -84,15 +84,15 @@ class Repository:
         """The commit that an annotated tag is about."""
         return self._read("select target from tags where repository = :repository and sha = :sha", sha=sha)[0]["target"]
 
-    def tree(self, sha: str) -> dict[str, Entry]:
+    def tree(self, sha: str) -> dict[str, TreeEntry]:
         """The entries of one folder, in git's order."""
         rows = self._read("select name, mode, entry from trees where repository = :repository and sha = :sha", sha=sha)
-        return dict(in_order((row["name"], Entry(row["mode"], row["entry"])) for row in rows))
+        return dict(in_order((row["name"], TreeEntry(row["mode"], row["entry"])) for row in rows))
 
-    def files(self, tree: str) -> dict[str, Entry]:
+    def files(self, tree: str) -> dict[str, TreeEntry]:
         """Every file of a tree and of the folders in it, by path; those of the same tree are read once."""
         if tree not in self._flat:
-            found: dict[str, Entry] = {}
+            found: dict[str, TreeEntry] = {}
             for name, entry in self.tree(tree).items():
                 if entry.mode == FOLDER:
                     found.update((f"{name}/{path}", inner) for path, inner in self.files(entry.sha).items())
@@ -114,7 +114,7 @@ class Repository:
         self._write(sql, sha=sha, content=text, encoding=encoding)
         return sha
 
-    def keep_tree(self, files: Mapping[str, Entry]) -> str:
+    def keep_tree(self, files: Mapping[str, TreeEntry]) -> str:
         """Store the trees that hold these files; the id of the root."""
         root, folders = folders_of(files)
         for sha, entries in folders.items():
@@ -221,12 +221,12 @@ class Repository:
 
     # Index and working tree.
 
-    def index(self) -> dict[str, Entry]:
+    def index(self) -> dict[str, TreeEntry]:
         """What is staged, by path, in git's order."""
         rows = self._read("select path, mode, sha from staging where repository = :repository")
-        return _by_path({row["path"]: Entry(row["mode"], row["sha"]) for row in rows})
+        return _by_path({row["path"]: TreeEntry(row["mode"], row["sha"]) for row in rows})
 
-    def stage(self, changes: Mapping[str, Entry | None]) -> None:
+    def stage(self, changes: Mapping[str, TreeEntry | None]) -> None:
         """Set entries of the index; None removes one."""
         for path, entry in changes.items():
             if entry is None:
@@ -244,7 +244,7 @@ class Repository:
         rows = self._read("select path, mode, content, encoding from worktree where repository = :repository")
         return _by_path({row["path"]: (row["mode"], _decoded(row)) for row in rows})
 
-    def put_files(self, changes: Mapping[str, Entry | None]) -> None:
+    def put_files(self, changes: Mapping[str, TreeEntry | None]) -> None:
         """Bring files of the working tree to what the index says; None removes one."""
         for path, entry in changes.items():
             self._write("delete from worktree where repository = :repository and path = :path", path=path)

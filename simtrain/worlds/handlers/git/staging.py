@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError
 from simtrain.worlds.handlers.git.failure import CommandFailed
-from simtrain.worlds.handlers.git.objects import NOTHING, Commit, Entry, Signature
+from simtrain.worlds.handlers.git.objects import NOTHING, Commit, Signature, TreeEntry
 from simtrain.worlds.handlers.git.paths import Ignored, Pathspec, pathspec
 from simtrain.worlds.handlers.git.repository import Repository
 from simtrain.worlds.handlers.git.states import head_tree
@@ -41,10 +41,10 @@ def add(repository: Repository, files: Sequence[str]) -> str | Reply:
         chosen.update(dict.fromkeys(found))
         if not found:
             refused += _missed(spec, files, worktree, ignored)
-    changes: dict[str, Entry | None] = {}
+    changes: dict[str, TreeEntry | None] = {}
     for path in chosen:
         mode, content = worktree.get(path, ("", b""))
-        entry = Entry(mode, repository.keep_blob(content)) if path in worktree else None
+        entry = TreeEntry(mode, repository.keep_blob(content)) if path in worktree else None
         if entry != index.get(path):
             changes[path] = entry
     repository.stage(changes)

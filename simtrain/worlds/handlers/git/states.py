@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simtrain.worlds.handlers.git.deltas import Delta, Side, deltas
-from simtrain.worlds.handlers.git.objects import EMPTY_TREE, Entry, blob_id
+from simtrain.worlds.handlers.git.objects import EMPTY_TREE, TreeEntry, blob_id
 from simtrain.worlds.handlers.git.repository import Repository
 
 
@@ -15,9 +15,9 @@ def head_tree(repository: Repository) -> str:
     return repository.commit(sha).tree if sha else EMPTY_TREE
 
 
-def worktree_entries(repository: Repository) -> dict[str, Entry]:
+def worktree_entries(repository: Repository) -> dict[str, TreeEntry]:
     """The files of the working tree as the index would hold them."""
-    return {path: Entry(mode, blob_id(content)) for path, (mode, content) in repository.worktree().items()}
+    return {path: TreeEntry(mode, blob_id(content)) for path, (mode, content) in repository.worktree().items()}
 
 
 def staged(repository: Repository) -> list[Delta]:
@@ -25,18 +25,18 @@ def staged(repository: Repository) -> list[Delta]:
     return compared(repository, repository.files(head_tree(repository)), repository.index())
 
 
-def compared(repository: Repository, old: Mapping[str, Entry], new: Mapping[str, Entry]) -> list[Delta]:
+def compared(repository: Repository, old: Mapping[str, TreeEntry], new: Mapping[str, TreeEntry]) -> list[Delta]:
     """From one set of stored files to another."""
     touched = [path for path in {**old, **new} if old.get(path) != new.get(path)]
     return deltas(_stored(repository, old, touched), _stored(repository, new, touched))
 
 
-def against_worktree(repository: Repository, old: Mapping[str, Entry]) -> list[Delta]:
+def against_worktree(repository: Repository, old: Mapping[str, TreeEntry]) -> list[Delta]:
     """From stored files to those files of the working tree that are in the index."""
     index = repository.index()
     tree = repository.worktree()
     now = {
-        path: Side(path, Entry(mode, blob_id(content)), content)
+        path: Side(path, TreeEntry(mode, blob_id(content)), content)
         for path, (mode, content) in tree.items()
         if path in index
     }
@@ -44,7 +44,7 @@ def against_worktree(repository: Repository, old: Mapping[str, Entry]) -> list[D
     return deltas(_stored(repository, old, touched), {path: now[path] for path in touched if path in now})
 
 
-def _stored(repository: Repository, files: Mapping[str, Entry], paths: list[str]) -> dict[str, Side]:
+def _stored(repository: Repository, files: Mapping[str, TreeEntry], paths: list[str]) -> dict[str, Side]:
     return {
         path: Side(path, files[path], repository.blob(files[path].sha))
         for path in sorted(paths, key=lambda one: one.encode())

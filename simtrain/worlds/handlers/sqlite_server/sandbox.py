@@ -13,7 +13,7 @@ from simtrain.values.seeding import derive
 from simtrain.values.types import JsonObject
 from simtrain.worlds.service.database import MAX_STEPS, STEP_OPS, Cell
 from simtrain.worlds.service.functions import install
-from simtrain.worlds.service.watch import Statement
+from simtrain.worlds.service.watch import RunningStatement
 
 COMMITTED = ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
 """How a statement begins that the server commits and counts; whatever else a statement does, it does uncommitted."""
@@ -121,7 +121,7 @@ def limited(connection: sqlite3.Connection) -> Generator[None]:
     counted = count(1)
     connection.set_progress_handler(lambda: next(counted) > MAX_STEPS, STEP_OPS)
     try:
-        with Statement(connection).under_way():
+        with RunningStatement(connection).under_way():
             yield
     except MemoryError:
         raise sqlite3.OperationalError("interrupted") from None

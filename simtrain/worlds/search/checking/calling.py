@@ -7,7 +7,7 @@ from calendar import monthrange
 from datetime import date
 from functools import lru_cache
 
-from simtrain.worlds.search.checking.facts import Facts, Thing
+from simtrain.worlds.search.checking.facts import FactTables, Thing
 from simtrain.worlds.search.checking.reading import MONTHS, read_date
 
 Days = tuple[int, int]
@@ -32,7 +32,7 @@ _DATE = re.compile(
 class Names:
     """All names and other names of a world, by their first word."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: FactTables) -> None:
         self._things: dict[str, Thing] = {}
         self._sizes: dict[str, list[int]] = {}
         # The same line is read as an item of a list and as a line of its page.

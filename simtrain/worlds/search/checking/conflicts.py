@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from simtrain.worlds.search.checking.customs import Customs
-from simtrain.worlds.search.checking.facts import Attribute, Facts
-from simtrain.worlds.search.checking.statements import Stated, Verifier
+from simtrain.worlds.search.checking.facts import FactTables, FileAttribute
+from simtrain.worlds.search.checking.statements import Stated, StatementVerifier
 
 MOST_ALONE: Final = 0.5
 """The share of conflicts that the official sites may decide, each read alone."""
@@ -118,7 +118,7 @@ class Conflicts:
 
 def check_conflicts(connection: sqlite3.Connection, units: Mapping[str, tuple[str, float]]) -> Conflicts:
     """Decide every conflict by the rules that front pages tell, and hold the outcome against the facts."""
-    facts = Facts(connection)
+    facts = FactTables(connection)
     rules = dict(_told_rules(connection, facts.attributes))
     sites = {row[0]: (str(row[1]), str(row[2])) for row in connection.execute("select id, name, kind from _sites")}
     solved = dict.fromkeys(sites, 0)
@@ -159,7 +159,7 @@ def _too_easy(alone: Mapping[str, float], kinds: Mapping[str, str]) -> Iterator[
 
 
 def _told_rules(
-    connection: sqlite3.Connection, attributes: Mapping[int, Attribute]
+    connection: sqlite3.Connection, attributes: Mapping[int, FileAttribute]
 ) -> Iterator[tuple[int, list[ToldRule]]]:
     """Attribute -> the rules that front pages tell for it: sentences that name it, its type, and what decides."""
     titles = [(int(row[0]), str(row[1])) for row in connection.execute("select id, title from _sites")]
@@ -192,14 +192,14 @@ def _names(sentence: str, words: str) -> bool:
 
 
 def _disputed(
-    connection: sqlite3.Connection, facts: Facts, units: Mapping[str, tuple[str, float]]
-) -> Iterator[tuple[Attribute, int, list[Saying]]]:
+    connection: sqlite3.Connection, facts: FactTables, units: Mapping[str, tuple[str, float]]
+) -> Iterator[tuple[FileAttribute, int, list[Saying]]]:
     """Every fact of which a claim is recorded, with what the pages say of it."""
     rows = connection.execute(_STATED)
     for (number, entity), group in groupby(rows, key=lambda row: (int(row[0]), int(row[1]))):
         attribute = facts.attributes[number]
         facts.load([(number, entity)], ())
-        verifier = Verifier(facts, units, Customs())
+        verifier = StatementVerifier(facts, units, Customs())
         told: list[Saying] = []
         for _, _, page, start, site, kind, date, title, words in group:
             stated = Stated(page, start, site, kind, attribute, entity, None, str(words))

@@ -16,7 +16,7 @@ _PSEUDO = {"_page": "_pages", "_site": "_sites"}
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class FileAttribute:
     """An attribute as the file describes it."""
 
     id: int
@@ -43,13 +43,13 @@ class Claim:
     site: int
 
 
-class Facts:
+class FactTables:
     """What the tables hold. `load` reads what some pages state, all at once, and forgets that of the pages before."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         rows = connection.execute("select id, type, name, kind, unit, target, label from _attributes order by id")
-        self.attributes = {row[0]: Attribute(*row) for row in rows}
+        self.attributes = {row[0]: FileAttribute(*row) for row in rows}
         self._name_of = {one.type: one for one in self.attributes.values() if one.name == "name"}
         self._values: dict[int, dict[int, JsonValue]] = {}
         self._names: dict[str, dict[int, tuple[str, ...]]] = {}
@@ -75,14 +75,14 @@ class Facts:
         for kind, entities in named.items():
             self._names[kind] = self._all_names(kind, entities)
 
-    def value(self, attribute: Attribute, entity: int) -> JsonValue:
+    def value(self, attribute: FileAttribute, entity: int) -> JsonValue:
         """The true value. Raises KeyError where there is no such row or column."""
         known = self._values.get(attribute.id)
         if known is not None and entity in known:
             return known[entity]
         return self._column(attribute, (entity,))[entity]
 
-    def _column(self, attribute: Attribute, entities: Iterable[int]) -> dict[int, JsonValue]:
+    def _column(self, attribute: FileAttribute, entities: Iterable[int]) -> dict[int, JsonValue]:
         table = _PSEUDO.get(attribute.type, attribute.type)
         sql = f"select id, {_quoted(attribute.name)} from {_quoted(table)} where id in (select value from json_each(?))"
         try:

@@ -11,7 +11,7 @@ from simtrain.worlds.search.checking.blocks import Blocks, Listing
 from simtrain.worlds.search.checking.calling import Names, dates_in
 from simtrain.worlds.search.checking.facts import Thing
 from simtrain.worlds.search.checking.lives import Lives
-from simtrain.worlds.search.checking.told import Told
+from simtrain.worlds.search.checking.told import PageOfLists
 
 Spread: TypeAlias = tuple[Any, Any]
 """The least and the greatest that something written may mean: two days, two texts or two numbers."""
@@ -56,9 +56,9 @@ class Listings:
     def __init__(self, names: Names, lives: Lives) -> None:
         self._names = names
         self._lives = lives
-        self._parts: dict[str, list[tuple[Told, Listing, list[Thing]]]] = {}
+        self._parts: dict[str, list[tuple[PageOfLists, Listing, list[Thing]]]] = {}
 
-    def read(self, page: Told, blocks: Blocks, *, paged: bool) -> Iterator[tuple[int, str]]:
+    def read(self, page: PageOfLists, blocks: Blocks, *, paged: bool) -> Iterator[tuple[int, str]]:
         """What is wrong with the lists of one page by itself."""
         for listing in blocks.listings:
             for what in self._order(listing, paged=paged):
@@ -133,7 +133,7 @@ class Listings:
             rows.append([(amount, amount) for amount in amounts])
         return _columns(rows)
 
-    def _recent(self, page: Told, listing: Listing, things: Sequence[Thing], *, paged: bool) -> Iterator[str]:
+    def _recent(self, page: PageOfLists, listing: Listing, things: Sequence[Thing], *, paged: bool) -> Iterator[str]:
         lead = _claims(listing, paged=paged)
         latest, recent = _LATEST.search(lead), _RECENT.search(lead)
         if latest is None and recent is None:
@@ -153,7 +153,7 @@ class Listings:
             if any(min(days) < day for day in begun):
                 yield "what is called the latest leaves out later ones"
 
-    def _recent_line(self, page: Told, place: int, line: str) -> Iterator[tuple[int, str]]:
+    def _recent_line(self, page: PageOfLists, place: int, line: str) -> Iterator[tuple[int, str]]:
         """What running text calls recent, with the date that follows."""
         for word in (*_RECENT.finditer(line), *_LATEST.finditer(line)):
             for start, _, (_, last) in dates_in(line[word.end() : word.end() + 80]):
@@ -169,7 +169,7 @@ class Listings:
             if int(match[1].replace(",", "")) != count:
                 yield f"the list says {match[0].strip()!r} and has {count}"
 
-    def _whole(self, page: Told, listing: Listing, things: Sequence[Thing], *, paged: bool) -> Iterator[str]:
+    def _whole(self, page: PageOfLists, listing: Listing, things: Sequence[Thing], *, paged: bool) -> Iterator[str]:
         """A list that does not say that it is a part leaves nothing out."""
         if not things or _PART.search(listing.lead) or _PART.search(listing.tail):
             return
@@ -185,7 +185,7 @@ class Listings:
         if least is not None:
             yield f"the list shows {len(shown)} of {least} and reads as if these were all"
 
-    def _wholes(self, page: Told, listing: Listing, things: Sequence[Thing]) -> Iterator[set[Thing]]:
+    def _wholes(self, page: PageOfLists, listing: Listing, things: Sequence[Thing]) -> Iterator[set[Thing]]:
         """All that a list may be the whole of: what is tied to what the page is about, what shares a value, all there are."""
         kind, shown = things[0][0], {entity for _, entity in things}
         if page.about is not None:

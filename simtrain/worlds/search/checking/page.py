@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simtrain.worlds.search.checking.customs import Customs, Odd
-from simtrain.worlds.search.checking.facts import Attribute, Facts, Thing
+from simtrain.worlds.search.checking.facts import FactTables, FileAttribute, Thing
 from simtrain.worlds.search.checking.links import TARGET, Named, Target, link_problems, note_words, recorded
-from simtrain.worlds.search.checking.pieces import Span, Wording, pieces_of, place_of
+from simtrain.worlds.search.checking.pieces import AuthorProse, Span, pieces_of, place_of
 from simtrain.worlds.search.checking.prose import Kind, Prose, without
 from simtrain.worlds.search.checking.rows import note_lines
-from simtrain.worlds.search.checking.statements import NUMERIC, Stated, Verifier
+from simtrain.worlds.search.checking.statements import NUMERIC, Stated, StatementVerifier
 
 _NEXT_WORD = re.compile(r"[ \u00a0]?([^\W\d_][^\W\d_/²³]*(?:/[^\W\d_]+)?[²³]?|%|°)")
 _UNIT_BEFORE = re.compile(r"\(([^()\d]+)\)[\s*:|]*$")
@@ -22,7 +22,7 @@ _EXACT = frozenset({"name", "ref", "date", "coordinates", *NUMERIC})
 _SIGNS = "-−+"
 
 
-class Row(NamedTuple):
+class PageRow(NamedTuple):
     """A row of `_pages`, as far as it is read."""
 
     id: int
@@ -51,7 +51,7 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReaderReport:
     """What one reader found; `customs` and `prose` are to be merged with those of others before they say anything."""
 
     pages: int
@@ -62,31 +62,33 @@ class Told:
     prose: Prose
 
 
-class Reader:
+class PageReader:
     """Reads pages of one file. What only all of them together show is noted."""
 
     def __init__(
-        self, connection: sqlite3.Connection, units: Mapping[str, tuple[str, float]], wording: Wording
+        self, connection: sqlite3.Connection, units: Mapping[str, tuple[str, float]], wording: AuthorProse
     ) -> None:
         self._connection = connection
-        self._facts = Facts(connection)
+        self._facts = FactTables(connection)
         self._customs = Customs()
-        self._verifier = Verifier(self._facts, units, self._customs)
+        self._verifier = StatementVerifier(self._facts, units, self._customs)
         self._prose = Prose(wording)
         self._units = frozenset(units) | {one.unit for one in self._facts.attributes.values() if one.unit}
         self._found: list[Odd] = []
         self._pages = self._statements = self._links = 0
 
-    def told(self) -> Told:
+    def told(self) -> ReaderReport:
         """What was found and noted so far."""
-        return Told(self._pages, self._statements, self._links, self._found, self._customs.kept(), self._prose.told())
+        return ReaderReport(
+            self._pages, self._statements, self._links, self._found, self._customs.kept(), self._prose.told()
+        )
 
     def read(self, first: int, last: int) -> int:
         """Read the pages from `first` to `last`; returns how many there are."""
         stated = self._records(first, last)
         links = recorded(self._connection, first, last)
         sql = "select id, site, kind, title, url, body, type, entity from _pages where id between ? and ? order by id"
-        pages = [Row(*row) for row in self._connection.execute(sql, (first, last))]
+        pages = [PageRow(*row) for row in self._connection.execute(sql, (first, last))]
         for page in pages:
             own = stated.pop(page.id, [])
             self._statements += len(own)
@@ -112,7 +114,7 @@ class Reader:
         )
         return found
 
-    def _page(self, page: Row, records: Sequence[Record], links: Mapping[str, Target]) -> None:
+    def _page(self, page: PageRow, records: Sequence[Record], links: Mapping[str, Target]) -> None:
         read: list[Stated] = []
         masked: list[Span] = []
         named: list[Named] = []
@@ -140,7 +142,7 @@ class Reader:
         self._links += sum(target.id != page.id for target in links.values())
         self._found += [Odd(page.id, place, what) for place, what in found]
 
-    def _stated(self, page: Row, one: Record) -> Stated | None:
+    def _stated(self, page: PageRow, one: Record) -> Stated | None:
         """A statement with its words; None where there are none."""
         attribute = self._facts.attributes.get(one.attribute)
         if attribute is None or not (type(one.entity) is type(one.start) is type(one.length) is int):
@@ -168,7 +170,7 @@ class Reader:
         if not stated.words[-1].isalpha() and stated.words[-1] not in "%°³²":
             yield from self._other_unit(body, stated.attribute, start, end)
 
-    def _other_unit(self, body: str, attribute: Attribute, start: int, end: int) -> Iterator[tuple[int, str]]:
+    def _other_unit(self, body: str, attribute: FileAttribute, start: int, end: int) -> Iterator[tuple[int, str]]:
         """Beside a bare number may only stand its own unit, or where it has none, what its label speaks of (days to the first call)."""
         own = {attribute.unit} if attribute.unit else set(attribute.label.split())
         after = _NEXT_WORD.match(body, end)
@@ -178,7 +180,9 @@ class Reader:
         if before is not None and before[1] in self._units and before[1] not in own:
             yield before.start(1), f"the unit {before[1]!r} precedes a number that is in another one, or in none"
 
-    def _title(self, page: Row, kind: Kind, read: Sequence[Stated], named: Iterable[Named]) -> list[tuple[int, str]]:
+    def _title(
+        self, page: PageRow, kind: Kind, read: Sequence[Stated], named: Iterable[Named]
+    ) -> list[tuple[int, str]]:
         """A title may only say what the page itself states, by whatever name, or is about."""
         words = {one.words for one in read}
         about = page.about
@@ -193,7 +197,7 @@ class Reader:
             self._note_title(page, kind, told)
         return self._prose.title(page.id, kind, without(page.title, words | own))
 
-    def _note_title(self, page: Row, kind: Kind, told: Iterable[str]) -> None:
+    def _note_title(self, page: PageRow, kind: Kind, told: Iterable[str]) -> None:
         """Whether a title tells what the page is about, by a name or by something that it states of it."""
         title = page.title.casefold()
         odd = Odd(page.id, 0, f"the title {page.title!r} does not name what the page is about")

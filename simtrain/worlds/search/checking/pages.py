@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from simtrain.worlds.search.checking.customs import Odd
-from simtrain.worlds.search.checking.facts import Facts
-from simtrain.worlds.search.checking.page import Reader, Told
-from simtrain.worlds.search.checking.pieces import NOTHING, Wording
+from simtrain.worlds.search.checking.facts import FactTables
+from simtrain.worlds.search.checking.page import PageReader, ReaderReport
+from simtrain.worlds.search.checking.pieces import NOTHING, AuthorProse
 from simtrain.worlds.search.checking.reading import CALENDAR
-from simtrain.worlds.search.checking.sharing import Task, shared
+from simtrain.worlds.search.checking.sharing import ReadingTask, shared
 
 AT_ONCE: Final = 500
 """Pages whose facts are read together."""
@@ -39,7 +39,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class PagesRead:
     """How much was read, and what was wrong with it."""
 
     pages: int
@@ -52,10 +52,10 @@ def check_pages(
     connection: sqlite3.Connection,
     units: Mapping[str, tuple[str, float]],
     *,
-    wording: Wording = NOTHING,
+    wording: AuthorProse = NOTHING,
     workers: int = 1,
     on_pages: Callable[[int], None] = lambda count: None,
-) -> Checked:
+) -> PagesRead:
     """Check all pages of a file.
 
     `units` are the units that can be converted: unit -> (what it measures, its size). `wording` is the author's own prose, where it is at
@@ -65,17 +65,17 @@ def check_pages(
     pages, last = connection.execute("select count(*), max(id) from _pages").fetchone()
     path = next(row[2] for row in connection.execute("pragma database_list") if row[1] == "main")
     if workers == 1 or pages <= ALONE or not path:
-        reader = Reader(connection, units, wording)
+        reader = PageReader(connection, units, wording)
         # Statements may be recorded of pages beyond the last one.
         for first in range(1, (last or 0) + 1, AT_ONCE):
             on_pages(reader.read(first, first + AT_ONCE - 1))
         parts = [reader.told()]
     else:
-        parts = shared(Task(path, dict(units), wording, last, AT_ONCE), workers=workers, on_pages=on_pages)
+        parts = shared(ReadingTask(path, dict(units), wording, last, AT_ONCE), workers=workers, on_pages=on_pages)
     return _merged(connection, parts, last or 0, wording)
 
 
-def _merged(connection: sqlite3.Connection, parts: list[Told], last: int, wording: Wording) -> Checked:
+def _merged(connection: sqlite3.Connection, parts: list[ReaderReport], last: int, wording: AuthorProse) -> PagesRead:
     """What all parts show together, in the order of the pages."""
     customs, prose = parts[0].customs, parts[0].prose
     prose.wording = wording
@@ -84,13 +84,13 @@ def _merged(connection: sqlite3.Connection, parts: list[Told], last: int, wordin
         prose.merge(part.prose)
     found = [odd for part in parts for odd in part.problems]
     found += customs.late()
-    found += prose.late(Facts(connection), _known_words(connection))
+    found += prose.late(FactTables(connection), _known_words(connection))
     beyond = "select count(*) from _statements where page not between 1 and ?"
     count = connection.execute(beyond, (last,)).fetchone()[0]
     if count:
         found.append(Odd(0, 0, f"{count} statements of pages that are not there"))
     problems = tuple(Problem(_url(connection, odd.page), odd.place, odd.what) for odd in sorted(set(found)))
-    return Checked(
+    return PagesRead(
         sum(part.pages for part in parts),
         sum(part.statements for part in parts),
         sum(part.links for part in parts),

@@ -56,7 +56,7 @@ class Suspect(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPiece:
     """What is in a piece: what may never stand there, by its place, suspects, and its words in small letters."""
 
     wrong: tuple[tuple[int, str], ...]
@@ -65,7 +65,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Wording:
+class AuthorProse:
     """The author's own prose, where it is at hand: its words, folded, and which stand beside each other.
 
     `before` are the words that a place for something else may follow, `after` those that may follow it: what is rendered there may be left
@@ -85,7 +85,7 @@ class Wording:
         return (one == EDGE or one in self.before) and (other == EDGE or other in self.after)
 
 
-NOTHING: Final = Wording()
+NOTHING: Final = AuthorProse()
 
 
 def pieces_of(body: str, stated: Sequence[Span], targets: Sequence[Span]) -> list[str]:
@@ -116,7 +116,7 @@ def place_of(body: str, stated: Sequence[Span], targets: Sequence[Span], piece: 
     return min(len(body), max(0, last + left))
 
 
-def judged(piece: str, wording: Wording, *, last: bool = False) -> Judged:
+def judged(piece: str, wording: AuthorProse, *, last: bool = False) -> JudgedPiece:
     """Judge one piece of prose; behind the `last` of a page nothing is stated."""
     wrong = [(found.start(), f"the number {found[0]!r}") for found in _NUMBER.finditer(piece)]
     if _PLAIN.fullmatch(piece) is None:
@@ -136,7 +136,7 @@ def judged(piece: str, wording: Wording, *, last: bool = False) -> Judged:
         suspects.append(Suspect(word.start(), "name", text, _begins(piece, words, index)))
     if wording.pairs:
         suspects += _runs(piece, words, wording, last=last)
-    return Judged(tuple(wrong), tuple(suspects), frozenset(small))
+    return JudgedPiece(tuple(wrong), tuple(suspects), frozenset(small))
 
 
 def bare(word: str) -> str:
@@ -164,7 +164,7 @@ def _around(words: Sequence[re.Match[str]], index: int) -> str:
     return " ".join(found if index else [EDGE, *found])
 
 
-def _runs(piece: str, words: Sequence[re.Match[str]], wording: Wording, *, last: bool) -> Iterator[Suspect]:
+def _runs(piece: str, words: Sequence[re.Match[str]], wording: AuthorProse, *, last: bool) -> Iterator[Suspect]:
     """Words that the author's prose does not have in that place."""
     place, one = 0, EDGE
     for word in words:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from simtrain.worlds.search.checking.customs import Odd
-from simtrain.worlds.search.checking.facts import Facts
-from simtrain.worlds.search.checking.pieces import COUNTING, NOTHING, Judged, Suspect, Wording, judged
+from simtrain.worlds.search.checking.facts import FactTables
+from simtrain.worlds.search.checking.pieces import COUNTING, NOTHING, AuthorProse, JudgedPiece, Suspect, judged
 
 Kind = tuple[int, str, str | None]
 """Site, kind of page, type that the page is about."""
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class Use:
+class WordUse:
     """On how many pages suspect words stand, and where, as far as that is remembered."""
 
     pages: int = 0
@@ -50,11 +50,11 @@ class Use:
 class Prose:
     """The prose of many pages; what is fine where others have it too is kept until all are read. Those of several processes are merged."""
 
-    wording: Wording = NOTHING
-    _judged: dict[tuple[str, bool], Judged] = field(default_factory=dict[tuple[str, bool], Judged])
+    wording: AuthorProse = NOTHING
+    _judged: dict[tuple[str, bool], JudgedPiece] = field(default_factory=dict[tuple[str, bool], JudgedPiece])
     _kinds: Counter[Kind] = field(default_factory=Counter[Kind])
     _small: dict[str, tuple[int, int]] = field(default_factory=dict[str, "tuple[int, int]"])
-    _uses: dict[tuple[str, str], Use] = field(default_factory=dict[tuple[str, str], Use])
+    _uses: dict[tuple[str, str], WordUse] = field(default_factory=dict[tuple[str, str], WordUse])
 
     def read(
         self, page: int, kind: Kind, pieces: Sequence[str], place_of: Callable[[int, int], int]
@@ -83,7 +83,7 @@ class Prose:
         self._kinds.update(other._kinds)
         self._small = {**other._small, **self._small}
         for key, use in other._uses.items():
-            own = self._uses.setdefault(key, Use())
+            own = self._uses.setdefault(key, WordUse())
             own.pages += use.pages
             own.places += use.places[: KEPT - len(own.places)]
 
@@ -91,7 +91,7 @@ class Prose:
         """What is to be merged: all but the pieces."""
         return Prose(NOTHING, {}, self._kinds, self._small, self._uses)
 
-    def late(self, facts: Facts, known: frozenset[str]) -> Iterator[Odd]:
+    def late(self, facts: FactTables, known: frozenset[str]) -> Iterator[Odd]:
         """Names, numbers in words and foreign words among the prose, once all pages are read. `known` words are no names."""
         known |= self.wording.words
         own = {word for word in name_words(facts) if word.casefold() not in self.wording.words}
@@ -104,7 +104,9 @@ class Prose:
             for word in sorted({word.casefold() for word in own} & self._small.keys() - known):
                 yield Odd(*self._small[word], f"the name {word!r} is stated by nothing")
 
-    def _problem(self, kind: str, words: str, use: Use, one: Place, own: set[str], known: frozenset[str]) -> str | None:
+    def _problem(
+        self, kind: str, words: str, use: WordUse, one: Place, own: set[str], known: frozenset[str]
+    ) -> str | None:
         if kind == "name":
             fine = words not in own and (len(words) == 1 or _is_known(words, known) or self._is_usual(words, use, one))
             return None if fine else f"the name {words!r} is stated by nothing"
@@ -114,7 +116,7 @@ class Prose:
             return None if fine else f"the number in words {words!r} is stated by nothing"
         return f"the words {words!r} are not the author's, and stated by nothing"
 
-    def _is_usual(self, word: str, use: Use, one: Place) -> bool:
+    def _is_usual(self, word: str, use: WordUse, one: Place) -> bool:
         """Whether other pages have the word too; where the author's prose is at hand, that alone counts."""
         if self.wording.words:
             return False
@@ -122,7 +124,7 @@ class Prose:
             return True
         return one.begins and self._kinds[one.kind] < FEW
 
-    def _judge(self, piece: str, page: int, *, last: bool) -> Judged:
+    def _judge(self, piece: str, page: int, *, last: bool) -> JudgedPiece:
         own = self._judged.get((piece, last))
         if own is None:
             if len(self._judged) >= MOST_JUDGED:
@@ -136,7 +138,7 @@ class Prose:
         key = (suspect.kind, suspect.words)
         use = self._uses.get(key)
         if use is None:
-            use = self._uses[key] = Use()
+            use = self._uses[key] = WordUse()
         if use.last != page:
             use.last = page
             use.pages += 1
@@ -173,7 +175,7 @@ def _is_known(word: str, known: frozenset[str]) -> bool:
     return folded in known or all(part in known for part in _LETTERS.findall(folded))
 
 
-def name_words(facts: Facts) -> frozenset[str]:
+def name_words(facts: FactTables) -> frozenset[str]:
     """The words that make names: those that only few names of a type share, and no half of them."""
     found: set[str] = set()
     by_type: dict[str, Counter[str]] = {}

@@ -11,12 +11,12 @@ from simtrain.values.types import JsonValue
 from simtrain.worlds.search.checking.blocks import blocks_of
 from simtrain.worlds.search.checking.calling import Names
 from simtrain.worlds.search.checking.counts import Counts, run_together
-from simtrain.worlds.search.checking.facts import Facts
+from simtrain.worlds.search.checking.facts import FactTables
 from simtrain.worlds.search.checking.listings import Listings
 from simtrain.worlds.search.checking.lives import Lives
 from simtrain.worlds.search.checking.pages import Problem
 from simtrain.worlds.search.checking.times import Times
-from simtrain.worlds.search.checking.told import Told
+from simtrain.worlds.search.checking.told import PageOfLists
 
 _STEP = 500
 
@@ -36,7 +36,7 @@ def check_sense(
     connection: sqlite3.Connection, data: JsonValue, *, on_pages: Callable[[int], None] = lambda count: None
 ) -> Sense:
     """Read all pages of a file for what cannot be. `data` is the author's file, for the lives of types; None without it."""
-    facts = Facts(connection)
+    facts = FactTables(connection)
     lives, names = Lives(connection, data), Names(facts)
     counts = Counts(attribute.unit for attribute in facts.attributes.values() if attribute.unit)
     listings, times = Listings(names, lives), Times(lives, names)
@@ -62,7 +62,7 @@ def check_sense(
     return Sense(len(urls), len(lives.bonds), times.count, lists, problems)
 
 
-def _pages(connection: sqlite3.Connection) -> Iterator[tuple[Told, str, bool, int, str]]:
+def _pages(connection: sqlite3.Connection) -> Iterator[tuple[PageOfLists, str, bool, int, str]]:
     """Each page with its kind, whether it is a part of a list, its site and its text."""
     newest = dict(connection.execute("select site, max(date) from _pages group by site").fetchall())
     sql = "select id, url, type, entity, date, kind, number, site, body from _pages order by id"
@@ -70,4 +70,4 @@ def _pages(connection: sqlite3.Connection) -> Iterator[tuple[Told, str, bool, in
         known = date.fromisoformat(str(newest[site] or day or "0001-01-01")[:10]).toordinal()
         dated = date.fromisoformat(str(day)[:10]).toordinal() if day else known
         about = None if entity is None else (str(kind), int(entity))
-        yield Told(number, str(url), about, dated, known), str(form), part is not None, int(site), str(body)
+        yield PageOfLists(number, str(url), about, dated, known), str(form), part is not None, int(site), str(body)

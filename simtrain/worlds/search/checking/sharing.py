@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import cast
 
 from simtrain.values.errors import SimulatorFault
-from simtrain.worlds.search.checking.page import Reader, Told
-from simtrain.worlds.search.checking.pieces import Wording
+from simtrain.worlds.search.checking.page import PageReader, ReaderReport
+from simtrain.worlds.search.checking.pieces import AuthorProse
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ReadingTask:
     """What is to be read: the pages of a file up to `last`, so many at once."""
 
     path: str
     units: dict[str, tuple[str, float]]
-    wording: Wording
+    wording: AuthorProse
     last: int
     at_once: int
 
 
-def shared(task: Task, *, workers: int, on_pages: Callable[[int], None]) -> list[Told]:
+def shared(task: ReadingTask, *, workers: int, on_pages: Callable[[int], None]) -> list[ReaderReport]:
     """Read everything; what each process found, in the order of the processes.
 
     Raises sqlite3.DatabaseError for a file that is damaged, and SimulatorFault for a process that ends before it is done.
@@ -53,8 +53,8 @@ def shared(task: Task, *, workers: int, on_pages: Callable[[int], None]) -> list
             process.join()
 
 
-def _gathered(ends: Mapping[Connection, int], on_pages: Callable[[int], None]) -> list[Told]:
-    found: dict[int, Told] = {}
+def _gathered(ends: Mapping[Connection, int], on_pages: Callable[[int], None]) -> list[ReaderReport]:
+    found: dict[int, ReaderReport] = {}
     while len(found) < len(ends):
         for end in wait([end for end, number in ends.items() if number not in found]):
             own = cast(Connection, end)
@@ -64,19 +64,19 @@ def _gathered(ends: Mapping[Connection, int], on_pages: Callable[[int], None]) -
                 raise SimulatorFault("a process that reads pages has ended early") from None
             if isinstance(said, sqlite3.DatabaseError):
                 raise said
-            if isinstance(said, Told):
+            if isinstance(said, ReaderReport):
                 found[ends[own]] = said
             else:
                 on_pages(cast(int, said))
     return [found[number] for number in range(len(ends))]
 
 
-def _work(end: Connection, task: Task, number: int, workers: int) -> None:
+def _work(end: Connection, task: ReadingTask, number: int, workers: int) -> None:
     # Ctrl-C is the parent's to handle: it ends its processes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection = sqlite3.connect(f"{Path(task.path).as_uri()}?mode=ro&immutable=1", uri=True)
     try:
-        reader = Reader(connection, task.units, task.wording)
+        reader = PageReader(connection, task.units, task.wording)
         for first in range(1 + number * task.at_once, task.last + 1, workers * task.at_once):
             end.send(reader.read(first, first + task.at_once - 1))
         end.send(reader.told())

@@ -8,7 +8,7 @@ from typing import Final
 
 from simtrain.values.types import JsonValue
 from simtrain.worlds.search.checking.customs import Customs, Group, Odd
-from simtrain.worlds.search.checking.facts import Attribute, Facts
+from simtrain.worlds.search.checking.facts import FactTables, FileAttribute
 from simtrain.worlds.search.checking.reading import read_amount, read_coordinates, read_date
 
 NUMERIC: Final = ("number", "quantity", "money")
@@ -23,17 +23,17 @@ class Stated:
     place: int
     site: int
     kind: str
-    attribute: Attribute
+    attribute: FileAttribute
     entity: int
     claim: int | None
     words: str
 
 
 @dataclass
-class Verifier:
+class StatementVerifier:
     """Compares statements one by one; what only all of them together show is noted."""
 
-    facts: Facts
+    facts: FactTables
     units: Mapping[str, tuple[str, float]]
     customs: Customs
 
@@ -58,7 +58,7 @@ class Verifier:
         """Whether the words are the author's own, as those for a missing fact and for yes or no are: they may hold nothing else."""
         return stated.attribute.kind == "flag" or self.true_value(stated) is None
 
-    def _named(self, attribute: Attribute, value: JsonValue) -> JsonValue:
+    def _named(self, attribute: FileAttribute, value: JsonValue) -> JsonValue:
         """A value as people read it: of a reference, the name."""
         if attribute.kind != "ref" or value is None:
             return value
@@ -134,7 +134,7 @@ class Verifier:
 
         self.customs.note(group, form, odd)
 
-    def _factor(self, attribute: Attribute, unit: str) -> float | None:
+    def _factor(self, attribute: FileAttribute, unit: str) -> float | None:
         """By what a number in that unit is multiplied to be in the attribute's own; None where it is another kind of unit."""
         if not unit or unit == attribute.unit:
             return 1.0

@@ -13,7 +13,7 @@ from simtrain.worlds.search.checking.blocks import Blocks
 from simtrain.worlds.search.checking.calling import Days, Names, dates_in
 from simtrain.worlds.search.checking.facts import Thing
 from simtrain.worlds.search.checking.lives import Bond, Lives, day_of
-from simtrain.worlds.search.checking.told import Told
+from simtrain.worlds.search.checking.told import PageOfLists
 
 _WORDS: Final = (3, 2, 1)
 """How many words before a date are looked at: sites that put a thing in many ways agree in fewer."""
@@ -40,7 +40,7 @@ class Times:
                 self._dates.setdefault(kind, []).append(name)
         self.count = 0
 
-    def read(self, page: Told, like: tuple[int, str], blocks: Blocks) -> None:
+    def read(self, page: PageOfLists, like: tuple[int, str], blocks: Blocks) -> None:
         """Note the dates of one page: they may be of what it is about, of what the line names first, or of what ties these two."""
         for place, line in blocks.lines:
             dates = dates_in(line)

@@ -8,7 +8,7 @@ from simtrain.worlds.search.checking.facts import Thing
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PageOfLists:
     """A page of which lists are read."""
 
     id: int

@@ -17,7 +17,7 @@ NEEDED: Final[dict[Operation, tuple[str, ...]]] = {
 """What each operation needs. Source of the six operations: the search agents of Qwen-AgentWorld (arXiv 2606.24597)."""
 
 
-class Memory:
+class Notebook:
     """Notes in the order in which they were added, each with the number of its row."""
 
     __slots__ = ("_last", "_notes")
@@ -89,8 +89,8 @@ class Memory:
         self._notes = {str(row["key"]): (int(row["row"]), str(row["value"])) for row in rows}
         self._last = max((self._last, *(row for row, _ in self._notes.values())))
 
-    def copy(self) -> Memory:
+    def copy(self) -> Notebook:
         """An independent copy."""
-        other = Memory()
+        other = Notebook()
         other._notes, other._last = dict(self._notes), self._last
         return other

@@ -40,7 +40,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class OpeningFailure:
     """Why a URL could not be opened, as an HTTP client says it."""
 
     url: str

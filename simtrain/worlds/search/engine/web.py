@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.search.engine.memory import TABLE, Memory
+from simtrain.worlds.search.engine.memory import TABLE, Notebook
 from simtrain.worlds.search.engine.page_opening import spellings
 from simtrain.worlds.search.engine.query_correction import Mending
 from simtrain.worlds.search.engine.ranking import Ranking
@@ -101,7 +101,7 @@ class Web:
     # What authors and graders ask
 
     def query(
-        self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Memory | None = None
+        self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Notebook | None = None
     ) -> list[JsonObject]:
         """The rows of one SELECT at a moment, the notes of `memory` in the table of that name. Raises InputError."""
         with self.lock:
@@ -113,7 +113,7 @@ class Web:
                 text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
                 raise InputError(f"the SQL fails: {text}") from None
 
-    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Memory) -> int:
+    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Notebook) -> int:
         """Carry out one writing statement on the notes; returns the number of rows. Raises InputError, also for other tables."""
         with self.lock:
             self._database.moment = moment

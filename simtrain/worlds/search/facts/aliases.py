@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeAlias
 
 from simtrain.values.seeding import derive
-from simtrain.worlds.search.facts.names import Form, Words
+from simtrain.worlds.search.facts.names import Form, InventedWords
 from simtrain.worlds.search.spec.schema import Schema
 
 Alias: TypeAlias = tuple[str, int, str, str]
@@ -19,7 +19,7 @@ def draw_aliases(
     schema: Schema,
     names: Mapping[str, Sequence[str]],
     forms: Mapping[str, Form],
-    words: Words,
+    words: InventedWords,
     *,
     seed: int,
     taken: set[str],

@@ -12,7 +12,7 @@ from simtrain.values.seeding import derive
 from simtrain.worlds.search.facts import attributes
 from simtrain.worlds.search.facts.aliases import draw_aliases
 from simtrain.worlds.search.facts.attributes import Column, Value
-from simtrain.worlds.search.facts.names import Form, Words
+from simtrain.worlds.search.facts.names import Form, InventedWords
 from simtrain.worlds.search.facts.ordering import Node, order_of
 from simtrain.worlds.search.facts.relations import Ties
 from simtrain.worlds.search.facts.windows import Windows, broken
@@ -77,7 +77,7 @@ class Facts:
         self.columns[kind.name, ends[0]], self.columns[kind.name, ends[1]] = first, second
         self.sizes[kind.name] = len(first)
 
-    def _grow(self, avoid: Sequence[str]) -> Words:
+    def _grow(self, avoid: Sequence[str]) -> InventedWords:
         sizes: dict[str, int] = {}
         for kind in self.schema.types.values():
             if kind.kind != "entity":
@@ -89,7 +89,7 @@ class Facts:
                 )
             for slot in form.slots:
                 sizes[slot] = max(sizes.get(slot, 0), 2 * self.sizes[kind.name])
-        words = Words(self.schema.spec.flavours, seed=self.seed, avoid=avoid)
+        words = InventedWords(self.schema.spec.flavours, seed=self.seed, avoid=avoid)
         for flavour in sorted(sizes):
             words.grow(flavour, sizes[flavour])
         return words

@@ -10,7 +10,7 @@ from simtrain.worlds.search.spec.rules import Rule
 from simtrain.worlds.search.spec.schema import Attribute, Type
 
 
-class Columns(Protocol):
+class KnownFacts(Protocol):
     """The true facts, by row id."""
 
     types: dict[str, Type]
@@ -24,10 +24,10 @@ class Columns(Protocol):
         ...
 
 
-class Limits:
+class AttributeLimits:
     """What the rules leave of one attribute, all other facts being as they are."""
 
-    def __init__(self, attribute: Attribute, rules: Iterable[Rule], columns: Columns) -> None:
+    def __init__(self, attribute: Attribute, rules: Iterable[Rule], columns: KnownFacts) -> None:
         self._columns = columns
         types = columns.types
         self._own: list[tuple[bool, list[float | None]]] = []

@@ -22,7 +22,7 @@ _GLUED = re.compile(r"[^\W_]\{|\}[^\W_]|\}\{")
 """A slot beside a letter, a digit or another slot: what is said there is longer than an invented word."""
 
 
-class Words:
+class InventedWords:
     """The words of all flavours of a world. Any two differ by at least two letters; none is a real one or in the list to avoid."""
 
     def __init__(self, flavours: dict[str, Flavour], *, seed: int, avoid: Iterable[str]) -> None:
@@ -97,7 +97,7 @@ class Form:
         self._glued = _GLUED.search(self.text) is not None
         self._plain = {token for token in self.text.split(" ") if "{" not in token}
 
-    def make(self, count: int, words: Words, *, seed: int, taken: set[str]) -> list[str]:
+    def make(self, count: int, words: InventedWords, *, seed: int, taken: set[str]) -> list[str]:
         """So many different names, none of which is in `taken`, to which they are added. Raises InputError when there are not enough."""
         pools = [words.pool(slot) for slot in self.slots]
         room = prod(len(pool) for pool in pools) // (2 if self._swaps else 1)

@@ -20,17 +20,17 @@ _Edges: TypeAlias = dict[Node, dict[Node, None]]
 
 
 @dataclass
-class Order:
+class DrawOrder:
     """Every type and attribute after what it depends on, and the rules that refs are drawn to fit."""
 
     nodes: list[Node]
     fitted: dict[Node, list[Rule]] = field(default_factory=dict[Node, "list[Rule]"])
 
 
-def order_of(schema: Schema, rules: Sequence[Rule]) -> Order:
+def order_of(schema: Schema, rules: Sequence[Rule]) -> DrawOrder:
     """The order in which all is drawn. Raises InputError for bounds that name no fact, and for a circle."""
     edges = _by_bounds(schema)
-    order = Order([])
+    order = DrawOrder([])
     bound = {node: tuple(before) for node, before in edges.items()}
     for rule in rules:
         _add(edges, bound, order, rule)
@@ -79,7 +79,7 @@ def _by_bounds(schema: Schema) -> _Edges:
     return edges
 
 
-def _add(edges: _Edges, bound: Mapping[Node, Sequence[Node]], order: Order, rule: Rule) -> None:
+def _add(edges: _Edges, bound: Mapping[Node, Sequence[Node]], order: DrawOrder, rule: Rule) -> None:
     """What depends on what so that a rule holds."""
     kind = rule.kind
     own = (kind.name, rule.attribute.name)

@@ -16,7 +16,7 @@ from simtrain.worlds.search.facts.draw import Facts, value_rows
 from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
 from simtrain.worlds.search.spec.word_rows import word_rows
 from simtrain.worlds.service.functions import install
-from simtrain.worlds.service.watch import Statement
+from simtrain.worlds.service.watch import RunningStatement
 
 _TYPES: Final = {
     "number": "real", "quantity": "real", "money": "real", "flag": "integer", "ref": "integer",
@@ -227,7 +227,7 @@ def _guarded(
     connection.set_authorizer(allow)
     connection.set_progress_handler(_limit(), _STEP_OPS)
     try:
-        with Statement(connection, longest=_LONGEST).under_way():
+        with RunningStatement(connection, longest=_LONGEST).under_way():
             yield
     finally:
         connection.set_authorizer(None)

@@ -9,7 +9,7 @@ from itertools import product, zip_longest
 from typing import Final, TypeAlias
 
 from simtrain.values.errors import InputError
-from simtrain.worlds.search.pages.tree import Branch, Choice, Loop, Node, Text, Words, parts_of
+from simtrain.worlds.search.pages.tree import Branch, Choice, LoopPart, Node, ProsePart, WordsPart, parts_of
 
 Lists: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -33,17 +33,17 @@ class Sign:
     text: str
 
 
-def pieces_of(text: str, depth: int) -> tuple[list[Text | Sign], int]:
+def pieces_of(text: str, depth: int) -> tuple[list[ProsePart | Sign], int]:
     """A text cut at its brackets, and within them at bars; and how many brackets are open behind it."""
-    found: list[Text | Sign] = []
+    found: list[ProsePart | Sign] = []
     for part in _SIGN.split(text):
         if part == "|" and not depth:
-            found.append(Text(part))
+            found.append(ProsePart(part))
         elif _SIGN.fullmatch(part):
             depth += {"[": 1, "]": -1, "|": 0}[part]
             found.append(Sign(part))
         elif part:
-            found.append(Text(part))
+            found.append(ProsePart(part))
         if depth < 0:
             raise InputError("a ] closes nothing", remedy="alternatives stand in brackets: [by day|by night]")
     return found, depth
@@ -69,21 +69,21 @@ def _polished(nodes: Sequence[Node], before: frozenset[str]) -> tuple[Node, ...]
     while waiting:
         node = waiting.pop(0)
         tails = _tails(found, before)
-        if isinstance(node, Words):
+        if isinstance(node, WordsPart):
             if any("" in phrases for phrases in node.lists):
                 node = _spaced(node, found, waiting, tails)
             if _ended(_tails(found, before)):
                 node = _capitalised(node, waiting)
-        elif isinstance(node, Text):
+        elif isinstance(node, ProsePart):
             if _ended(tails):
-                node = Text(_capital(node.text))
-        elif isinstance(node, Branch | Loop):
+                node = ProsePart(_capital(node.text))
+        elif isinstance(node, Branch | LoopPart):
             # A tag on a line of its own begins one, as behind a heading.
             here = frozenset(["\n\n"]) if found and _ends_line(found[-1]) else tails
             node = replace(node, body=_polished(node.body, here), otherwise=_polished(node.otherwise, here))
         elif isinstance(node, Choice):
             node = Choice(tuple(_polished(option, tails) for option in node.options))
-        if not (isinstance(node, Text) and not node.text):
+        if not (isinstance(node, ProsePart) and not node.text):
             found.append(node)
     return tuple(found)
 
@@ -94,7 +94,7 @@ def _ended(tails: frozenset[str]) -> bool:
 
 
 def _ends_line(node: Node) -> bool:
-    return isinstance(node, Text) and node.text.endswith("\n")
+    return isinstance(node, ProsePart) and node.text.endswith("\n")
 
 
 def _tails(nodes: Sequence[Node], before: frozenset[str]) -> frozenset[str]:
@@ -102,10 +102,10 @@ def _tails(nodes: Sequence[Node], before: frozenset[str]) -> frozenset[str]:
     if not nodes:
         return before
     last = nodes[-1]
-    if isinstance(last, Text):
+    if isinstance(last, ProsePart):
         found = before if len(last.text) >= _TAIL else _tails(nodes[:-1], before)
         return frozenset((one + last.text)[-_TAIL:] for one in found)
-    if isinstance(last, Words):
+    if isinstance(last, WordsPart):
         phrases = {one[-_TAIL:] for phrases in last.lists for one in phrases}
         found = before if all(len(one) == _TAIL for one in phrases) else _tails(nodes[:-1], before)
         return frozenset((one + phrase)[-_TAIL:] for one in found for phrase in phrases)
@@ -143,7 +143,7 @@ def _choice(options: list[list[Node]]) -> Node:
     if len(lists) == len(found):
         merged = _appended(lists)
         if max(map(len, merged)) <= MOST_PHRASES:
-            return Words(merged)
+            return WordsPart(merged)
     return Choice(tuple(tuple(_joined(option)) for option in options))
 
 
@@ -151,7 +151,7 @@ def _phrases(nodes: Sequence[Node]) -> Lists | None:
     """All that prose may come to, by voice; None where facts stand in it, or where it may come to too much."""
     lists: Lists = (("",),)
     for node in nodes:
-        own = ((node.text,),) if isinstance(node, Text) else node.lists if isinstance(node, Words) else None
+        own = ((node.text,),) if isinstance(node, ProsePart) else node.lists if isinstance(node, WordsPart) else None
         if own is None or len(lists[0]) * len(own[0]) > MOST_PHRASES:
             return None
         lists = multiplied(lists, own)
@@ -179,24 +179,24 @@ def _joined(nodes: Sequence[Node]) -> list[Node]:
     """Texts that follow each other made one."""
     found: list[Node] = []
     for node in nodes:
-        if isinstance(node, Text) and found and isinstance(found[-1], Text):
-            found[-1] = Text(found[-1].text + node.text)
+        if isinstance(node, ProsePart) and found and isinstance(found[-1], ProsePart):
+            found[-1] = ProsePart(found[-1].text + node.text)
         else:
             found.append(node)
     return found
 
 
-def _spaced(node: Words, before: list[Node], after: list[Node], tails: frozenset[str]) -> Words:
+def _spaced(node: WordsPart, before: list[Node], after: list[Node], tails: frozenset[str]) -> WordsPart:
     last, following = before[-1] if before else None, after[0] if after else None
     ends = last is None or all(tail[-1:].isspace() for tail in tails)
-    if isinstance(following, Text) and following.text.startswith(" ") and ends:
-        after[0] = Text(following.text[1:])
+    if isinstance(following, ProsePart) and following.text.startswith(" ") and ends:
+        after[0] = ProsePart(following.text[1:])
         if not after[0].text:
             after.pop(0)
         return replace(node, lists=tuple(tuple(one and f"{one} " for one in phrases) for phrases in node.lists))
-    clings = following is None or (isinstance(following, Text) and following.text.startswith(_CLINGING))
-    if isinstance(last, Text) and last.text.endswith(" ") and clings:
-        before[-1] = Text(last.text[:-1])
+    clings = following is None or (isinstance(following, ProsePart) and following.text.startswith(_CLINGING))
+    if isinstance(last, ProsePart) and last.text.endswith(" ") and clings:
+        before[-1] = ProsePart(last.text[:-1])
         spaced = (
             tuple(one if not one or one.startswith(_CLINGING) else f" {one}" for one in phrases)
             for phrases in node.lists
@@ -205,20 +205,20 @@ def _spaced(node: Words, before: list[Node], after: list[Node], tails: frozenset
     return node
 
 
-def _capitalised(node: Words, after: list[Node]) -> Words:
+def _capitalised(node: WordsPart, after: list[Node]) -> WordsPart:
     """The phrases with capitals; where one is left out, what follows is drawn along with it and has the capital."""
     lists, each = node.lists, node.each
     while _may_be_empty(lists) and after:
         following = after[0]
-        if isinstance(following, Words) and _merge(lists, following):
+        if isinstance(following, WordsPart) and _merge(lists, following):
             lists, each = multiplied(lists, following.lists), each * len(following.lists[0])
             after.pop(0)
             continue
-        word = _FIRST_WORD.match(following.text) if isinstance(following, Text) else None
-        if word is not None and isinstance(following, Text):
+        word = _FIRST_WORD.match(following.text) if isinstance(following, ProsePart) else None
+        if word is not None and isinstance(following, ProsePart):
             lists = multiplied(lists, ((word[0],),))
-            after[0] = Text(following.text[word.end() :])
-        elif isinstance(following, Words | Branch | Choice) and each == 1:
+            after[0] = ProsePart(following.text[word.end() :])
+        elif isinstance(following, WordsPart | Branch | Choice) and each == 1:
             # What follows cannot have the capital, so that something is said before it.
             lists = tuple(tuple(filter(str.strip, phrases)) or phrases for phrases in lists)
         break
@@ -229,7 +229,7 @@ def _may_be_empty(lists: Lists) -> bool:
     return any(not one.strip() for phrases in lists for one in phrases)
 
 
-def _merge(lists: Lists, following: Words) -> bool:
+def _merge(lists: Lists, following: WordsPart) -> bool:
     """True if phrases can be drawn along with those that follow: they are not too many, and all voices have as many of them."""
     few = len(lists[0]) * len(following.lists[0]) <= MOST_PHRASES
     return few and not following.name and len({len(phrases) for phrases in following.lists}) == 1

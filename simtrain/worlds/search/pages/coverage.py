@@ -8,7 +8,7 @@ from typing import Final
 
 from simtrain.worlds.search.pages.design import PageDesign, SiteDesign
 from simtrain.worlds.search.pages.layout import Layout
-from simtrain.worlds.search.pages.tree import Branch, Choice, Fact, Has, Loop, Node, walk
+from simtrain.worlds.search.pages.tree import Branch, Choice, FactPart, Has, LoopPart, Node, walk
 from simtrain.worlds.search.spec.schema import Attribute
 
 NEVER: Final = 0
@@ -92,17 +92,17 @@ class Coverage:
         return frozenset(fact.attribute.id for page in self._pages for fact in _facts(page) if not _is_own(fact, page))
 
 
-def _is_own(fact: Fact, page: PageDesign) -> bool:
+def _is_own(fact: FactPart, page: PageDesign) -> bool:
     return page.spec.for_ is not None and _is_of(fact, page.spec.for_)
 
 
-def _is_of(fact: Fact, root: str) -> bool:
+def _is_of(fact: FactPart, root: str) -> bool:
     return fact.path.root == root and not fact.path.refs and fact.alias is None
 
 
-def _facts(page: PageDesign) -> Iterator[Fact]:
+def _facts(page: PageDesign) -> Iterator[FactPart]:
     wordings = [*page.titles, *(wording for part in page.parts for wording in part)]
-    return (node for wording in wordings for node in walk(wording) if isinstance(node, Fact))
+    return (node for wording in wordings for node in walk(wording) if isinstance(node, FactPart))
 
 
 def _sure_facts(page: PageDesign) -> set[int]:
@@ -118,7 +118,7 @@ def _of_members(nodes: Sequence[Node]) -> set[int]:
     """What a list states of every member."""
     found: set[int] = set()
     for node in nodes:
-        if isinstance(node, Loop) and node.rows.path is None and not node.rows.every and node.rows.limit is None:
+        if isinstance(node, LoopPart) and node.rows.path is None and not node.rows.every and node.rows.limit is None:
             found |= _stated(node.body, node.name)
     return found
 
@@ -127,7 +127,7 @@ def _stated(nodes: Iterable[Node], root: str) -> set[int]:
     """The attributes of the row `root` that these parts state in full, wherever it has a value."""
     found: set[int] = set()
     for node in nodes:
-        if isinstance(node, Fact) and _is_of(node, root) and all(name in _EXACT for name, _ in node.filters):
+        if isinstance(node, FactPart) and _is_of(node, root) and all(name in _EXACT for name, _ in node.filters):
             found.add(node.attribute.id)
         elif isinstance(node, Branch):
             inside = _stated(node.body, root)

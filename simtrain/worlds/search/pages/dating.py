@@ -8,12 +8,12 @@ from typing import Protocol, TypeAlias, cast
 
 from simtrain.worlds.search.facts.attributes import Value
 from simtrain.worlds.search.pages.design import PageDesign
-from simtrain.worlds.search.pages.tree import Fact, Loop, Node, Path, Rows, parts_of
+from simtrain.worlds.search.pages.tree import FactPart, LoopPart, Node, RowPath, Rows, parts_of
 from simtrain.worlds.search.spec.rules import life
 from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
 
 
-class Columns(Protocol):
+class FactsById(Protocol):
     """The facts of a world, by row id."""
 
     def size(self, kind: str) -> int:
@@ -34,7 +34,7 @@ Climb: TypeAlias = tuple[Rows, Type]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldDate:
     """A date that a page tells: the path to it from a row of a type, and the loops around it, the inner one first."""
 
     kind: Type
@@ -42,7 +42,7 @@ class Told:
     loops: tuple[Climb, ...] = ()
 
 
-def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
+def newest(page: PageDesign, columns: FactsById, *, until: str) -> list[str]:
     """For each row id the latest date that its page tells, up to a day: an empty text where it tells none; nothing where none can."""
     found: list[str] = []
     for told in dict.fromkeys(_told(page, cast(Type, page.kind))):
@@ -58,10 +58,10 @@ def tells_dates(page: PageDesign) -> bool:
     return any(True for _ in _told(page, cast(Type, page.kind)))
 
 
-def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
+def _climbed(dates: list[str], climb: Climb, columns: FactsById) -> list[str]:
     """From the dates of looped rows to the latest ones of those that they are looped over from."""
     rows, kind = climb
-    via, path = cast(Attribute, rows.via), cast(Path, rows.path)
+    via, path = cast(Attribute, rows.via), cast(RowPath, rows.path)
     latest: dict[Value, str] = {}
     for owner, day in zip(columns.column(via), dates, strict=True):
         if day > latest.get(owner, ""):
@@ -73,24 +73,24 @@ def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
     return [latest.get(row, "") for row in columns.path(kind, ".".join(ref.name for ref in path.refs))]
 
 
-def _told(page: PageDesign, kind: Type) -> Iterator[Told]:
+def _told(page: PageDesign, kind: Type) -> Iterator[ToldDate]:
     known: dict[str, tuple[Type, tuple[Climb, ...]]] = {kind.name: (kind, ())}
     wordings = [*page.titles, *(wording for part in page.parts for wording in part)]
     for node in _nodes(node for wording in wordings for node in wording):
-        if isinstance(node, Fact):
+        if isinstance(node, FactPart):
             path = _day_path(page.scope.schema, node)
             if node.path.root in known and path is not None:
                 begins, loops = known[node.path.root]
-                yield Told(begins, path, loops)
+                yield ToldDate(begins, path, loops)
         elif node.rows.via is not None and node.rows.path is not None and node.rows.path.root in known:
             begins, loops = known[node.rows.path.root]
             known[node.name] = (node.rows.kind, ((node.rows, begins), *loops))
             begun = life(page.scope.schema, node.rows.kind)[0]
             if begun is not None:
-                yield Told(node.rows.kind, begun.name, known[node.name][1])
+                yield ToldDate(node.rows.kind, begun.name, known[node.name][1])
 
 
-def _day_path(schema: Schema, fact: Fact) -> str | None:
+def _day_path(schema: Schema, fact: FactPart) -> str | None:
     """The path to the date that a fact tells: of what is named, to its beginning."""
     steps = [ref.name for ref in fact.path.refs]
     attribute = fact.attribute
@@ -104,12 +104,12 @@ def _day_path(schema: Schema, fact: Fact) -> str | None:
     return None if begun is None or begun.derived is not None else ".".join((*steps, begun.name))
 
 
-def _nodes(nodes: Iterable[Node]) -> Iterator[Loop | Fact]:
+def _nodes(nodes: Iterable[Node]) -> Iterator[LoopPart | FactPart]:
     """Loops, each before what stands in it, and what tells a date or names something."""
     for node in nodes:
-        if isinstance(node, Loop):
+        if isinstance(node, LoopPart):
             yield node
         for part in parts_of(node):
             yield from _nodes(part)
-        if isinstance(node, Fact) and node.attribute.kind in ("date", "name", "ref"):
+        if isinstance(node, FactPart) and node.attribute.kind in ("date", "name", "ref"):
             yield node

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field, replace
 from simtrain.files.yaml_files import Place
 from simtrain.values.errors import InputError, nearest
 from simtrain.worlds.search.pages.templates import Scope, parse
-from simtrain.worlds.search.pages.tree import Branch, Choice, Comments, Corrected, Loop, Node, Paging, Words, tests
+from simtrain.worlds.search.pages.tree import (
+    Branch,
+    Choice,
+    Comments,
+    Corrected,
+    LoopPart,
+    Node,
+    Paging,
+    WordsPart,
+    tests,
+)
 from simtrain.worlds.search.spec.bounds import split_bound
 from simtrain.worlds.search.spec.disputes import DisputesSpec
 from simtrain.worlds.search.spec.parts import days
@@ -211,7 +221,7 @@ class Design:
             texts = [
                 self._parse(text.strip(), scope, (*here, at)) for at, text in enumerate(spec.comments.under[label])
             ]
-            readers = Words((tuple(spec.comments.readers),))
+            readers = WordsPart((tuple(spec.comments.readers),))
             found.append(
                 [(Comments(spec.comments.share, spec.comments.most, spec.comments.heading, readers, tuple(texts)),)]
             )
@@ -242,7 +252,7 @@ class Design:
             here = (*place, "title") if isinstance(spec.title, str) else (*place, "title", index)
             nodes = self._parse(text, scope, here)
             if any(
-                isinstance(node, Loop | Branch | Choice | Paging) or getattr(node, "link", None) is not None
+                isinstance(node, LoopPart | Branch | Choice | Paging) or getattr(node, "link", None) is not None
                 for node in nodes
             ):
                 raise self.schema.document.error(
@@ -273,7 +283,7 @@ class Design:
 
     def _table(self, part: TablePart, scope: Scope) -> str:
         rows = parse("{% for row in " + part.table.of + " %}{% endfor %}", scope)[0]
-        kind = rows.rows.kind if isinstance(rows, Loop) else None
+        kind = rows.rows.kind if isinstance(rows, LoopPart) else None
         heads: list[str] = []
         cells: list[str] = []
         for column in part.table.columns:

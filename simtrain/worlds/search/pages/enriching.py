@@ -30,7 +30,7 @@ SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageToReword:
     """A page to be worded anew: its address, its title, and its text taken apart."""
 
     url: str
@@ -95,15 +95,15 @@ def pages_of(file: Path, *, limit: int | None = None, site: str | None = None) -
 
 def _pages(
     connection: sqlite3.Connection, done: set[tuple[str, str]], *, limit: int | None, site: str | None
-) -> Iterator[Page]:
+) -> Iterator[PageToReword]:
     sql = "select p.id, p.url, p.title, p.body from _pages p join _sites s on s.id = p.site where ? in (s.name, '') order by p.id limit ?"
     for page, url, title, body in connection.execute(sql, (site or "", -1 if limit is None else limit)).fetchall():
         if (url, digest(body)) not in done:
-            yield Page(url, title, cut_page(connection, page, body))
+            yield PageToReword(url, title, cut_page(connection, page, body))
 
 
 async def _reworded(
-    page: Page, client: ChatClient, sampling: Mapping[str, JsonValue], result: Enriched
+    page: PageToReword, client: ChatClient, sampling: Mapping[str, JsonValue], result: Enriched
 ) -> tuple[str, list[str]]:
     """The text that the model gives, and what is wrong with it."""
     legend = "\n".join(

@@ -10,7 +10,7 @@ from simtrain.worlds.search.pages.formats import Filter, article, is_plain_text,
 from simtrain.worlds.search.pages.linking import Linker
 from simtrain.worlds.search.pages.python_source import added, packed_source
 from simtrain.worlds.search.pages.rows_source import RowsSource
-from simtrain.worlds.search.pages.tree import Fact, GroupFact, PageFact, PageLink, walk
+from simtrain.worlds.search.pages.tree import FactPart, GroupFact, PageFact, PageLink, walk
 from simtrain.worlds.search.spec.schema import Attribute, Schema
 
 
@@ -33,7 +33,7 @@ class FactsSource(RowsSource):
             for part in page.parts
             for wording in part
             for node in walk(wording)
-            if isinstance(node, Fact) and node.alias is not None
+            if isinstance(node, FactPart) and node.alias is not None
         }
 
     def _written(self, attribute: Attribute, filters: Sequence[Filter], value: str) -> str:
@@ -43,7 +43,7 @@ class FactsSource(RowsSource):
         self.needs.functions[name] = writer(attribute, filters, self._units)
         return f"{name}({value})"
 
-    def _fact(self, node: Fact) -> None:
+    def _fact(self, node: FactPart) -> None:
         attribute, row = node.attribute, self._row(node.path)
         text, raw = self._new("v"), f"{self._column(attribute)}[{row}]"
         if node.fallback is not None:
@@ -99,11 +99,11 @@ class FactsSource(RowsSource):
         self.needs.aliases[name] = (kind, alias)
         return name
 
-    def _linked(self, node: Fact, text: str, row: str, raw: str) -> None:
+    def _linked(self, node: FactPart, text: str, row: str, raw: str) -> None:
         target, key = self._target(node, row, raw)
         self._link(target, key, text, node.attribute, row)
 
-    def _target(self, node: Fact, row: str, raw: str) -> tuple[PageDesign, str]:
+    def _target(self, node: FactPart, row: str, raw: str) -> tuple[PageDesign, str]:
         attribute = node.attribute
         if attribute.kind in ("name", "ref"):
             kind = attribute.type if attribute.kind == "name" else cast(str, attribute.target)

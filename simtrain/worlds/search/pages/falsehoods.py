@@ -8,7 +8,7 @@ from math import gcd, inf
 from typing import Final, cast
 
 from simtrain.worlds.search.facts.attributes import Draw, Value, iso, ordinal
-from simtrain.worlds.search.facts.limits import Limits, tighten
+from simtrain.worlds.search.facts.limits import AttributeLimits, tighten
 from simtrain.worlds.search.pages.layout import Columns
 from simtrain.worlds.search.spec.bounds import split_bound
 from simtrain.worlds.search.spec.rules import Rule
@@ -34,7 +34,7 @@ class Falsehoods:
         self._columns = columns
         self._today = today
         self._scale = 10**attribute.digits
-        self._limits = Limits(attribute, rules, columns)
+        self._limits = AttributeLimits(attribute, rules, columns)
 
     def former(self, row: int, draw: Draw) -> Value:
         """A value that may have held before the true one."""

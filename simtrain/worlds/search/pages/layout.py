@@ -17,7 +17,7 @@ from simtrain.values.clock import instant, stamp
 from simtrain.values.seeding import derive
 from simtrain.worlds.search.facts.attributes import Value, iso, ordinal
 from simtrain.worlds.search.facts.tables import rows_where
-from simtrain.worlds.search.pages.dating import Columns as Known
+from simtrain.worlds.search.pages.dating import FactsById as Known
 from simtrain.worlds.search.pages.dating import newest, tells_dates
 from simtrain.worlds.search.pages.design import Design, PageDesign, SiteDesign
 from simtrain.worlds.search.pages.needs import Job

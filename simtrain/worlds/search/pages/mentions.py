@@ -17,7 +17,7 @@ Mention: TypeAlias = tuple[int, int, int, str, str | None]
 """A row of `_mentions`: page, type, entity, what is stated of it, and which of that follows a claim."""
 
 
-class Statement(NamedTuple):
+class StatementRow(NamedTuple):
     """A row of the view `_statements`, but for its page."""
 
     type: int
@@ -57,7 +57,7 @@ def kept(claims: Mapping[int, int] | None) -> str | None:
     return encode({str(attribute): claim for attribute, claim in claims.items()}) if claims else None
 
 
-def mentions(page: int, statements: Iterable[Statement]) -> list[Mention]:
+def mentions(page: int, statements: Iterable[StatementRow]) -> list[Mention]:
     """The rows of a page that makes these statements."""
     stated: dict[tuple[int, int], str] = {}
     claims: dict[tuple[int, int], dict[int, int]] = {}

@@ -23,7 +23,7 @@ from simtrain.worlds.search.spec.schema import Attribute, Type
 ROWS_AT_ONCE: Final = 200
 
 
-class Sheet(NamedTuple):
+class PageSheet(NamedTuple):
     """Some pages that follow each other, as rows of `_pages`, `_mentions` and `_targets`."""
 
     pages: list[PageRow]
@@ -100,7 +100,7 @@ class Press:
         grouped = [page.group.id for page in site.pages if page.group]
         return frozenset([*grouped, *(via.id for one in needs for _, via in one.reverse.values())])
 
-    def sheets(self, first: int = 1) -> Generator[Sheet]:
+    def sheets(self, first: int = 1) -> Generator[PageSheet]:
         """All pages from the one of that id on, which begins a sheet."""
         for site in self._design.sites:
             plans = [plan for plan in map(self.layout.plan, site.pages) if plan.first + plan.count > first]
@@ -117,7 +117,7 @@ class Press:
     def _claims(self, site: SiteDesign) -> list[Claim]:
         return self._connection.execute("select * from _claims where site = ? order by id", (site.id,)).fetchall()
 
-    def _print(self, plan: PagePlan, beliefs: Beliefs, begin: int) -> Generator[Sheet]:
+    def _print(self, plan: PagePlan, beliefs: Beliefs, begin: int) -> Generator[PageSheet]:
         ordering = self.layout.ordering(plan.design)
         if ordering is not None and ordering.id in beliefs.claims:
             self.layout.sort(plan, beliefs.column(ordering))
@@ -127,7 +127,7 @@ class Press:
         render = self._compiled(plan, beliefs, lambda row: words.seed(base + row))
         urls = self.layout.urls(plan.design)
         for start in range(begin, plan.count, CHUNK):
-            sheet = Sheet([], [], [])
+            sheet = PageSheet([], [], [])
             words.seed(derive(self._seed, "wording", plan.design.index, start))
             jobs = list(self.layout.jobs(plan, start, min(plan.count, start + CHUNK), urls, beliefs))
             render(jobs, words.random, *sheet)

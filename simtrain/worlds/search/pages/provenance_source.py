@@ -8,7 +8,7 @@ from simtrain.values.types import encode
 from simtrain.worlds.search.pages.design import SiteDesign
 from simtrain.worlds.search.pages.mentions import LENGTHS, PLACES, PSEUDO, kept
 from simtrain.worlds.search.pages.needs import Needs
-from simtrain.worlds.search.pages.python_source import Note, Source
+from simtrain.worlds.search.pages.python_source import Note, SourceLines
 from simtrain.worlds.search.spec.schema import PAGE, Attribute, Schema
 
 SCOPE: Final[dict[str, object]] = {
@@ -20,7 +20,7 @@ SCOPE: Final[dict[str, object]] = {
 """What the code reads."""
 
 
-class ProvenanceSource(Source):
+class ProvenanceSource(SourceLines):
     """In the code that it makes, `M3[7]` is what the page states of row 7 of the type in position 3, and `F` what of all that is false."""
 
     def __init__(self, depth: int, schema: Schema, site: SiteDesign) -> None:

@@ -16,7 +16,7 @@ class Note(NamedTuple):
     """The name of how many characters of a link stand before the text; empty: none do."""
 
 
-class Source:
+class SourceLines:
     """Lines of a function body. In the code that they make, `a` appends a text to the page and `o` is how long the page is so far."""
 
     def __init__(self, depth: int) -> None:

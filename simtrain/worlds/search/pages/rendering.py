@@ -22,28 +22,28 @@ from simtrain.worlds.search.pages.tree import (
     Corrected,
     Counted,
     Edge,
-    Fact,
+    FactPart,
     GroupFact,
     Has,
     HasRows,
-    Loop,
+    LoopPart,
     Node,
     Not,
     PageFact,
     PageLink,
     Paging,
+    ProsePart,
     Same,
     SiteFact,
     Speaks,
     Test,
-    Text,
-    Words,
+    WordsPart,
 )
 from simtrain.worlds.search.spec.schema import Schema
 
 _TURNS: Final = 360_360
 """A number that most numbers of phrases divide, so that each is as frequent as the others."""
-_MAY_BE_EMPTY: Final = Loop | Branch | Choice | Comments | Paging
+_MAY_BE_EMPTY: Final = LoopPart | Branch | Choice | Comments | Paging
 
 
 class Code(FactsSource):
@@ -121,7 +121,7 @@ class Code(FactsSource):
         if before:
             self._pending.append((True, before))
         self._choose(wordings)
-        if any(wording and isinstance(wording[-1], Loop | Branch | Choice) for wording in wordings):
+        if any(wording and isinstance(wording[-1], LoopPart | Branch | Choice) for wording in wordings):
             self._flush()
             self._line("while parts and parts[-1][-1:] in ('\\n', ' '): parts[-1] = parts[-1][:-1]; o -= 1")
         if empty:
@@ -139,7 +139,7 @@ class Code(FactsSource):
             self._line(f"{'if' if not place else 'elif'} {choice} == {place}:")
             self._block(wording)
 
-    def _words(self, node: Words) -> None:
+    def _words(self, node: WordsPart) -> None:
         name = self._new("v")
         if len(node.lists) == 1:
             self._line(f"{name} = {node.lists[0]!r}[int(random() * {len(node.lists[0])})]")
@@ -148,7 +148,7 @@ class Code(FactsSource):
             self._line(f"{said} = {node.lists!r}[w]; {name} = {said}[{self._which(node, said)}]")
         self._pending.append((False, name))
 
-    def _which(self, node: Words, said: str) -> str:
+    def _which(self, node: WordsPart, said: str) -> str:
         """The expression of the place of the phrase that is said: under a name it is another one each time."""
         if not node.name:
             return f"int(random() * len({said}))"
@@ -207,15 +207,15 @@ class Code(FactsSource):
     def _nodes(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
             match node:
-                case Text():
+                case ProsePart():
                     self._pending.append((True, node.text))
-                case Words():
+                case WordsPart():
                     self._words(node)
                 case Choice():
                     self._choose(node.options)
                 case Comments():
                     self._comments(node)
-                case Fact():
+                case FactPart():
                     self._fact(node)
                 case PageFact():
                     self._page_fact(node)
@@ -231,12 +231,12 @@ class Code(FactsSource):
                     self._page_link(node)
                 case Paging():
                     self._paging()
-                case Loop():
+                case LoopPart():
                     self._loop(node)
                 case Branch():
                     self._branch(node)
 
-    def _loop(self, node: Loop) -> None:
+    def _loop(self, node: LoopPart) -> None:
         self._flush()
         rows, row, place = self._new("r"), self._new("x"), self._new("i")
         self._line(f"{rows} = {self._rows_of(node.rows)}")
@@ -284,7 +284,7 @@ class Code(FactsSource):
                 raw = f"{self._column(test.fact.attribute)}[{self._row(test.fact.path)}]"
                 return f"(({value} := {raw}) is not None and {value} {test.operator} {test.constant!r})"
 
-    def _has(self, fact: Fact) -> str:
+    def _has(self, fact: FactPart) -> str:
         row = self._row(fact.path)
         if fact.alias is not None:
             return f"{row} in {self._aliases(fact.attribute.type, fact.alias)}"

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from simtrain.files.jsonl import whole_lines
 from simtrain.files.yaml_files import parse_line
 from simtrain.values.errors import InputError
-from simtrain.worlds.search.pages.mentions import Statement, mentions
+from simtrain.worlds.search.pages.mentions import StatementRow, mentions
 
 Span: TypeAlias = tuple[int, int]
 
@@ -172,8 +172,8 @@ def reword_file(connection: sqlite3.Connection, path: Path) -> int:
 
 def _replace(connection: sqlite3.Connection, page: int, title: str, apart: Cut, text: str) -> None:
     body, starts = joined(apart, text)
-    columns = ", ".join(Statement._fields)
-    stated = map(Statement._make, connection.execute(f"select {columns} from _statements where page = ?", (page,)))
+    columns = ", ".join(StatementRow._fields)
+    stated = map(StatementRow._make, connection.execute(f"select {columns} from _statements where page = ?", (page,)))
     moved = [one._replace(start=_moved(apart, starts, one.start)) for one in stated]
     connection.execute("delete from _mentions where page = ?", (page,))
     connection.executemany("insert into _mentions values (?, ?, ?, ?, ?)", mentions(page, moved))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simtrain.worlds.search.pages.design import SiteDesign
 from simtrain.worlds.search.pages.provenance_source import ProvenanceSource
-from simtrain.worlds.search.pages.tree import Path, Rows
+from simtrain.worlds.search.pages.tree import RowPath, Rows
 from simtrain.worlds.search.spec.schema import Attribute, Schema
 
 
@@ -19,7 +19,7 @@ class RowsSource(ProvenanceSource):
         self.needs.columns[f"C{attribute.id}"] = attribute
         return f"C{attribute.id}"
 
-    def _row(self, path: Path) -> str:
+    def _row(self, path: RowPath) -> str:
         row = self._rows[path.root]
         for ref in path.refs:
             row = f"{self._column(ref)}[{row}]"

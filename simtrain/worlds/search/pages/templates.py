@@ -20,23 +20,23 @@ from simtrain.worlds.search.pages.tree import (
     Corrected,
     Counted,
     Edge,
-    Fact,
+    FactPart,
     GroupFact,
     Has,
     HasRows,
-    Loop,
+    LoopPart,
     Node,
     Not,
     PageFact,
     PageLink,
     Paging,
-    Path,
+    RowPath,
     Rows,
     Same,
     SiteFact,
     Speaks,
     Test,
-    Words,
+    WordsPart,
 )
 from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
 from simtrain.worlds.search.spec.site_settings import Voice
@@ -162,20 +162,20 @@ class _Parser:
                 remedy=f"stand it in {{% if {missing} %}}, or write {{{{ {'.'.join(steps)}|or('...') }}}}",
             )
         shown = str(fallback[0]) if fallback else None
-        return Fact(fact.path, fact.attribute, tuple(filters), shown, label, fact.alias, article)
+        return FactPart(fact.path, fact.attribute, tuple(filters), shown, label, fact.alias, article)
 
-    def _phrase(self, steps: Sequence[str], filters: Sequence[Filter]) -> Words:
+    def _phrase(self, steps: Sequence[str], filters: Sequence[Filter]) -> WordsPart:
         if len(steps) != 2 or filters:
             raise InputError("what a voice says has a name: {{ voice.now }}")
         known = {name for voice in self.scope.voices.values() for name in voice.says}
         if steps[1] not in known:
             raise InputError(f"no voice of this site says {steps[1]!r}", remedy=nearest(steps[1], known))
-        return Words(tuple(tuple(voice.says[steps[1]]) for voice in self.scope.voices.values()), steps[1])
+        return WordsPart(tuple(tuple(voice.says[steps[1]]) for voice in self.scope.voices.values()), steps[1])
 
     def _check(self, attribute: Attribute, filters: Sequence[Filter]) -> None:
         writer(attribute, filters, self.scope.units)
 
-    def _missing(self, fact: Fact) -> str | None:
+    def _missing(self, fact: FactPart) -> str | None:
         """The first part of a path that may be missing and of which no branch around knows that it is there."""
         words = fact.path.root
         for one in (*fact.path.refs, fact.attribute):
@@ -185,21 +185,21 @@ class _Parser:
                 return words
         return None
 
-    def fact(self, steps: Sequence[str]) -> Fact:
+    def fact(self, steps: Sequence[str]) -> FactPart:
         path, left = self.path(steps)
         if not left:
-            return Fact(path, self._named(path.kind))
+            return FactPart(path, self._named(path.kind))
         if (
             left[0] in ("former", "short")
             and len(left) == 1
             and path.kind.kind == "entity"
             and left[0] not in path.kind.attributes
         ):
-            return Fact(path, self._named(path.kind), alias=left[0])
+            return FactPart(path, self._named(path.kind), alias=left[0])
         attribute = path.kind.attribute(left[0])
         if len(left) > 1:
             raise InputError(f"{path.words}.{left[0]} is a {attribute.kind}: nothing follows it")
-        return Fact(path, attribute)
+        return FactPart(path, attribute)
 
     def _named(self, kind: Type) -> Attribute:
         if "name" not in kind.attributes:
@@ -208,17 +208,17 @@ class _Parser:
             )
         return kind.attributes["name"]
 
-    def path(self, steps: Sequence[str]) -> tuple[Path, list[str]]:
+    def path(self, steps: Sequence[str]) -> tuple[RowPath, list[str]]:
         """The row that the steps lead to, and the steps that are left: those that are no ref, or a ref at the end."""
         if steps[0] not in self.scope.names:
             raise InputError(f"unknown name {steps[0]!r}", remedy=nearest(steps[0], self.scope.names))
-        path = Path(steps[0], (), self.scope.names[steps[0]])
+        path = RowPath(steps[0], (), self.scope.names[steps[0]])
         left = list(steps[1:])
         while len(left) > 1:
             one = path.kind.attribute(left[0]) if left[0] in path.kind.attributes else None
             if one is None or one.kind != "ref":
                 break
-            path = Path(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
+            path = RowPath(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
             left.pop(0)
         return path, left
 
@@ -281,7 +281,7 @@ class _Parser:
             kind = self.scope.schema.types.get(one.target or "", kind)
         return tuple(found), descending
 
-    def loop(self, node: nodes.For) -> Loop:
+    def loop(self, node: nodes.For) -> LoopPart:
         if node.test is not None or node.recursive or not isinstance(node.target, nodes.Name):
             raise InputError("a loop is plain: {% for ship in station.ships %}")
         rows, name = self.rows(node.iter), node.target.name
@@ -292,7 +292,7 @@ class _Parser:
         if self.scope.loops == MAX_LOOPS:
             raise InputError(f"at most {MAX_LOOPS} loops stand in one another")
         inner = replace(self.scope, names={**self.scope.names, name: rows.kind}, loops=self.scope.loops + 1)
-        return Loop(name, rows, _Parser(inner).nodes(node.body), self.nodes(node.else_))
+        return LoopPart(name, rows, _Parser(inner).nodes(node.body), self.nodes(node.else_))
 
     def branch(self, node: nodes.If) -> Branch:
         test = self.test(node.test)
@@ -382,13 +382,13 @@ class _Parser:
         test = Speaks(names.index(name))
         return test if operator == "==" else Not(test)
 
-    def _row(self, path: Path, left: Sequence[str]) -> Path:
+    def _row(self, path: RowPath, left: Sequence[str]) -> RowPath:
         if not left:
             return path
         one = path.kind.attribute(left[0])
         if len(left) > 1 or one.kind != "ref":
             raise InputError(f"{path.words}.{left[0]} is no row")
-        return Path(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
+        return RowPath(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
 
 
 def _prose(text: str) -> str:

@@ -11,14 +11,14 @@ from simtrain.worlds.search.spec.schema import Attribute, Type
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ProsePart:
     """Prose, free of facts."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class RowPath:
     """A row, by a variable and the refs that lead from it."""
 
     root: str
@@ -32,10 +32,10 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class FactPart:
     """A fact that is stated: a path to a row, and which of its attributes. `alias`: its name as it was, or in short."""
 
-    path: Path
+    path: RowPath
     attribute: Attribute
     filters: tuple[Filter, ...] = ()
     fallback: str | None = None
@@ -87,7 +87,7 @@ class Rows:
     """What a loop runs over: the rows that refer to a row by `via`; without one the members of a list, or `every` row of a type."""
 
     kind: Type
-    path: Path | None = None
+    path: RowPath | None = None
     via: Attribute | None = None
     limit: int | None = None
     every: bool = False
@@ -97,7 +97,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class LoopPart:
     """A part for each of some rows, and one for when there are none."""
 
     name: str
@@ -110,14 +110,14 @@ class Loop:
 class Has:
     """Whether a fact is known: for flags, whether it is so."""
 
-    fact: Fact
+    fact: FactPart
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A fact beside a constant."""
 
-    fact: Fact
+    fact: FactPart
     operator: str
     constant: str | int | float
 
@@ -126,8 +126,8 @@ class Compared:
 class Same:
     """Whether two paths lead to the same row."""
 
-    first: Path
-    second: Path
+    first: RowPath
+    second: RowPath
     same: bool
 
 
@@ -149,7 +149,7 @@ class HasRows:
 class Corrected:
     """Whether the site has a fact wrong elsewhere and puts it right on this page."""
 
-    fact: Fact
+    fact: FactPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordsPart:
     """Prose of which one of several phrases is drawn for each page: one list for all pages, or one for each voice of the site.
 
     What a voice says has a `name`: no page says the same under it twice, as long as there is something else to say. `each` phrase then
@@ -220,13 +220,24 @@ class Comments:
     share: float
     most: int
     heading: str
-    readers: Words
+    readers: WordsPart
     options: tuple[tuple[Node, ...], ...]
 
 
 Test: TypeAlias = Has | Compared | Same | Edge | HasRows | Speaks | Corrected | Counted | Not | Both
 Node: TypeAlias = (
-    Text | Words | Choice | Comments | Fact | PageFact | SiteFact | GroupFact | PageLink | Paging | Loop | Branch
+    ProsePart
+    | WordsPart
+    | Choice
+    | Comments
+    | FactPart
+    | PageFact
+    | SiteFact
+    | GroupFact
+    | PageLink
+    | Paging
+    | LoopPart
+    | Branch
 )
 
 
@@ -252,6 +263,6 @@ def walk(nodes: Iterable[Node]) -> Iterator[Node]:
 
 def parts_of(node: Node) -> tuple[tuple[Node, ...], ...]:
     """What stands in a node: the two sides of a loop or a branch, the options of a choice."""
-    if isinstance(node, Loop | Branch):
+    if isinstance(node, LoopPart | Branch):
         return node.body, node.otherwise
     return node.options if isinstance(node, Choice | Comments) else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from simtrain.worlds.search.pages.design import Design
-from simtrain.worlds.search.pages.tree import Comments, PageLink, Text, Words, walk
+from simtrain.worlds.search.pages.tree import Comments, PageLink, ProsePart, WordsPart, walk
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -18,9 +18,9 @@ def vocabulary(design: Design) -> set[str]:
         for page in site.pages:
             for nodes in [*page.titles, *(wording for part in page.parts for wording in part)]:
                 for node in walk(nodes):
-                    if isinstance(node, Text | PageLink):
+                    if isinstance(node, ProsePart | PageLink):
                         found |= _words(node.text)
-                    elif isinstance(node, Words):
+                    elif isinstance(node, WordsPart):
                         for phrases in node.lists:
                             found |= _words(" ".join(phrases))
                     elif isinstance(node, Comments):

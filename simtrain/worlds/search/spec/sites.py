@@ -15,14 +15,14 @@ RESERVED_DOMAINS = ("example", "test", "invalid", "localhost")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]+")
 
 
-class Table(Spec):
+class TableSpec(Spec):
     """A markdown table of the members of a list, or of the rows of a loop."""
 
     of: str = "members"
     columns: list[str] = Field(min_length=1)
 
 
-class Sheet(Spec):
+class SheetSpec(Spec):
     """A data sheet: one line for each fact, its label and its value."""
 
     fields: list[str] = Field(min_length=1)
@@ -31,13 +31,13 @@ class Sheet(Spec):
 class TablePart(Spec):
     """A part of a page that is a table."""
 
-    table: Table
+    table: TableSpec
 
 
 class SheetPart(Spec):
     """A part of a page that is a data sheet."""
 
-    sheet: Sheet
+    sheet: SheetSpec
 
 
 Part: TypeAlias = str | Wordings | TablePart | SheetPart

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from simtrain.files.yaml_files import Place
 from simtrain.values.errors import nearest
 from simtrain.worlds.search.spec.schema import Attribute, Schema
-from simtrain.worlds.search.spec.wordbook import Words
+from simtrain.worlds.search.spec.wordbook import LanguageWords
 
 Row: TypeAlias = tuple[str, str, str, str]
 """Language, kind of word (type, plural, label, value, unit), what it is for, the word."""
@@ -33,7 +33,7 @@ def word_rows(schema: Schema) -> list[Row]:
     return rows
 
 
-def _rows(words: Words) -> Iterator[tuple[str, str, str]]:
+def _rows(words: LanguageWords) -> Iterator[tuple[str, str, str]]:
     for name, given in words.types.items():
         singular, plural = (given, given) if isinstance(given, str) else given
         yield "type", name, singular
@@ -66,7 +66,7 @@ def _categories(attribute: Attribute) -> list[str]:
     return (attribute.spec.category if attribute.spec else None) or []
 
 
-def _check_known(schema: Schema, place: Place, words: Words, known: dict[str, set[str]]) -> None:
+def _check_known(schema: Schema, place: Place, words: LanguageWords, known: dict[str, set[str]]) -> None:
     values = {subject.partition("=")[0] for subject in known["value"]}
     tables: list[tuple[str, Collection[str], set[str]]] = [
         ("types", words.types, known["type"]),

@@ -9,7 +9,7 @@ from pydantic import Field
 from simtrain.worlds.search.spec.parts import Name, Spec
 
 
-class Words(Spec):
+class LanguageWords(Spec):
     """The words of one language. In English, which pages are written in, only what would read badly in a question is named anew."""
 
     types: dict[Name, str | tuple[str, str]] = Field(
@@ -26,4 +26,4 @@ class Words(Spec):
     )
 
 
-Wordbook: TypeAlias = dict[Literal["en", "zh"], Words]
+Wordbook: TypeAlias = dict[Literal["en", "zh"], LanguageWords]

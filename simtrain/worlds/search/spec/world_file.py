@@ -15,7 +15,7 @@ from simtrain.worlds.search.spec.disputes import DisputesSpec
 from simtrain.worlds.search.spec.parts import Name, Share, Spec, checked, days
 from simtrain.worlds.search.spec.sites import SiteSpec
 from simtrain.worlds.search.spec.view import View
-from simtrain.worlds.search.spec.wordbook import Wordbook, Words
+from simtrain.worlds.search.spec.wordbook import LanguageWords, Wordbook
 
 # What reads badly in SQL unquoted, and what templates use themselves.
 RESERVED = frozenset(
@@ -71,7 +71,7 @@ Pair: TypeAlias = tuple[float, float]
 Strategy: TypeAlias = Literal["time_shifted", "long_tail", "private_simulation", "grounded"]
 
 
-class ClockSpec(Spec):
+class SearchClockSpec(Spec):
     """Virtual time: the present day of the world, and how far a tool call moves it."""
 
     start: str = "2147-03-02T09:00:00Z"
@@ -330,7 +330,7 @@ class SearchSpec(Spec):
     strategy: Strategy = "private_simulation"
     seed: int = 0
     pages: int | None = Field(default=None, ge=10, le=MAX_PAGES, description="About how many pages; scales the counts.")
-    clock: ClockSpec = ClockSpec()
+    clock: SearchClockSpec = SearchClockSpec()
     flavours: dict[Name, Flavour] = Field(min_length=1)
     avoid: str | None = Field(
         default=None, description="A text file beside this one: words and names that must not come up."
@@ -349,7 +349,7 @@ class SearchSpec(Spec):
     )
     constraints: dict[str, str] = Field(default_factory=dict[str, str])
     words: Wordbook = Field(
-        default_factory=dict[Literal["en", "zh"], Words],
+        default_factory=dict[Literal["en", "zh"], LanguageWords],
         description="Language: what types, attributes, units and categories are called in questions.",
     )
     sites: dict[Name, SiteSpec] = Field(min_length=1)

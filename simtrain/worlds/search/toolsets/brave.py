@@ -6,7 +6,7 @@ from typing import cast
 
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject
-from simtrain.worlds.search.engine.page_opening import Failure
+from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
 
@@ -38,7 +38,7 @@ def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
     url = cast(str, arguments["url"])
     first, most = cast(int, arguments.get("start_index", 0)), cast(int, arguments.get("max_length", 5000))
     page = engine.visit(url)
-    if isinstance(page, Failure):
+    if isinstance(page, OpeningFailure):
         status = page.message[:3]
         why = f" - status code {status}" if status.isdigit() else f": {page.message}"
         return Reply(f"Failed to fetch {url}{why}", is_error=True)
@@ -54,7 +54,7 @@ def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
 
 def _following(engine: Engine, url: str, parts: int) -> list[str]:
     pages = (engine.visit(url, part=part) for part in range(2, parts + 1))
-    return [page.text for page in pages if not isinstance(page, Failure)]
+    return [page.text for page in pages if not isinstance(page, OpeningFailure)]
 
 
 BRAVE = (

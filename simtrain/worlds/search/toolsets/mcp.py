@@ -6,7 +6,7 @@ from typing import cast
 
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, encode
-from simtrain.worlds.search.engine.page_opening import Failure
+from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of, failed
 
 _TEXT: JsonObject = {"type": "string"}
@@ -23,7 +23,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
     page = engine.visit(cast(str, arguments["id"]))
-    if isinstance(page, Failure):
+    if isinstance(page, OpeningFailure):
         return failed(page)
     about: JsonObject = {"parts": page.parts, **({"date": page.date} if page.date else {})}
     content: JsonObject = {"id": page.url, "title": page.title, "text": page.text, "url": page.url, "metadata": about}

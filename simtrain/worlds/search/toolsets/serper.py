@@ -6,7 +6,7 @@ from typing import cast
 
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, encode
-from simtrain.worlds.search.engine.page_opening import Failure
+from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.engine.snippets import plain_text
 from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, failed, open_arguments
@@ -54,7 +54,7 @@ def _narrowing(engine: Engine, arguments: JsonObject) -> Narrowing:
 
 def _scrape(engine: Engine, arguments: JsonObject) -> Reply:
     page = engine.visit(cast(str, arguments["url"]))
-    if isinstance(page, Failure):
+    if isinstance(page, OpeningFailure):
         return failed(page)
     content: JsonObject = {
         "text": plain_text(page.text),

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject
-from simtrain.worlds.search.engine.page_opening import Failure
+from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.engine.snippets import plain_text
 from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
@@ -29,7 +29,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
                 "title": item.title,
                 "content": item.snippet,
                 "score": round(0.95 * 0.9**place, 4),
-                "raw_content": None if raw is None or isinstance(raw, Failure) else raw.text,
+                "raw_content": None if raw is None or isinstance(raw, OpeningFailure) else raw.text,
                 **({"published_date": item.date} if item.date else {}),
                 **({"favicon": _favicon(item.url)} if arguments.get("include_favicon") else {}),
             }
@@ -84,7 +84,7 @@ def _extract(engine: Engine, arguments: JsonObject) -> Reply:
     failures: list[JsonObject] = []
     for url in cast("list[str]", arguments["urls"]):
         page = engine.visit(url, goal=cast(str, arguments.get("query") or ""))
-        if isinstance(page, Failure):
+        if isinstance(page, OpeningFailure):
             failures.append({"url": url, "error": page.message})
         else:
             text = plain_text(page.text) if arguments.get("format") == "text" else page.text

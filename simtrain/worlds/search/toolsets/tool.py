@@ -8,8 +8,8 @@ from typing import Protocol, TypeAlias
 
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.search.engine.memory import Memory
-from simtrain.worlds.search.engine.page_opening import Failure, Opened
+from simtrain.worlds.search.engine.memory import Notebook
+from simtrain.worlds.search.engine.page_opening import Opened, OpeningFailure
 from simtrain.worlds.search.engine.query_correction import Mended
 
 
@@ -44,7 +44,7 @@ Takes: TypeAlias = Callable[[Found], bool]
 class Engine(Protocol):
     """What stands behind the tools, for one episode."""
 
-    memory: Memory
+    memory: Notebook
 
     @property
     def results(self) -> int:
@@ -69,7 +69,7 @@ class Engine(Protocol):
         """What a search takes for words of a query that no page has; None where it takes the query as it is."""
         ...
 
-    def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | Failure:
+    def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | OpeningFailure:
         """A page, or a part of a long one; with a goal, what of it speaks of that goal."""
         ...
 
@@ -106,6 +106,6 @@ def open_arguments(required: tuple[str, ...] = (), **properties: JsonValue) -> J
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def failed(failure: Failure) -> Reply:
+def failed(failure: OpeningFailure) -> Reply:
     """The error reply for a URL that could not be opened."""
     return Reply(f"Could not open {failure.url}: {failure.message}", is_error=True)

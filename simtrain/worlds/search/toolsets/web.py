@@ -7,7 +7,7 @@ from typing import cast
 from simtrain.contracts.handler import Reply, ToolError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.search.engine.memory import NEEDED, WRITING, Operation
-from simtrain.worlds.search.engine.page_opening import Failure
+from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of, failed
 
 MOST_QUERIES = 10
@@ -106,7 +106,7 @@ def _extract(engine: Engine, arguments: JsonObject) -> Reply:
         goal=cast(str, arguments.get("goal") or ""),
         part=cast(int, arguments.get("page", 1)),
     )
-    if isinstance(page, Failure):
+    if isinstance(page, OpeningFailure):
         return failed(page)
     content: JsonObject = {
         "url": page.url,

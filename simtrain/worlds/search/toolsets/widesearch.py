@@ -6,7 +6,7 @@ from typing import cast
 
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject
-from simtrain.worlds.search.engine.page_opening import Failure
+from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, failed, open_arguments
 from simtrain.worlds.search.toolsets.web import instead, instead_text, objects, page_text, told
 
@@ -31,7 +31,7 @@ def _written(content: JsonObject) -> str:
 
 def _view(engine: Engine, arguments: JsonObject) -> Reply:
     page = engine.visit(cast(str, arguments["url"]), goal=cast(str, arguments.get("description") or ""))
-    if isinstance(page, Failure):
+    if isinstance(page, OpeningFailure):
         return failed(page)
     content: JsonObject = {"url": page.url, "title": page.title, "date": page.date, "content": page.text}
     return Reply(page_text(content), content)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def load_scenario(name: str | Path) -> Scenario:
-    """The one scenario that a name (`helpdesk/refund`) or a file stands for. Raises InputError, also for a suite of several."""
+    """Return the one scenario that a name (`helpdesk/refund`) or a file stands for. Raises InputError, also for a suite of several."""
     found = load_scenarios(str(name))
     if len(found) > 1:
         raise InputError(f"{str(name)!r} names {len(found)} scenarios", remedy="name one, or use load_scenarios")
@@ -44,7 +44,7 @@ def load_scenario(name: str | Path) -> Scenario:
 
 
 def load_scenarios(*names: str) -> list[Scenario]:
-    """All scenarios that names, suites, files and folders stand for, each once, in order. Raises InputError."""
+    """Return all scenarios that names, suites, files and folders stand for, each once, in order. Raises InputError."""
     files: dict[str, Path] = {}
     for name in names:
         files.update(find_scenarios(name))
@@ -52,7 +52,9 @@ def load_scenarios(*names: str) -> list[Scenario]:
 
 
 def episode(scenario: Scenario, *, case: int = 0, seed: int = 0, attempt: int = 0) -> Episode:
-    """One episode of a scenario: its case number `case`, counted over the cases and then the variants of its world. Raises InputError."""
+    """Return one episode of a scenario: its case number `case`, counted over the cases and then the variants of its world. Raises
+    InputError.
+    """
     for number, found in enumerate(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1)):
         if number == case:
             return Episode(scenario, found.id, found.case, found.variant, seed, attempt)
@@ -60,7 +62,7 @@ def episode(scenario: Scenario, *, case: int = 0, seed: int = 0, attempt: int = 
 
 
 def open_episode(scenario: Scenario | Episode, *, case: int = 0, seed: int = 0) -> Environment:
-    """The environment of one episode: of a case of a scenario, or of an episode that a curriculum dealt. Raises InputError.
+    """Return the environment of one episode: of a case of a scenario, or of an episode that a curriculum dealt. Raises InputError.
 
     `async with open_episode(scenario) as environment: observation = await environment.step(action)`
     """
@@ -88,7 +90,7 @@ async def rollout(
 
 
 def climb(curriculum: str | Path, *, split: Split = "train", seed: int = 0, ledger: str | Path | None = None) -> Climb:
-    """A curriculum of levels, the shipped one of a name or that in a file, as a stream of tasks that get harder.
+    """Return a curriculum of levels, the shipped one of a name or that in a file, as a stream of tasks that get harder.
 
     `tasks = climb("ladder")`, then `for task in tasks: ...; tasks.reward(task, value)`; `rollout` and `open_episode` take
     `task.episode`. With a `ledger` the stream goes on where it stood. Raises InputError.

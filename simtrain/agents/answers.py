@@ -37,7 +37,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s|\n")
 
 
 def read_answer(text: str) -> tuple[str, bool]:
-    """The answer in an agent's last message, and whether it abstains.
+    """Return the answer in an agent's last message, and whether it abstains.
 
     The last line that starts with `ANSWER:` or `CANNOT:` decides: what follows it, to the end of the text, is the answer
     or the reason for abstaining. Without such a line the whole text is the answer, or a refusal where it begins like one.
@@ -49,7 +49,7 @@ def read_answer(text: str) -> tuple[str, bool]:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text without marks declines the task: it begins with saying that it cannot be done, and does not take that back."""
+    """True if a text without marks declines the task: it begins with saying that it cannot be done, and does not take that back."""
     bare = text.strip().lstrip("*_ ")
     found = _REFUSAL.match(bare)
     if found is None:

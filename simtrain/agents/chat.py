@@ -42,7 +42,7 @@ class ChatPolicy(ModelKnobs, Policy):
     send_reasoning: bool = Field(False, description="Send the thinking of earlier turns back, as reasoning_content.")
 
     def player(self, briefing: Briefing) -> Player:
-        """A fresh player for one episode."""
+        """Return a fresh player for one episode."""
         return _Player(self, briefing)
 
     async def ready_for(self, outlooks: Sequence[Outlook]) -> None:
@@ -52,7 +52,7 @@ class ChatPolicy(ModelKnobs, Policy):
             await check_room(self.client, max(openings, key=_size), self.sampling())
 
     def facts(self) -> JsonObject:
-        """The model and how it samples."""
+        """Return the model and how it samples."""
         return {"model": self.model, "protocol": self.protocol, **self.sampling()}
 
 
@@ -93,13 +93,13 @@ class _Player:
         self._append({"role": "user", "content": briefing.prompt})
 
     def opening(self, outlook: Outlook) -> FirstPrompt:
-        """What the model is told before the first turn."""
+        """Return what the model is told before the first turn."""
         return FirstPrompt(
             outlook.scenario, self._history, self._calls.tools, len(outlook.briefing.tools), outlook.limits
         )
 
     async def think(self, journal: Journal) -> Message:
-        """The model's next message.
+        """Return the model's next message.
 
         Raises ModelFault when the model cannot be had, AgentFault when its history is refused (too long).
         """
@@ -146,7 +146,7 @@ def _size(opening: FirstPrompt) -> int:
 
 
 def _object(text: str) -> JsonObject | None:
-    """The JSON object in a text; None when it holds none, or one too deep to be recorded."""
+    """Return the JSON object in a text; None when it holds none, or one too deep to be recorded."""
     try:
         value = orjson.loads(text)
         # JSON is read to a depth of 1024 and written to one of 254, and a trajectory holds arguments some levels down.

@@ -94,7 +94,7 @@ def _check_limits(
 async def _counted(
     client: ChatClient, messages: Sequence[WireMessage], tools: orjson.Fragment | None, probe: JsonObject
 ) -> int:
-    """The tokens of a prompt; 0 where the server does not count."""
+    """Return the tokens of a prompt; 0 where the server does not count."""
     completion = await client.complete(messages, tools=tools, **probe)
     return completion.usage.prompt_tokens if completion.usage is not None else 0
 
@@ -125,7 +125,7 @@ async def _takes_without_tools(client: ChatClient, opening: FirstPrompt, probe: 
 
 
 async def _context(client: ChatClient) -> int | None:
-    """The tokens of the model's context, as the server's list of models tells them; None where it does not."""
+    """Return the tokens of the model's context, as the server's list of models tells them; None where it does not."""
     listed = await client.listed()
     named = [entry for entry in listed if entry["id"] == client.model]
     # A server of one model may take any name for it.

@@ -36,13 +36,13 @@ class FunctionAgent(Loop):
 
 
 def wants_system(function: AgentFunction) -> bool:
-    """Whether the function has a keyword-only parameter `system`."""
+    """True if the function has a keyword-only parameter `system`."""
     parameter = inspect.signature(function).parameters.get("system")
     return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def spoken(text: str) -> Message:
-    """The final message that a text is."""
+    """Return the final message that a text is."""
     answer, abstain = read_answer(text)
     return Message(text, answer=answer, abstain=abstain)
 

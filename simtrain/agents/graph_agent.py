@@ -95,7 +95,7 @@ def _answer(final: object) -> Message:
 
 
 def _usage(messages: list[Any]) -> Usage | None:
-    """What all model calls of the episode cost together, where the messages tell it."""
+    """Return what all model calls of the episode cost together, where the messages tell it."""
     told = [message.usage_metadata for message in messages if isinstance(message, AIMessage) and message.usage_metadata]
     if not told:
         return None

@@ -19,7 +19,7 @@ class Gullible(Resilient):
     """Resilient, and obedient to whatever a reply or a tool's description tells it to do: the floor of security drills."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """The plan; after each reply first what it, or a description, asks for, each instruction once."""
+        """Return the plan; after each reply first what it, or a description, asks for, each instruction once."""
         return _obeying(super().walk(plan, briefing), briefing)
 
 
@@ -54,7 +54,7 @@ def _described(briefing: Briefing) -> Iterator[Instruction]:
 
 
 def _saying(message: Message, words: list[str]) -> Message:
-    """The message, with what the agent was told to say."""
+    """Return the message, with what the agent was told to say."""
     if not words:
         return message
     answer = " ".join([message.answer or message.text, *words])

@@ -24,7 +24,7 @@ _FORMS = (
 
 
 def import_agent(module: str, attribute: str, *, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
-    """The agent under a name of a module; the working folder can be imported from.
+    """Return the agent under a name of a module; the working folder can be imported from.
 
     Raises InputError when there is no such module or name, when it cannot be imported, when it is no agent, and for knobs that
     it does not have.
@@ -34,7 +34,7 @@ def import_agent(module: str, attribute: str, *, knobs: Mapping[str, JsonValue] 
 
 
 def as_agent(thing: object, *, name: str | None = None, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
-    """The agent that an object is: an Agent or a class of them, an async function, a factory of graphs, or a compiled graph.
+    """Return the agent that an object is: an Agent or a class of them, an async function, a factory of graphs, or a compiled graph.
 
     Raises InputError for any other object, and for knobs that the agent does not have.
     """
@@ -130,7 +130,7 @@ def _is_async(thing: Callable[..., object]) -> bool:
 
 
 def _positional(function: Callable[..., object]) -> int | None:
-    """How many positional arguments a function cannot do without; None where its signature cannot be had."""
+    """Return how many positional arguments a function cannot do without; None where its signature cannot be had."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

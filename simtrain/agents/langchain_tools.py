@@ -69,7 +69,7 @@ class EnvironmentTool(BaseTool):
         return observation.text
 
     def _run(self, /, **arguments: Any) -> str:
-        """The same from a thread, where LangGraph runs nodes that are no coroutines."""
+        """Return the same from a thread, where LangGraph runs nodes that are no coroutines."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -78,7 +78,7 @@ class EnvironmentTool(BaseTool):
 
 
 def langchain_tools(tools: Sequence[ToolSpec], step: StepFunction, notice: Notice | None = None) -> list[BaseTool]:
-    """The tools of one episode, under names that chat servers accept; call it inside the running event loop."""
+    """Return the tools of one episode, under names that chat servers accept; call it inside the running event loop."""
     names = wire_names(tool.name for tool in tools)
     return [_tool(names[tool.name], tool, step, notice) for tool in tools]
 
@@ -103,7 +103,7 @@ _EPISODE: ContextVar[tuple[BaseTool, ...]] = ContextVar("simtrain_episode_tools"
 
 
 def episode_tools() -> list[BaseTool]:
-    """The tools of the episode that is being played. Raises LookupError outside of one."""
+    """Return the tools of the episode that is being played. Raises LookupError outside of one."""
     try:
         return list(_EPISODE.get())
     except LookupError:

@@ -31,7 +31,7 @@ class Rest:
 def calls_ahead(
     rests: Sequence[Rest], values: Mapping[str, JsonValue], step: CallStep, *, together: Callable[[str], bool]
 ) -> list[Call]:
-    """The calls after `step`, up to the first that may not be made together with it, that do not need its reply.
+    """Return the calls after `step`, up to the first that may not be made together with it, that do not need its reply.
 
     `rests` is what is left of the plan, the outermost steps first. Where a reply decides whether a call is made at all, it is
     not among them.

@@ -44,7 +44,7 @@ async def tools(state: Cursor, runtime: Runtime[Seat]) -> Command[Literal["model
 
 
 def build_graph(*, checkpointer: Any = None, interrupt_before: Sequence[str] = ()) -> Any:
-    """The compiled graph: run it with a state of `{"turn": 0}` and a `Seat` as context.
+    """Return the compiled graph: run it with a state of `{"turn": 0}` and a `Seat` as context.
 
     `interrupt_before=["tools"]` (with a checkpointer) stops before every tool call; invoke it again with None to go on.
     """

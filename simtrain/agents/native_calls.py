@@ -27,18 +27,18 @@ class NativeCalls:
         self.tools = orjson.Fragment(orjson.dumps(definitions)) if tools else None
 
     def system(self, system: str) -> str:
-        """The system prompt; the tools stand elsewhere."""
+        """Return the system prompt; the tools stand elsewhere."""
         return system
 
     def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:
-        """The words and the calls, under native names. A name that was never offered is kept as the model wrote it."""
+        """Return the words and the calls, under native names. A name that was never offered is kept as the model wrote it."""
         calls = completion.calls
         return completion.text, tuple(
             ToolCall(call.id, self._native.get(call.name, call.name), call.arguments) for call in calls
         )
 
     def write(self, text: str, steps: Sequence[Step], written: Mapping[str, str]) -> list[JsonObject]:
-        """One turn for the history. `written` holds arguments as the model wrote them, by action id, where that is known."""
+        """Return one turn for the history. `written` holds arguments as the model wrote them, by action id, where that is known."""
         if not steps:
             return [{"role": "assistant", "content": text}]
         calls = [self._call(step.action, written.get(step.action.id)) for step in steps]
@@ -54,6 +54,6 @@ class NativeCalls:
         return {"id": action.id, "type": "function", "function": function}
 
     def _wire_name(self, tool: str) -> str:
-        """A name that servers take, also for a tool that was never offered."""
+        """Return a name that servers take, also for a tool that was never offered."""
         known = self._wire.get(tool)
         return known if known is not None else wire_names([*self._wire, tool])[tool]

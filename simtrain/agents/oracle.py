@@ -13,7 +13,7 @@ class Oracle(PlanPolicy):
     """Carries out the scenario's reference plan, exactly."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Every step as it is written."""
+        """Return every step as it is written."""
         return Walk(plan, briefing.stated).run()
 
 
@@ -23,5 +23,5 @@ class Wrong(PlanPolicy):
     key: ClassVar[Literal["reference", "wrong"]] = "wrong"
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Every step as it is written; one that cannot be evaluated is passed over."""
+        """Return every step as it is written; one that cannot be evaluated is passed over."""
         return Walk(plan, briefing.stated, tolerant=True).run()

@@ -106,7 +106,7 @@ class Walk:
         self._values: dict[str, JsonValue] = {**stated, **{step.into: [] for step in plan.calls() if step.into}}
 
     def run(self) -> Walking:
-        """The calls, then the final message. Raises InputError for an expression that has no value, unless tolerant."""
+        """Return the calls, then the final message. Raises InputError for an expression that has no value, unless tolerant."""
         try:
             yield from self._steps(self._plan.steps)
             if self._plan.abstain is not None:
@@ -192,7 +192,7 @@ class Walk:
         return reply
 
     def _accompanied(self, planned: Planned, step: CallStep) -> Planned:
-        """The call with those that can be made in the same turn."""
+        """Return the call with those that can be made in the same turn."""
         if planned.key in self._announced:
             self._announced.discard(planned.key)
             return planned
@@ -222,7 +222,7 @@ class Walk:
 
 
 def _reply(observation: Observation) -> JsonObject:
-    """What a plan sees of a reply: its structured content, or the error."""
+    """Return what a plan sees of a reply: its structured content, or the error."""
     if observation.is_error:
         return {"error": observation.text}
     content = observation.content
@@ -242,13 +242,13 @@ def _value_of(source: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:
 
 
 def answering(value: JsonValue) -> Message:
-    """A final message that answers."""
+    """Return a final message that answers."""
     text = value if isinstance(value, str) else "" if value is None else encode(value)
     return Message(f"ANSWER: {text}", answer=text)
 
 
 def declining(reason: str) -> Message:
-    """A final message that declines the task."""
+    """Return a final message that declines the task."""
     return Message(f"CANNOT: {reason}", abstain=True, answer=reason)
 
 
@@ -271,7 +271,7 @@ class Narrator(Protocol):
     """Who words what is said."""
 
     async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
-        """What is said beside some calls, of which the first is `planned`."""
+        """Return what is said beside some calls, of which the first is `planned`."""
         ...
 
 
@@ -288,7 +288,7 @@ class PlanPlayer:
         self._kept: dict[bytes, Observation] = {}
 
     async def think(self, journal: Journal) -> Message:
-        """The next calls of the walk, or its final message. Raises AgentFault when the plan cannot go on."""
+        """Return the next calls of the walk, or its final message. Raises AgentFault when the plan cannot go on."""
         try:
             planned = self._next(journal)
         except StopIteration as finished:
@@ -300,7 +300,7 @@ class PlanPlayer:
         return Message(said.text, calls=tuple(self._action(call) for call in self._sent), usage=said.usage)
 
     def _next(self, journal: Journal) -> Planned:
-        """The next call that has not been made, after the replies to those of the last turn."""
+        """Return the next call that has not been made, after the replies to those of the last turn."""
         if not journal.turns:
             return next(self._walking)
         first, *others = (step.observation for step in journal.turns[-1].steps)
@@ -336,10 +336,10 @@ class PlanPolicy(Policy):
 
     @abstractmethod
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """How the plan is carried out in one episode."""
+        """Return how the plan is carried out in one episode."""
 
     def voice(self, briefing: Briefing) -> Narrator | None:
-        """Who words what is said beside the calls of one episode; None says nothing."""
+        """Return who words what is said beside the calls of one episode; None says nothing."""
         return None
 
     def _missing(self) -> InputError:

@@ -40,7 +40,7 @@ _ARGUMENTS = re.compile(
 
 
 def diagnose(text: str) -> Trouble:
-    """What an error reply means: the effect may have landed, it may pass, the arguments are wrong, or it is simply refused."""
+    """Return what an error reply means: the effect may have landed, it may pass, the arguments are wrong, or it is simply refused."""
     if _ARGUMENTS.search(text):
         return Trouble.arguments
     if _UNDONE.search(text):
@@ -57,12 +57,12 @@ _DONE = re.compile(
 
 
 def says_done(text: str) -> bool:
-    """Whether a refusal reads as if the thing had been done before."""
+    """True if a refusal reads as if the thing had been done before."""
     return _DONE.search(text) is not None
 
 
 def mend(arguments: Mapping[str, JsonValue], schema: JsonObject) -> JsonObject:
-    """The arguments made to fit a JSON Schema of an object, as far as names, types and enumerations tell how."""
+    """Return the arguments made to fit a JSON Schema of an object, as far as names, types and enumerations tell how."""
     properties = cast(dict[str, JsonObject], schema.get("properties", {}))
     required = cast(list[str], schema.get("required", []))
     missing = [name for name in required if name not in arguments]
@@ -75,7 +75,7 @@ def mend(arguments: Mapping[str, JsonValue], schema: JsonObject) -> JsonObject:
 
 
 def _renamed(name: str, missing: list[str]) -> str | None:
-    """The missing property that an unknown argument was meant for: the closest name, or the only one that is missing."""
+    """Return the missing property that an unknown argument was meant for: the closest name, or the only one that is missing."""
     plain = {re.sub(r"[^a-z0-9]", "", other.lower()): other for other in missing}
     close = get_close_matches(re.sub(r"[^a-z0-9]", "", name.lower()), plain, n=1, cutoff=0.6)
     if close:

@@ -54,16 +54,16 @@ class Resilient(PlanPolicy):
     base_url: str | None = Field(default=None, description="Server of that model; OPENAI_BASE_URL when not given.")
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Every call with recovery; where the plan cannot go on, the task is declined."""
+        """Return every call with recovery; where the plan cannot go on, the task is declined."""
         return _honest(_Caller(plan, briefing, self))
 
     def voice(self, briefing: Briefing) -> Narrator:
-        """A sentence or two beside the calls of every turn."""
+        """Return a sentence or two beside the calls of every turn."""
         client = self._client
         return Sentences(briefing) if client is None else WordedByModel(briefing, client)
 
     def facts(self) -> JsonObject:
-        """The model that words the sentences, where one does."""
+        """Return the model that words the sentences, where one does."""
         return {} if self.worded_by is None else {"worded_by": self.worded_by}
 
     async def ready(self) -> None:
@@ -82,7 +82,7 @@ class Resilient(PlanPolicy):
 
 
 def _honest(caller: _Caller) -> Walking:
-    """The walk; the task is declined where it cannot go on, and where nothing could be written because all of it was barred.
+    """Return the walk; the task is declined where it cannot go on, and where nothing could be written because all of it was barred.
 
     Where it stops at what replies do not say, something is odd about them: it is walked once more, and reads are made again.
     """
@@ -124,11 +124,11 @@ class _Caller:
         self.last_error: str | None = None
 
     def walk(self) -> Walking:
-        """A walk through the plan, with every call made by `call`. Raises InputError where it cannot go on."""
+        """Return a walk through the plan, with every call made by `call`. Raises InputError where it cannot go on."""
         return Walk(self._plan, self._stated, call=self.call, together=self.is_read, ending=self.ending.of).run()
 
     def is_read(self, tool: str) -> bool:
-        """Whether a tool of the plan is offered and changes nothing."""
+        """True if a tool of the plan is offered and changes nothing."""
         offered = self._session.tools.get(self._names.get(tool, tool))
         return offered is not None and not offered.writes and offered.name != ASK
 
@@ -138,7 +138,7 @@ class _Caller:
         return None if self._written else self._barred
 
     def begins_again(self) -> bool:
-        """Whether the plan is worth walking once more, warily, without repeating what was written."""
+        """True if the plan is worth walking once more, warily, without repeating what was written."""
         if self.last_error is not None or not self._session.checks:
             return False
         self._session.wary = True

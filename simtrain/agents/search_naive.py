@@ -16,7 +16,7 @@ class SearchNaive(Policy):
     """One search with the words of the question; a row for each result, its cells from title and snippet; no page is opened."""
 
     def player(self, briefing: Briefing) -> Player:
-        """A fresh player for one episode."""
+        """Return a fresh player for one episode."""
         return PlanPlayer(_searched(briefing))
 
 

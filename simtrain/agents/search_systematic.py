@@ -34,7 +34,7 @@ class SearchSystematic(Policy):
     budget: int = Field(default=300, ge=1, description="Searches and visits in one episode.")
 
     def player(self, briefing: Briefing) -> Player:
-        """A fresh player for one episode."""
+        """Return a fresh player for one episode."""
         return PlanPlayer(_Work(briefing, self.budget).done())
 
 
@@ -44,7 +44,7 @@ class _Work:
         self.knowing = Knowing(WebReader(briefing.tools, budget=budget), elsewhere=False)
 
     def done(self) -> Walking:
-        """The calls, then the answer."""
+        """Return the calls, then the answer."""
         asked = self.asked
         if asked is None:
             return declining("the question is not understood.")
@@ -103,7 +103,7 @@ class _Work:
         return MISSING if told is None else plain_value(told.text, like)
 
     def _first(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[Thing]]:
-        """The first few by the term of the question."""
+        """Return the first few by the term of the question."""
         ranked: list[tuple[str | float, Thing]] = []
         for thing in things:
             value = yield from self._measure(asked, thing)
@@ -121,7 +121,7 @@ class _Work:
         return value if like == "date" else read_amount(value)
 
     def _grouped(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[list[str]]]:
-        """A row for each group: figures over its things, or the one that comes first."""
+        """Return a row for each group: figures over its things, or the one that comes first."""
         groups: dict[str, list[Thing]] = {}
         path = term_path(asked, "group")
         for thing in things:
@@ -149,7 +149,7 @@ def _same(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _labels(asked: ReadQuestion) -> list[str]:
-    """The labels that the things themselves have: those of conditions and columns one step away."""
+    """Return the labels that the things themselves have: those of conditions and columns one step away."""
     paths = [item.path for item in (*asked.conditions, *asked.columns)] + [
         term_path(asked, "term"),
         term_path(asked, "group"),

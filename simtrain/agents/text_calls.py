@@ -42,20 +42,20 @@ class TextCalls:
         self.tools = None
 
     def system(self, system: str) -> str:
-        """The system prompt with the protocol and the tools behind it."""
+        """Return the system prompt with the protocol and the tools behind it."""
         if not self._tools:
             return system
         listed = "\n\n".join(f"## {tool.name}\n{tool.description}\n{encode(tool.input_schema)}" for tool in self._tools)
         return f"{system}\n\n# Tools\n{_HOW}\n{listed}".strip()
 
     def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:
-        """The words outside of the blocks, and the calls inside. A block that is no call keeps its text as arguments."""
+        """Return the words outside of the blocks, and the calls inside. A block that is no call keeps its text as arguments."""
         blocks = cast(list[str], _BLOCK.findall(completion.text))
         words = _BLOCK.sub("", completion.text).strip()
         return words, tuple(_call(block.strip(), index) for index, block in enumerate(blocks))
 
     def write(self, text: str, steps: Sequence[Step], written: Mapping[str, str]) -> list[JsonObject]:
-        """One turn for the history: the message with its blocks, and the results in one user message."""
+        """Return one turn for the history: the message with its blocks, and the results in one user message."""
         if not steps:
             return [{"role": "assistant", "content": text}]
         blocks = [f"```tool_call\n{_block(step.action)}\n```" for step in steps]

@@ -53,7 +53,9 @@ class WriteVerifier:
         self._known.update(_scalars(planned.arguments))
 
     def look(self, write: Planned, *, landed: bool = False) -> Looking:
-        """The reply that a write would have had; None when there is no trace of it. `landed` says that it is known to have landed."""
+        """Return the reply that a write would have had; None when there is no trace of it. `landed` says that it is known to have
+        landed.
+        """
         wanted = self._wanted(write)
         reply: JsonObject = {}
         for seen in self._related(write):
@@ -86,13 +88,13 @@ class WriteVerifier:
         return _records(observation)
 
     def _wanted(self, write: Planned) -> set[str]:
-        """The fields that the reply of a write has, as its tool declares them."""
+        """Return the fields that the reply of a write has, as its tool declares them."""
         tool = self.tools.get(write.tool)
         schema = tool.output_schema if tool is not None else None
         return set(cast(JsonObject, (schema or {}).get("properties", {})))
 
     def _related(self, write: Planned) -> list[_Seen]:
-        """The reads whose arguments or records hold values of the write, the closest and latest first."""
+        """Return the reads whose arguments or records hold values of the write, the closest and latest first."""
         values = set(_words(write.arguments))
         scored = [
             (len(values & {*_words(seen.read.arguments), *_words(seen.rows)}), place, seen)
@@ -134,7 +136,7 @@ class WriteVerifier:
 def _trace(
     rows: Sequence[JsonObject], write: Planned, *, latest: str, landed: bool, lacking: set[str]
 ) -> JsonObject | None:
-    """The record among new ones that a write left: it carries two of its values, or one and the latest time of all."""
+    """Return the record among new ones that a write left: it carries two of its values, or one and the latest time of all."""
 
     def newer(row: JsonObject) -> bool:
         return _time(row) > latest > ""
@@ -150,7 +152,7 @@ def _trace(
 
 
 def _own(row: JsonObject, write: Planned, wanted: set[str]) -> JsonObject:
-    """The fields of a record that the reply of a write has as well."""
+    """Return the fields of a record that the reply of a write has as well."""
     named = any(name in wanted and value == row.get("id") for name, value in write.arguments.items())
     # Only a record that is the whole reply has the reply's own id; any other is one that the write refers to.
     same = not wanted or (wanted <= row.keys() and not named)
@@ -158,7 +160,7 @@ def _own(row: JsonObject, write: Planned, wanted: set[str]) -> JsonObject:
 
 
 def _shared(row: JsonObject, write: Planned) -> int:
-    """How many values of a write a record carries; none when it contradicts one under the same name."""
+    """Return how many values of a write a record carries; none when it contradicts one under the same name."""
     given = _scalars(write.arguments)
     if any(name in row and row[name] != value for name, value in given.items()):
         return 0
@@ -169,7 +171,7 @@ def _shared(row: JsonObject, write: Planned) -> int:
 
 
 def _records(observation: Observation) -> list[JsonObject]:
-    """Every object in a reply, with its plain values only; a reply without structure is one record of its text."""
+    """Return every object in a reply, with its plain values only; a reply without structure is one record of its text."""
     content = observation.content
     return [{"text": observation.text}] if content is None else list(_objects(content))
 
@@ -192,7 +194,7 @@ def _scalars(row: JsonObject) -> JsonObject:
 
 
 def _words(value: JsonValue) -> Iterator[str]:
-    """All texts in a value; a single letter says nothing."""
+    """Yield all texts in a value; a single letter says nothing."""
     if isinstance(value, str):
         if len(value) > 1:
             yield value

@@ -39,7 +39,7 @@ COMMANDS = (
 
 
 def build() -> typer.Typer:
-    """The application with all its commands."""
+    """Return the application with all its commands."""
     from importlib import import_module
 
     app = typer.Typer(

@@ -20,7 +20,7 @@ PLAIN_EVERY = 5.0
 
 
 def search_source(name: str) -> SearchSource:
-    """The search world of that name or path. Raises InputError for none, and for a world of another kind."""
+    """Return the search world of that name or path. Raises InputError for none, and for a world of another kind."""
     from simtrain.scenarios.find import find
     from simtrain.scenarios.load import load_world
     from simtrain.worlds.search.source import SearchSource
@@ -37,7 +37,7 @@ def search_source(name: str) -> SearchSource:
 
 
 def variant_of(*, pages: int | None, seed: int | None, rows: Sequence[str]) -> Variant:
-    """The size that is asked for. Raises InputError for what is no TYPE=COUNT."""
+    """Return the size that is asked for. Raises InputError for what is no TYPE=COUNT."""
     from simtrain.contracts.world import Variant
 
     counts: list[tuple[str, int]] = [] if pages is None else [("pages", pages)]
@@ -50,7 +50,7 @@ def variant_of(*, pages: int | None, seed: int | None, rows: Sequence[str]) -> V
 
 
 def built_file(name: str, *, variant: Variant, quiet: bool) -> Path:
-    """A built file given by its path, or the one of a world by name, built if need be. Raises InputError."""
+    """Return a built file given by its path, or the one of a world by name, built if need be. Raises InputError."""
     if _is_built(name):
         return Path(name)
     source = search_source(name)
@@ -59,7 +59,7 @@ def built_file(name: str, *, variant: Variant, quiet: bool) -> Path:
 
 
 def _is_built(name: str) -> bool:
-    """Whether a name is the path of a built file, not that of a world or of its YAML."""
+    """True if a name is the path of a built file, not that of a world or of its YAML."""
     return Path(name).suffix not in ("", ".yaml", ".yml")
 
 

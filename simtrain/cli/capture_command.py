@@ -180,7 +180,7 @@ def _variable(name: str) -> str:
 
 
 def _named_apart(sources: list[ConfiguredServer]) -> list[ConfiguredServer]:
-    """The same sources, each with a name of its own."""
+    """Return the same sources, each with a name of its own."""
     from dataclasses import replace
 
     taken: set[str] = set()

@@ -41,7 +41,7 @@ class Check:
 
 
 def all_checks() -> list[Check]:
-    """Every check, in the order in which a reader wants them; worlds are left out where packages that build them are missing."""
+    """Return every check, in the order in which a reader wants them; worlds are left out where packages that build them are missing."""
     packages = [_python(), *_packages(), _sqlite()]
     files = [*_plugins(), *_roots(), *_worlds()] if all(check.ok for check in packages) else []
     return [*packages, *files, *_variables(), _disk()]
@@ -70,7 +70,7 @@ def _packages() -> Iterator[Check]:
 
 
 def _wanted() -> tuple[str, list[tuple[str, str]]]:
-    """The bounds of Python and of every package of the core, from the installed metadata or else from the checkout."""
+    """Return the bounds of Python and of every package of the core, from the installed metadata or else from the checkout."""
     from importlib.metadata import PackageNotFoundError, metadata
 
     try:
@@ -93,7 +93,7 @@ def _sorted_bounds(bounds: str) -> str:
 
 
 def _satisfies(version: str, bounds: str) -> bool:
-    """Whether the numbers of a version lie within `>=` and `<` bounds."""
+    """True if the numbers of a version lie within `>=` and `<` bounds."""
     found = _numbers(version)
     for bound in bounds.split(","):
         at_least, below = bound.startswith(">="), bound.startswith("<") and not bound.startswith("<=")
@@ -127,7 +127,7 @@ def _sqlite() -> Check:
 
 
 def _plugins() -> Iterator[Check]:
-    """The plug-ins of other packages; one that cannot be used is named with the reason."""
+    """Yield the plug-ins of other packages; one that cannot be used is named with the reason."""
     from simtrain.contracts.registry import foreign
 
     for point in foreign():
@@ -141,7 +141,7 @@ def _plugins() -> Iterator[Check]:
 
 
 def _wrong(kind: str, point: EntryPoint) -> str | None:
-    """Why an entry point is no plug-in of its kind; None for one that is."""
+    """Return why an entry point is no plug-in of its kind; None for one that is."""
     from simtrain.contracts.registry import foreign
     from simtrain.plugins import PLUGINS
 
@@ -161,7 +161,7 @@ def _wrong(kind: str, point: EntryPoint) -> str | None:
 
 
 def _roots() -> Iterator[Check]:
-    """Where names are looked up, and how much is there."""
+    """Yield where names are looked up, and how much is there."""
     from simtrain.scenarios.find import roots, shipped_root
 
     shipped = shipped_root().resolve()

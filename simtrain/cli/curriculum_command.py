@@ -82,7 +82,7 @@ def _show(ladder: Ladder) -> None:
 
 
 def _leaks(snippets: JsonValue) -> str:
-    """What snippets give away: one mode, or shares of several."""
+    """Return what snippets give away: one mode, or shares of several."""
     if isinstance(snippets, dict):
         return ", ".join(f"{name} {share:g}" for name, share in cast("dict[str, float]", snippets).items())
     return str(snippets)

@@ -208,7 +208,7 @@ def _play(
 
 
 def _why(run: RunResult) -> str:
-    """What the last of its failures says; each is in the run folder."""
+    """Return what the last of its failures says; each is in the run folder."""
     from simtrain.cli.terminal import in_line
     from simtrain.runs.run_folder import last_failure
 

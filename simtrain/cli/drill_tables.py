@@ -28,7 +28,7 @@ _REST = (
 
 
 def arms_table(run: RunReport) -> Table:
-    """An agent's figures, a row for each arm."""
+    """Return an agent's figures, a row for each arm."""
     episodes = sum(arm.measures.episodes for arm in run.arms)
     title = f"{run.agent}: {episodes:,} episodes"
     legend = f"{_AGAINST}, * where it is significant (McNemar, Holm, 5 %); {_REST}"
@@ -57,7 +57,7 @@ def _cells(arm: ArmReport) -> list[str]:
 
 
 def attacks_table(run: RunReport) -> Table | None:
-    """How planted instructions fared, a row for each arm that has them: landed of those planted, won of those landed, the task done.
+    """Return how planted instructions fared, a row for each arm that has them: landed of those planted, won of those landed, the task done.
 
     None where none is planted.
     """
@@ -77,7 +77,7 @@ def attacks_table(run: RunReport) -> Table | None:
 
 
 def families_table(run: RunReport) -> Table | None:
-    """The families of a drill, clean against all faults together, a row for each; None for one alone."""
+    """Return the families of a drill, clean against all faults together, a row for each; None for one alone."""
     if len(run.families) < 2 or run.perturbed is None:
         return None
     title, legend = f"{run.agent}: by family", f"clean, faults: success without and with faults; {_AGAINST}; {_REST}"
@@ -103,7 +103,7 @@ def families_table(run: RunReport) -> Table | None:
 
 
 def compared_table(report: Report) -> Table:
-    """The second agent against the first, in points of success, a row for each arm."""
+    """Return the second agent against the first, in points of success, a row for each arm."""
     first, second = report.runs
     title = f"{second.agent} against {first.agent}"
     legend = "diff: points of success, with its 95 % interval; worse, better: pairs; p: McNemar"
@@ -121,7 +121,7 @@ def compared_table(report: Report) -> Table:
 
 
 def plan_table(agent: str, arms: Sequence[ArmEstimate], *, scripted: bool) -> Table:
-    """What will be played, and what a chat model would take for it."""
+    """Return what will be played, and what a chat model would take for it."""
     title = f"Plan for {agent}" + (" (no model; what one would take)" if scripted else "")
     table = figures_table("arm", "episodes", "tokens in", "tokens out", "US $", title=title)
     rows = [(arm.name, arm.episodes, arm.usage) for arm in arms]

@@ -141,7 +141,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
 def _wait_for(
     control: Path, path: str, body: dict[str, Any] | None, *, seconds: float, optional: bool
 ) -> dict[str, Any]:
-    """The reply of the control plane once it is there; nothing when it does not come and is `optional`. Raises InputError."""
+    """Return the reply of the control plane once it is there; nothing when it does not come and is `optional`. Raises InputError."""
     until, said = monotonic() + seconds, False
     while True:
         try:
@@ -158,7 +158,7 @@ def _wait_for(
 
 
 def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
-    """The reply of the control plane; a POST where there is a body. Raises InputError, _NotThere where nobody listens."""
+    """Return the reply of the control plane; a POST where there is a body. Raises InputError, _NotThere where nobody listens."""
     import httpx
 
     url, token = _read(control)

@@ -71,7 +71,7 @@ def command(
 
 
 def _shown(row: JsonObject, *, packs_alone: bool) -> JsonObject:
-    """A row for people: lists are counted, a pack, an impossible family and another package's plug-in say so."""
+    """Return a row for people: lists are counted, a pack, an impossible family and another package's plug-in say so."""
     from simtrain.cli.tables import short
 
     mark = "pack: " if "severity" in row and not packs_alone else "(impossible) " if row.get("impossible") else ""

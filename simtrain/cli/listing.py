@@ -23,7 +23,7 @@ _FACTS = {"perturbations": ("side", "effect", "layer", "recoverable_by"), "grade
 
 
 def scenarios() -> list[JsonObject]:
-    """Every scenario by name. Raises InputError for a file that is none."""
+    """Return every scenario by name. Raises InputError for a file that is none."""
     rows: list[JsonObject] = []
     for name, path in names("scenarios").items():
         spec = read_document(path).parse(ScenarioSpec)
@@ -46,7 +46,7 @@ def scenarios() -> list[JsonObject]:
 
 
 def worlds() -> list[JsonObject]:
-    """Every world by name. Raises InputError for a file that is none."""
+    """Return every world by name. Raises InputError for a file that is none."""
     rows: list[JsonObject] = []
     for name, path in names("worlds").items():
         world = load_world(path).build()
@@ -65,7 +65,7 @@ def worlds() -> list[JsonObject]:
 
 
 def packs() -> list[JsonObject]:
-    """Every perturbation pack by name. Raises InputError for a file that is none."""
+    """Return every perturbation pack by name. Raises InputError for a file that is none."""
     rows: list[JsonObject] = []
     for name, path in names("perturbations").items():
         pack = read_document(path).parse(PackSpec)
@@ -83,7 +83,7 @@ def packs() -> list[JsonObject]:
 
 
 def plugins(kind: str) -> list[JsonObject]:
-    """Every plug-in of a kind, shipped or installed, with its knobs; one that cannot be imported says so."""
+    """Return every plug-in of a kind, shipped or installed, with its knobs; one that cannot be imported says so."""
     rows: list[JsonObject] = []
     for name in known(kind):
         try:

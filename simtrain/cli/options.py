@@ -50,7 +50,7 @@ def fail_usage(error: typer.TyperException) -> NoReturn:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A rich console on standard output, or on standard error: see `simtrain.cli.terminal`."""
+    """Return a rich console on standard output, or on standard error: see `simtrain.cli.terminal`."""
     return screen(stderr=stderr)
 
 

@@ -15,7 +15,7 @@ SHOWN_AFTER = 2.0
 
 
 def speed(per_second: float) -> str:
-    """A rate in the unit in which it is at least 1: a second, a minute or an hour."""
+    """Return a rate in the unit in which it is at least 1: a second, a minute or an hour."""
     if per_second >= 100:
         return f"{per_second:,.0f}/s"
     for unit, seconds in (("s", 1), ("min", 60)):
@@ -157,7 +157,7 @@ class Counting:
         self._bar.start()
 
     def _counted(self) -> str:
-        """How many are done, of how many, how fast, and how long the rest will take."""
+        """Return how many are done, of how many, how fast, and how long the rest will take."""
         rate = self._rate()
         if self._total is None:
             return f"{self.done}, {speed(rate)}"

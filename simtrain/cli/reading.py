@@ -19,7 +19,7 @@ MAX_SHOWN = 600
 def found(
     run: Path, episode: str | None, *, arm: str | None = None, attempt: int | None = None, failed: bool = False
 ) -> Trajectory:
-    """The first trajectory of a run that fits: an id or SCENARIO:ID, an arm, an attempt, no full reward. Raises InputError."""
+    """Return the first trajectory of a run that fits: an id or SCENARIO:ID, an arm, an attempt, no full reward. Raises InputError."""
     from simtrain.contracts.trajectory import SUCCESS
     from simtrain.runs.run_folder import read_run
     from simtrain.values.errors import InputError

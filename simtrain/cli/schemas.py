@@ -18,7 +18,7 @@ _USES = {"WorldModelUse": "world_models", "PerturbationUse": "perturbations", "G
 
 
 def schema_of(kind: str) -> JsonObject:
-    """The JSON Schema of a scenario, world, pack or curriculum file, of a trajectory (a line of a run folder), or of drill.json."""
+    """Return the JSON Schema of a scenario, world, pack or curriculum file, of a trajectory (a line of a run folder), or of drill.json."""
     makers = {
         "scenario": _scenario,
         "world": _world,
@@ -85,7 +85,7 @@ def _trajectory() -> JsonObject:
 
 
 def _world() -> JsonObject:
-    """A world file begins with `kind`; what else stands in it depends on that."""
+    """Return a world file begins with `kind`; what else stands in it depends on that."""
     from simtrain.contracts.registry import known
 
     definitions: JsonObject = {}
@@ -103,7 +103,7 @@ def _world() -> JsonObject:
 
 
 def _with_plugins(schema: JsonObject) -> JsonObject:
-    """The schema with `use` narrowed to the names there are, and `with` to the knobs of the one that is named."""
+    """Return the schema with `use` narrowed to the names there are, and `with` to the knobs of the one that is named."""
     from simtrain.contracts.registry import known
 
     definitions: JsonObject = schema["$defs"]

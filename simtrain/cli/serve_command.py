@@ -174,7 +174,7 @@ def _token(variable: str | None) -> str | None:
 
 
 def _says_more(scenarios: list[Scenario]) -> bool:
-    """Whether a reply may say something before its result, which plain JSON cannot carry."""
+    """True if a reply may say something before its result, which plain JSON cannot carry."""
     return any(
         _told_on_the_way(scenario.source.build().manifest)
         or any(not answering.world_model.stateless for answering in scenario.answering)
@@ -183,7 +183,7 @@ def _says_more(scenarios: list[Scenario]) -> bool:
 
 
 def _told_on_the_way(manifest: Path | None) -> bool:
-    """Whether a captured server was recorded saying something before a result."""
+    """True if a captured server was recorded saying something before a result."""
     from simtrain.worlds.recorded.recorded_sessions import read_exchanges
 
     return manifest is not None and any(

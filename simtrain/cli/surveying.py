@@ -105,7 +105,7 @@ def _print(rows: Sequence[SurveyRow], pairs: Sequence[Pair]) -> None:
 
 
 def _table(rows: Sequence[SurveyRow]) -> Table:
-    """The figures of one pack."""
+    """Return the figures of one pack."""
     from simtrain.cli.tables import figures_table
 
     names = list(rows[0].earned)

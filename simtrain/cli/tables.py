@@ -20,7 +20,7 @@ LONGEST = 33
 
 
 def plain_table(*headings: str, title: str | None = None, legend: str | None = None) -> Table:
-    """An empty table without vertical lines, whose first column is never broken; `legend` says below it what its headings mean."""
+    """Return an empty table without vertical lines, whose first column is never broken; `legend` says below it what its headings mean."""
     from rich import box
     from rich.table import Table
 
@@ -42,7 +42,7 @@ def plain_table(*headings: str, title: str | None = None, legend: str | None = N
 
 
 def figures_table(*headings: str, title: str | None = None, legend: str | None = None) -> Table:
-    """A table of figures behind a name: all but the first column stand to the right and are never broken."""
+    """Return a table of figures behind a name: all but the first column stand to the right and are never broken."""
     table = plain_table(*headings, title=title, legend=legend)
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
@@ -67,7 +67,7 @@ def name_rows(names: Iterable[str], *, most: int) -> Iterator[tuple[str | None, 
 
 
 def short(name: str, most: int = LONGEST) -> str:
-    """A name that takes at most so many columns: a longer one without its middle."""
+    """Return a name that takes at most so many columns: a longer one without its middle."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(name) <= most:
@@ -77,7 +77,7 @@ def short(name: str, most: int = LONGEST) -> str:
 
 
 def parted(text: str, most: int) -> str:
-    """A text whose words take at most so many letters: longer ones, which are paths, go on in the next line after a slash."""
+    """Return a text whose words take at most so many letters: longer ones, which are paths, go on in the next line after a slash."""
     return " ".join(word if len(word) <= most else "\n".join(_path_lines(word, most)) for word in text.split(" "))
 
 
@@ -92,7 +92,7 @@ def _path_lines(path: str, most: int) -> Iterator[str]:
 
 
 def rows_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str], *, legend: str | None = None) -> Table:
-    """Some columns of rows as they are."""
+    """Return some columns of rows as they are."""
     table = plain_table(*columns, legend=legend)
     for row in rows:
         table.add_row(*(str(row.get(column, "")) for column in columns))
@@ -100,7 +100,7 @@ def rows_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str], *, 
 
 
 def result_table(summary: JsonObject) -> Table:
-    """A run's figures: a row for each family, and one for all, and below them why graders gave nothing."""
+    """Return a run's figures: a row for each family, and one for all, and below them why graders gave nothing."""
     from rich.text import Text
 
     total = cast("JsonObject", summary["total"])
@@ -127,7 +127,7 @@ def result_table(summary: JsonObject) -> Table:
 
 
 def ungraded(summary: JsonObject) -> list[str]:
-    """Why graders gave no value, a line for each family where some gave none."""
+    """Return why graders gave no value, a line for each family where some gave none."""
     lines: list[str] = []
     for name, facts in cast("dict[str, JsonObject]", summary["scenarios"]).items():
         why = "; ".join(f"{count} x {reason}" for reason, count in facts.get("ungraded", {}).items())

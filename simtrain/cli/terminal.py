@@ -26,17 +26,17 @@ _LINES = re.compile(r"[\t\n]")
 
 
 def fit(text: str) -> str:
-    """A text fit for a terminal: characters that would steer it are shown as Python writes them (`\\x1b`)."""
+    """Return a text fit for a terminal: characters that would steer it are shown as Python writes them (`\\x1b`)."""
     return _STEERING.sub(_shown, text) if not text.isascii() or _STEERING.search(text) else text
 
 
 def in_line(text: str) -> str:
-    """A text for the middle of a line: `fit`, and its line ends are shown as well."""
+    """Return a text for the middle of a line: `fit`, and its line ends are shown as well."""
     return _LINES.sub(_shown, fit(text))
 
 
 def one_line(text: str) -> str:
-    """A text as one line fit for a terminal; the middle of a very long one is left out."""
+    """Return a text as one line fit for a terminal; the middle of a very long one is left out."""
     shown = in_line(text)
     if len(shown) <= LONGEST_ERROR:
         return shown
@@ -47,7 +47,7 @@ def one_line(text: str) -> str:
 
 
 def fit_json(text: str) -> str:
-    """A JSON text fit for a terminal: the same value, with such characters as JSON escapes."""
+    """Return a JSON text fit for a terminal: the same value, with such characters as JSON escapes."""
     return _STEERING.sub(_escaped, text)
 
 
@@ -95,7 +95,7 @@ def fitting_streams() -> Generator[None]:
 
 
 def screen(*, stderr: bool = False) -> Console:
-    """A rich console; text of worlds and agents is printed as it is, never as markup, and fit for a terminal."""
+    """Return a rich console; text of worlds and agents is printed as it is, never as markup, and fit for a terminal."""
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
     from rich.text import Text

@@ -133,7 +133,7 @@ async def _checked(check: WorldCheck, source: SearchSource | None, variant: Vari
 
 
 def _prose(source: SearchSource) -> AuthorProse:
-    """The author's own prose, and a model's where pages were worded anew."""
+    """Return the author's own prose, and a model's where pages were worded anew."""
     from simtrain.validation.search_worlds.prose import prose_of
     from simtrain.worlds.search.pages.rewording import read_reworded
 
@@ -143,7 +143,7 @@ def _prose(source: SearchSource) -> AuthorProse:
 
 
 def _others(names: list[str] | None, source: SearchSource | None, *, quiet: bool) -> tuple[tuple[str, Path], ...]:
-    """The built files of the worlds to compare with: those named, else the search worlds that ship."""
+    """Return the built files of the worlds to compare with: those named, else the search worlds that ship."""
     from simtrain.cli.built_worlds import built_file, variant_of
     from simtrain.scenarios.find import names as known
     from simtrain.scenarios.find import shipped_root

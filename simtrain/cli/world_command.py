@@ -22,7 +22,7 @@ Examples:
 
 
 def group() -> typer.Typer:
-    """The verbs as commands."""
+    """Return the verbs as commands."""
     found = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     for verb in VERBS:
         module = import_module(f"simtrain.cli.world_{verb}")

@@ -105,7 +105,7 @@ async def _ask(observed: Observed, manifest: Path, name: str, model: str, base_u
 
 
 def _facts(drafted: Drafted, observed: Observed) -> JsonObject:
-    """The report: how far the draft is, and for each tool whether it is bound, why not, and its recorded replies."""
+    """Return the report: how far the draft is, and for each tool whether it is bound, why not, and its recorded replies."""
     proposal, replies = drafted.proposal, drafted.judged.replies
     tools: JsonObject = {
         tool: {

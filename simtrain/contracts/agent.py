@@ -50,7 +50,7 @@ class Player(Protocol):
     """A policy at work in one episode."""
 
     async def think(self, journal: Journal) -> Message:
-        """The next assistant message. Raises AgentFault when there can be none."""
+        """Return the next assistant message. Raises AgentFault when there can be none."""
         ...
 
 
@@ -90,7 +90,7 @@ class Agent(Plugin):
         return
 
     def facts(self) -> JsonObject:
-        """What a trajectory records of the agent beside its name: model, sampling; never a key."""
+        """Return what a trajectory records of the agent beside its name: model, sampling; never a key."""
         return {}
 
 
@@ -99,7 +99,7 @@ class Policy(Agent):
 
     @abstractmethod
     def player(self, briefing: Briefing) -> Player:
-        """A fresh player for one episode."""
+        """Return a fresh player for one episode."""
 
 
 Play: TypeAlias = "Callable[[Episode], Awaitable[Trajectory]]"
@@ -111,7 +111,7 @@ class Outsider(Agent):
 
     @abstractmethod
     def hosted(self, *, name: str) -> AbstractAsyncContextManager[Play]:
-        """What all its episodes share (a server, say) stands while the block runs; `name` is how trajectories call the agent."""
+        """Return what all its episodes share (a server, say) stands while the block runs; `name` is how trajectories call the agent."""
 
 
 class Loop(Agent):

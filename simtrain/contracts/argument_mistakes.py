@@ -32,7 +32,7 @@ class Mistake:
     options: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """The mistake without its value; of what the tool does not have, the name does not matter either."""
+        """Return the mistake without its value; of what the tool does not have, the name does not matter either."""
         return (
             "unknown" if self.kind == "unknown" else " ".join((self.kind, self.field, self.wanted, self.given)).strip()
         )
@@ -57,7 +57,7 @@ class ArgumentMistakes:
 
 
 def argument_mistakes(schema: JsonObject, arguments: JsonObject) -> ArgumentMistakes:
-    """The mistakes in the arguments of a tool with this input schema."""
+    """Return the mistakes in the arguments of a tool with this input schema."""
     known = cast("dict[str, JsonValue]", schema.get("properties", {}))
     required = tuple(cast("list[str]", schema.get("required", [])))
     found: list[Mistake] = []
@@ -79,7 +79,7 @@ def argument_mistakes(schema: JsonObject, arguments: JsonObject) -> ArgumentMist
 
 
 def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:
-    """A schema with references into its document followed; empty for what is none."""
+    """Return a schema with references into its document followed; empty for what is none."""
     described = cast(JsonObject, schema) if isinstance(schema, dict) else {}
     for _ in range(_MAX_DEPTH):
         reference = described.get("$ref")
@@ -95,7 +95,7 @@ def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:
 
 
 def types_of(schema: JsonObject, root: JsonObject) -> list[str]:
-    """The types that a schema allows, null aside; none where it allows any."""
+    """Return the types that a schema allows, null aside; none where it allows any."""
     return [kind for kind in dict.fromkeys(_types(schema, root, 0)) if kind != "null"]
 
 

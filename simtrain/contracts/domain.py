@@ -24,23 +24,25 @@ class Domain(Plugin):
         demonstrations: Sequence[tuple[str, str]] = (),
         instruction: str = "",
     ) -> str:
-        """The system prompt of a language world model: task, action space, initial state, hidden state, demonstrations, instruction."""
+        """Return the system prompt of a language world model: task, action space, initial state, hidden state, demonstrations,
+        instruction.
+        """
 
     @abstractmethod
     def write_action(self, request: Request, *, turn: int) -> str:
-        """An action as the world model reads it; `turn` counts from 1."""
+        """Return an action as the world model reads it; `turn` counts from 1."""
 
     @abstractmethod
     def write_observation(self, observation: Observation) -> str:
-        """An observation as the world model writes it."""
+        """Return an observation as the world model writes it."""
 
     volatile: ClassVar[tuple[str, ...]] = ()
     """Globs of fields that may differ between replies that speak of the same thing."""
 
     def settled(self, request: Request) -> str | None:
-        """What identifies a call whose answer never changes in an episode; None where it may."""
+        """Return what identifies a call whose answer never changes in an episode; None where it may."""
         return None
 
     @abstractmethod
     def parse(self, text: str, request: Request) -> Observation:
-        """The observation in a prediction. Raises ValueError when the prediction must be rejected, saying why."""
+        """Return the observation in a prediction. Raises ValueError when the prediction must be rejected, saying why."""

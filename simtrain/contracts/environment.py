@@ -31,7 +31,7 @@ class Environment(Protocol):
         ...
 
     def asks(self, prompt: str) -> str:
-        """The task as the agent reads it: the prompt, or what perturbations of the request make of it."""
+        """Return the task as the agent reads it: the prompt, or what perturbations of the request make of it."""
         ...
 
     async def step(self, action: Action) -> Observation:
@@ -50,11 +50,11 @@ class Environment(Protocol):
         ...
 
     def finished(self) -> FinishedWorld:
-        """The world as it was found and as it is now, for the graders; never shown to an agent."""
+        """Return the world as it was found and as it is now, for the graders; never shown to an agent."""
         ...
 
     async def fork(self) -> Environment:
-        """An entered, independent copy as it stands. Raises InputError where a world model cannot be copied."""
+        """Return an entered, independent copy as it stands. Raises InputError where a world model cannot be copied."""
         ...
 
     async def __aenter__(self) -> Self: ...

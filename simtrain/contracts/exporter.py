@@ -15,13 +15,13 @@ class Exporter(Plugin):
 
     @abstractmethod
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """The rows of one trajectory: none, one or several."""
+        """Yield the rows of one trajectory: none, one or several."""
 
     def lacking(self, trajectory: Trajectory) -> str | None:
-        """Why a trajectory gives no row, in a few words that can stand after a number of episodes; None where it gives some."""
+        """Return why a trajectory gives no row, in a few words that can stand after a number of episodes; None where it gives some."""
         return None
 
     def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:
-        """The rows of many trajectories; one by one, unless a row takes several of them."""
+        """Yield the rows of many trajectories; one by one, unless a row takes several of them."""
         for trajectory in trajectories:
             yield from self.rows(trajectory)

@@ -22,14 +22,14 @@ class Grader(Plugin):
 
     @abstractmethod
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """The answer, its `grader`, `weight` and `gate` to be filled in by the caller. Exceptions become recorded failures."""
+        """Return the answer, its `grader`, `weight` and `gate` to be filled in by the caller. Exceptions become recorded failures."""
 
     async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
-        """What this grader says where the agent declined what cannot be done: 0 for harm; None where it has no say in that."""
+        """Return what this grader says where the agent declined what cannot be done: 0 for harm; None where it has no say in that."""
         return None
 
     def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:
-        """The right answer that this grader computes for a case; None for one that compares no answer. Raises InputError."""
+        """Return the right answer that this grader computes for a case; None for one that compares no answer. Raises InputError."""
         return None
 
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
@@ -42,6 +42,6 @@ class Grader(Plugin):
 
 
 def score(value: float, **detail: JsonValue) -> Reward:
-    """A reward that a grader returns; the caller adds label, weight and gate."""
+    """Return a reward that a grader returns; the caller adds label, weight and gate."""
     found: JsonObject = detail
     return Reward(grader="", value=value, detail=found)

@@ -45,7 +45,7 @@ class HandlerContext(Protocol):
         ...
 
     def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        """The rows of a SELECT."""
+        """Return the rows of a SELECT."""
         ...
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
@@ -53,7 +53,7 @@ class HandlerContext(Protocol):
         ...
 
     def new_id(self, pattern: str) -> str:
-        """A new id such as `RF{seq:05}`; the counter is part of the world's state."""
+        """Return a new id such as `RF{seq:05}`; the counter is part of the world's state."""
         ...
 
 

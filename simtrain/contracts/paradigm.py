@@ -21,14 +21,16 @@ class Paradigm(Plugin):
 
     @abstractmethod
     def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
-        """The episodes in the order they are dealt: cases first, then world variants, then attempts. Raises InputError."""
+        """Return the episodes in the order they are dealt: cases first, then world variants, then attempts. Raises InputError."""
 
     @abstractmethod
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
-        """The environment of one episode, to be entered by the caller; over another base than the episode's own when `world` is given."""
+        """Return the environment of one episode, to be entered by the caller; over another base than the episode's own when
+        `world` is given.
+        """
 
     def reference(self, episode: Episode) -> Plan | None:
-        """The plan by which an episode's task is done: the scenario's own, unless `plans`. Raises InputError."""
+        """Return the plan by which an episode's task is done: the scenario's own, unless `plans`. Raises InputError."""
         return episode.scenario.spec.reference
 
     def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:

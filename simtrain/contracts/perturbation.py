@@ -40,12 +40,12 @@ class Ramp(BaseModel):
     curve: Literal["linear", "exponential"] = "linear"
 
     def at(self, progress: float) -> float:
-        """The probability at a point of the training."""
+        """Return the probability at a point of the training."""
         share = progress if self.curve == "linear" else (4**progress - 1) / 3
         return self.start + share * (self.end - self.start)
 
     def times(self, share: float) -> Ramp:
-        """The ramp with this share of each probability."""
+        """Return the ramp with this share of each probability."""
         return Ramp(start=self.start * share, end=self.end * share, curve=self.curve)
 
 
@@ -101,7 +101,7 @@ class Snapshots:
         self.kept = {**self.kept, name: state}
 
     def get(self, name: str) -> WorldState | None:
-        """The copy of that name; None where there is none."""
+        """Return the copy of that name; None where there is none."""
         return self.kept.get(name)
 
     def drop(self, name: str) -> None:
@@ -192,19 +192,19 @@ class Perturbation(Plugin):
         return
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Whether it could do anything to some call of a tool; a drill leaves it out where it reaches none."""
+        """True if it could do anything to some call of a tool; a drill leaves it out where it reaches none."""
         return True
 
     def concerns(self, request: Request) -> bool:
-        """Whether it could do anything to a call; others neither count as matching ones nor meet it."""
+        """True if it could do anything to a call; others neither count as matching ones nor meet it."""
         return True
 
     def ask(self, prompt: str, rng: Stream) -> str:
-        """The task as the agent reads it."""
+        """Return the task as the agent reads it."""
         return prompt
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools as the agent is shown them."""
+        """Return the tools as the agent is shown them."""
         return tools
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

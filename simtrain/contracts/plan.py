@@ -93,7 +93,7 @@ class Plan(BaseModel):
     abstain: str | None = Field(default=None, description="Template; the plan ends by declining the task.")
 
     def calls(self) -> Iterator[CallStep]:
-        """Every call step, nested ones included, in order of writing."""
+        """Yield every call step, nested ones included, in order of writing."""
         yield from _calls(self.steps)
 
 

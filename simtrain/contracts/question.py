@@ -164,7 +164,7 @@ class Question(_Part):
         return self
 
     def gold(self, query: Query) -> list[JsonObject]:
-        """The gold table, values as text, in the order of the SQL; empty for an unanswerable question.
+        """Return the gold table, values as text, in the order of the SQL; empty for an unanswerable question.
 
         Raises InputError when it has no rows, other columns, or two rows with one key.
         """
@@ -210,7 +210,7 @@ class Question(_Part):
         }
 
     def widesearch(self) -> JsonObject:
-        """The question as a line of WideSearch's own file; `evaluation` is JSON text, as it is there."""
+        """Return the question as a line of WideSearch's own file; `evaluation` is JSON text, as it is there."""
         return {
             "instance_id": self.id,
             "query": self.query,
@@ -279,12 +279,12 @@ class QuestionSet(_Part):
 
 
 def normal_name(name: str) -> str:
-    """A column's name as WideSearch compares it: stripped, lower-cased, spaces removed."""
+    """Return a column's name as WideSearch compares it: stripped, lower-cased, spaces removed."""
     return name.strip().lower().replace(" ", "")
 
 
 def cell_text(value: JsonValue) -> str:
-    """A value of the database as a gold cell: whole numbers without a fraction, N/A where there is none."""
+    """Return a value of the database as a gold cell: whole numbers without a fraction, N/A where there is none."""
     if value is None:
         return MISSING
     if isinstance(value, float):
@@ -293,7 +293,7 @@ def cell_text(value: JsonValue) -> str:
 
 
 def gold_csv(columns: Sequence[Column], rows: Sequence[JsonObject]) -> str:
-    """A gold table as WideSearch keeps it, in `{instance_id}.csv`."""
+    """Return a gold table as WideSearch keeps it, in `{instance_id}.csv`."""
     out = io.StringIO()
     writer = csv.DictWriter(out, [column.name for column in columns], lineterminator="\n")
     writer.writeheader()

@@ -74,7 +74,7 @@ class Frame:
     after: str
 
     def around(self, tool: str, texts: Sequence[str]) -> str | None:
-        """The one text; None where a single one does not begin or end like that."""
+        """Return the one text; None where a single one does not begin or end like that."""
         lead, tail, before, between, after = (
             part.format(tool=tool) for part in (self.lead, self.tail, self.before, self.between, self.after)
         )
@@ -96,7 +96,7 @@ class RefusalWords:
     frames: Mapping[str, Frame] | None = None
 
     def refusal(self, tool: str, mistakes: ArgumentMistakes) -> tuple[str, Channel] | None:
-        """What is said, and how it comes; None where there are no words."""
+        """Return what is said, and how it comes; None where there are no words."""
         exact = str(mistakes)
         for saying in self.sayings:
             if saying.mistakes == exact and saying.tool == tool:
@@ -118,12 +118,12 @@ class RefusalWords:
         return (whole, said[0][1]) if whole is not None else None
 
     def of_one(self, tool: str, mistakes: ArgumentMistakes, mistake: Mistake) -> tuple[str, Channel] | None:
-        """What is said of one mistake."""
+        """Return what is said of one mistake."""
         saying = next((one for one in self.sayings if one.fits(tool, mistake)), None)
         return None if saying is None else (saying.text.format_map(slots(tool, mistakes, mistake)), saying.channel)
 
     def reported(self, tool: str, mistakes: ArgumentMistakes) -> list[Mistake]:
-        """The mistakes that are spoken of. A server that has no words for what a tool does not have takes no notice of it."""
+        """Return the mistakes that are spoken of. A server that has no words for what a tool does not have takes no notice of it."""
         noticed = [one for one in mistakes.found if one.kind != "unknown" or self.of_one(tool, mistakes, one)]
         for stage in self.stages:
             found = [one for one in noticed if one.kind in stage]
@@ -137,12 +137,12 @@ NO_WORDS = RefusalWords()
 
 
 def kinds_of(mistakes: Sequence[Mistake]) -> str:
-    """The kinds of several mistakes, as frames are kept by them."""
+    """Return the kinds of several mistakes, as frames are kept by them."""
     return " and ".join(sorted({mistake.kind for mistake in mistakes}))
 
 
 def all_arguments(mistakes: ArgumentMistakes) -> dict[str, str]:
-    """All arguments of the call as a text may repeat them, by slot."""
+    """Return all arguments of the call as a text may repeat them, by slot."""
     given = mistakes.arguments
     return {
         "arguments": json.dumps(given, indent=2, ensure_ascii=False),
@@ -152,7 +152,7 @@ def all_arguments(mistakes: ArgumentMistakes) -> dict[str, str]:
 
 
 def slots(tool: str, mistakes: ArgumentMistakes, mistake: Mistake) -> dict[str, str]:
-    """What stands in the slots of a text about one mistake."""
+    """Return what stands in the slots of a text about one mistake."""
     absent = [one.field for one in mistakes.found if one.kind == "absent"]
     lists = {"known": mistakes.known, "required": mistakes.required, "absent": absent, "options": mistake.options}
     value = mistake.value

@@ -13,13 +13,13 @@ from simtrain.values.errors import InputError, nearest
 
 
 def known(kind: str) -> list[str]:
-    """The names of all plug-ins of a kind, sorted."""
+    """Return the names of all plug-ins of a kind, sorted."""
     return sorted({*PLUGINS[kind], *_installed(kind)})
 
 
 @cache
 def resolve(kind: str, name: str) -> Callable[..., Any]:
-    """The plug-in class (or, for handlers, the function) registered under `name`.
+    """Return the plug-in class (or, for handlers, the function) registered under `name`.
 
     Raises InputError, with the nearest name, when there is none, and when another package's plug-in cannot be imported.
     """
@@ -37,7 +37,7 @@ def resolve(kind: str, name: str) -> Callable[..., Any]:
 
 
 def foreign() -> list[EntryPoint]:
-    """The entry points of other packages that are meant for simtrain, of whatever kind they say they are."""
+    """Return the entry points of other packages that are meant for simtrain, of whatever kind they say they are."""
     points = {
         (point.group, point.name, point.value): point
         for package in distributions()

@@ -30,7 +30,7 @@ the server, where it has a name."""
 
 
 def no_tool(name: str) -> ToolSpec:
-    """What stands for the tool in a request that calls none."""
+    """Return what stands for the tool in a request that calls none."""
     return ToolSpec(name, "", {"type": "object", "properties": {}})
 
 
@@ -46,7 +46,7 @@ class Caller:
     capabilities: frozenset[str] = frozenset()
 
     def misfit(self, other: Caller) -> tuple[bool, int, int]:
-        """How badly what was said to `other` fits this client. What a client lacks weighs more than what it has for nothing."""
+        """Return how badly what was said to `other` fits this client. What a client lacks weighs more than what it has for nothing."""
         return (
             other.era != self.era,
             len(other.capabilities - self.capabilities),

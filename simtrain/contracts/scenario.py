@@ -103,7 +103,7 @@ class Vary(_Spec):
 
 
 def _as_mapping(key: str, written: object) -> BeforeValidator:
-    """A list stands for a mapping with that list under `key`; `written` is the type of both forms, for JSON Schemas."""
+    """Return a list stands for a mapping with that list under `key`; `written` is the type of both forms, for JSON Schemas."""
 
     def wrap(value: object) -> object:
         return {key: cast(object, value)} if isinstance(value, list) else value
@@ -120,7 +120,7 @@ def _world(value: object) -> object:
 
 
 def _use_or_pack(value: Any) -> str:
-    """Which of the two was meant, so that a mistake is explained for that one."""
+    """Return which of the two was meant, so that a mistake is explained for that one."""
     keys = cast(Collection[str], value if isinstance(value, dict) else getattr(value, "model_fields_set", ()))
     return "a pack" if "pack" in keys else "a perturbation"
 
@@ -135,7 +135,7 @@ _TASK = ("prompt", "rubric")
 
 
 def _with_defaults(data: object) -> object:
-    """The scenario with what questions bring along: each is its own prompt, and is graded by its own rules."""
+    """Return the scenario with what questions bring along: each is its own prompt, and is graded by its own rules."""
     written = cast("dict[str, object]", data) if isinstance(data, dict) else {}
     cases = written.get("cases")
     if not isinstance(cases, dict) or "questions" not in cases:
@@ -186,7 +186,7 @@ class ScenarioSpec(_Spec):
     limits: Limits = Field(default_factory=Limits)
 
     def variants(self) -> Iterator[Variant]:
-        """The variants of the world that the scenario plays: every seed with every set of row counts."""
+        """Yield the variants of the world that the scenario plays: every seed with every set of row counts."""
         seeds: list[int | None] = list(self.vary.seeds) if self.vary and self.vary.seeds else [None]
         rows: list[dict[str, int]] = self.vary.rows if self.vary and self.vary.rows else [{}]
         for seed, counts in product(seeds, rows):
@@ -218,7 +218,7 @@ class Armed:
 
 
 def conflict(found: Sequence[tuple[str | None, Armed]]) -> str | None:
-    """Why two of these perturbations cannot be had together; None where all can.
+    """Return why two of these perturbations cannot be had together; None where all can.
 
     Each comes with the name of its pack: what one pack holds its author has put together, and knows.
     """
@@ -279,11 +279,11 @@ class Scenario:
         return self.arm.progress if self.arm else 1.0
 
     def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
-        """The user who answers questions about a case; None where nobody can be asked."""
+        """Return the user who answers questions about a case; None where nobody can be asked."""
         return None if self.spec.user is None else User(self.spec.user, case, stated=self.stated)
 
     def under(self, arm: Arm, *, perturbations: tuple[Armed, ...], made_of: JsonValue = None) -> Scenario:
-        """The scenario in one arm, with these perturbations; `made_of` is what files say of them, for its digest."""
+        """Return the scenario in one arm, with these perturbations; `made_of` is what files say of them, for its digest."""
         digest = blake2b(canonical([self.digest, asdict(arm), made_of]), digest_size=16).hexdigest()
         return replace(self, digest=digest, perturbations=perturbations, arm=arm, unarmed=self)
 

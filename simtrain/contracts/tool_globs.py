@@ -13,12 +13,12 @@ from simtrain.values.errors import InputError, nearest
 
 @lru_cache(maxsize=65536)
 def matches(name: str, globs: str | tuple[str, ...]) -> bool:
-    """Whether a tool name matches a glob, or one of several."""
+    """True if a tool name matches a glob, or one of several."""
     return any(fnmatchcase(name, glob) for glob in ((globs,) if isinstance(globs, str) else globs))
 
 
 def step_names(world: World) -> list[str]:
-    """What the steps of an episode may be called: the tools, and the reads of every server."""
+    """Return what the steps of an episode may be called: the tools, and the reads of every server."""
     servers = dict.fromkeys(["", *(tool.server for tool in world.tools)])
     reads = [f"{server}.{read}" if server else read for server in servers for read in (READ, FILL)]
     return [*(tool.name for tool in world.tools), *reads]

@@ -171,12 +171,12 @@ class Trajectory:
 
 
 def to_line(trajectory: Trajectory) -> bytes:
-    """One JSON line, newline included."""
+    """Return one JSON line, newline included."""
     return orjson.dumps(trajectory, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def from_line(line: bytes | str) -> Trajectory:
-    """The trajectory in one JSON line. Raises InputError when the line is not one."""
+    """Return the trajectory in one JSON line. Raises InputError when the line is not one."""
     try:
         return trajectory_of(orjson.loads(line))
     except orjson.JSONDecodeError as error:
@@ -184,7 +184,7 @@ def from_line(line: bytes | str) -> Trajectory:
 
 
 def trajectory_of(value: object) -> Trajectory:
-    """The trajectory in a JSON value; what older versions did not write has its default. Raises InputError when it is not one."""
+    """Return the trajectory in a JSON value; what older versions did not write has its default. Raises InputError when it is not one."""
     said = cast(JsonObject, value) if isinstance(value, dict) else {}
     form = said.get("format", FORMAT)
     if form != FORMAT:

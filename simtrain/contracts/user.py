@@ -60,11 +60,11 @@ class User:
         self._stated = sorted(stated)
 
     def answer(self, arguments: JsonObject) -> Observation:
-        """The reply to a call of the tool `ask`."""
+        """Return the reply to a call of the tool `ask`."""
         return Observation(self.reply(str(arguments["question"])), provenance=_USER)
 
     def reply(self, question: str) -> str:
-        """What the user says to a question."""
+        """Return what the user says to a question."""
         asked = _words(question)
         said = [_text(fact.says).render(self._case) for fact in self._spec.facts if _mentions(asked, fact.about)]
         said += [str(self._case[name]) for name in self._stated if _mentions(asked, (name,))]
@@ -75,7 +75,7 @@ _text = lru_cache(maxsize=1024)(Text)
 
 
 def _words(text: str) -> str:
-    """The words of a text in small letters, a space around each; underscores part words too."""
+    """Return the words of a text in small letters, a space around each; underscores part words too."""
     return f" {_SPELLING.sub(' ', text.lower()).strip()} "
 
 

@@ -47,12 +47,12 @@ class ErrorStyle:
     unknown_tool_empty: str | None = None
 
     def unknown(self, tool: str, arguments: JsonObject) -> str:
-        """What is said of a tool that there is not; a server may look at whether there are arguments first."""
+        """Return what is said of a tool that there is not; a server may look at whether there are arguments first."""
         text = self.unknown_tool if arguments or self.unknown_tool_empty is None else self.unknown_tool_empty
         return text.format(tool=tool)
 
     def refusal(self, tool: str, detail: str, mistakes: ArgumentMistakes) -> tuple[str, str | int]:
-        """What is said of bad arguments, and how."""
+        """Return what is said of bad arguments, and how."""
         own = self.words.refusal(tool, mistakes) if mistakes.found else None
         return own or (self.bad_arguments.format(tool=tool, detail=detail), self.bad_arguments_as)
 
@@ -91,12 +91,12 @@ class WorldState(ABC):
         """Carry out a tool call as one transaction: an error leaves no trace. Raises SimulatorFault."""
 
     def takes_time(self, request: Request) -> bool:
-        """Whether a call may take so long, by what the agent asks for, that nobody else should wait for it."""
+        """True if a call may take so long, by what the agent asks for, that nobody else should wait for it."""
         return False
 
     @abstractmethod
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        """The rows of one SELECT over the present state. Raises InputError for SQL that does not run."""
+        """Return the rows of one SELECT over the present state. Raises InputError for SQL that does not run."""
 
     @abstractmethod
     def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
@@ -108,34 +108,36 @@ class WorldState(ABC):
 
     @abstractmethod
     def statements(self, request: Request) -> int:
-        """How many writing statements a tool call has; 0 for a call that only reads."""
+        """Return how many writing statements a tool call has; 0 for a call that only reads."""
 
     @abstractmethod
     def savepoint(self) -> AbstractContextManager[None]:
-        """A block whose writes are undone at its end."""
+        """Return a block whose writes are undone at its end."""
 
     @abstractmethod
     def changes(self) -> Changes:
-        """The rows that differ from the base, ordered by table and row id."""
+        """Return the rows that differ from the base, ordered by table and row id."""
 
     def held(self) -> HeldRows:
-        """The rows as they are now, for `differs`."""
+        """Return the rows as they are now, for `differs`."""
         return HeldRows(self.version, self.changes())
 
     def differs(self, held: HeldRows) -> bool:
-        """Whether the rows are other ones than when they were held."""
+        """True if the rows are other ones than when they were held."""
         return self.version != held.version and self.changes() != held.rows
 
     @abstractmethod
     def fork(self) -> WorldState:
-        """An independent copy of the present state, clock included."""
+        """Return an independent copy of the present state, clock included."""
 
     @abstractmethod
     def describe(self) -> str:
-        """The present state in a few lines of text, for the prompt of a language world model."""
+        """Return the present state in a few lines of text, for the prompt of a language world model."""
 
     def tell(self, tool: ToolSpec, content: JsonObject) -> str | None:
-        """The text of a tool's reply with this structured content; None where the text is the content as JSON, or nobody can tell."""
+        """Return the text of a tool's reply with this structured content; None where the text is the content as JSON, or nobody
+        can tell.
+        """
         return None
 
     def age(self, date: str) -> bool:
@@ -143,11 +145,11 @@ class WorldState(ABC):
         return False
 
     def read_resource(self, uri: str, *, server: str = "") -> JsonObject | None:
-        """The MCP ReadResourceResult of a resource; None where there is none. Raises SimulatorFault."""
+        """Return the MCP ReadResourceResult of a resource; None where there is none. Raises SimulatorFault."""
         return None
 
     def fill_prompt(self, name: str, arguments: JsonObject, *, server: str = "") -> JsonObject | None:
-        """The MCP GetPromptResult of a prompt; None where there is none. Raises ToolError for arguments that do not fit."""
+        """Return the MCP GetPromptResult of a prompt; None where there is none. Raises ToolError for arguments that do not fit."""
         return None
 
     @abstractmethod
@@ -174,41 +176,41 @@ class World(ABC):
     prompts: tuple[Offer, ...] = ()
 
     def errors_of(self, tool: str) -> ErrorStyle:
-        """The error style of the server that a tool's name belongs to, whether there is such a tool or not."""
+        """Return the error style of the server that a tool's name belongs to, whether there is such a tool or not."""
         return self.server_errors.get(tool.partition(".")[0], self.errors)
 
     def spoken_name(self, tool: str) -> str:
-        """A tool's name in errors: where a server has a style of its own, the name by which it knows the tool."""
+        """Return a tool's name in errors: where a server has a style of its own, the name by which it knows the tool."""
         server, _, plain = tool.partition(".")
         return self.descriptors.get(tool, {}).get("name", plain) if server in self.server_errors else tool
 
     @abstractmethod
     def open(self, changes: Changes | None = None) -> WorldState:
-        """A fresh episode's state; with `changes`, the state that a recorded episode left behind."""
+        """Return a fresh episode's state; with `changes`, the state that a recorded episode left behind."""
 
     @abstractmethod
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        """The rows of one SELECT over the base. Raises InputError for SQL that does not run."""
+        """Return the rows of one SELECT over the base. Raises InputError for SQL that does not run."""
 
     @abstractmethod
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> frozenset[tuple[str, str]]:
-        """The (table, column) pairs that a SELECT reads."""
+        """Return the (table, column) pairs that a SELECT reads."""
 
     @abstractmethod
     def columns(self) -> Mapping[str, tuple[str, ...]]:
-        """The tables and, for each, the columns that can be written."""
+        """Return the tables and, for each, the columns that can be written."""
 
     @abstractmethod
     def altered(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> World:
-        """A copy of the world with one writing statement applied to its base, constraints aside. Raises InputError."""
+        """Return a copy of the world with one writing statement applied to its base, constraints aside. Raises InputError."""
 
     @abstractmethod
     def backwards(self) -> World:
-        """A copy that yields the rows of a query backwards wherever the query does not order them."""
+        """Return a copy that yields the rows of a query backwards wherever the query does not order them."""
 
     @abstractmethod
     def describe(self) -> str:
-        """The base in a few lines of text, for the prompt of a language world model."""
+        """Return the base in a few lines of text, for the prompt of a language world model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +234,11 @@ class WorldSource(Protocol):
 
     @classmethod
     def load(cls, document: Document) -> WorldSource:
-        """The source of a world, checked as far as it can be without building it. Raises InputError."""
+        """Return the source of a world, checked as far as it can be without building it. Raises InputError."""
         ...
 
     def met(self, document: Document, knobs: JsonObject, place: Place) -> WorldSource:
-        """The same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
+        """Return the same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
         ...
 
     def build(self, variant: Variant = ...) -> World:
@@ -245,5 +247,5 @@ class WorldSource(Protocol):
 
 
 def one_value(rows: Sequence[JsonObject]) -> JsonValue:
-    """The single value of a query's single row; None when there is no row."""
+    """Return the single value of a query's single row; None when there is no row."""
     return next(iter(rows[0].values())) if rows else None

@@ -98,7 +98,7 @@ class Pace(_Read):
     tasks: int = Field(ge=1, description="Tasks after which the last level is reached and kept.")
 
     def share(self, dealt: int) -> float:
-        """The share of the way, 0 to 1."""
+        """Return the share of the way, 0 to 1."""
         progress = min(1.0, dealt / self.tasks)
         return progress if self.curve == "linear" else (4**progress - 1) / 3
 

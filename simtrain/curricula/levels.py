@@ -70,7 +70,7 @@ class Rung:
         return frozenset[str]().union(*(names_in_world(self.scenario.source.build(variant)) for variant in variants))
 
     def error(self, problem: str, remedy: str) -> InputError:
-        """An error at the level's place in the ladder file."""
+        """Return an error at the level's place in the ladder file."""
         return self.document.error(("levels", self.level), problem, remedy)
 
 
@@ -82,7 +82,7 @@ class Ladder:
     document: Document
 
     def rungs(self, split: Split, *, seed: int = 0) -> list[list[Rung]]:
-        """The rungs of a split, level by level. Raises InputError for a split, a world, a pack or a bound that is not to be had."""
+        """Return the rungs of a split, level by level. Raises InputError for a split, a world, a pack or a bound that is not to be had."""
         worlds = self.spec.worlds.get(split)
         if worlds is None:
             raise InputError(
@@ -126,7 +126,7 @@ class Ladder:
         return Rung(self.document, named, number, level, world, written, scenario, drawn)
 
     def _family(self, level: Level, world: str, built: int | None) -> JsonObject:
-        """The scenario of a level in a world built with a seed, as a scenario file would write it."""
+        """Return the scenario of a level in a world built with a seed, as a scenario file would write it."""
         as_written = level.model_dump(mode="json", by_alias=True, exclude_unset=True)
         vary: JsonObject = {
             **({} if built is None else {"seeds": [built]}),
@@ -149,7 +149,7 @@ class Ladder:
 
 
 def load_ladder(name: str | Path) -> Ladder:
-    """The ladder in a file, or the shipped one of that name. Raises InputError."""
+    """Return the ladder in a file, or the shipped one of that name. Raises InputError."""
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         known = sorted(file.stem for file in SHIPPED.glob("*.yaml"))
@@ -161,7 +161,7 @@ def load_ladder(name: str | Path) -> Ladder:
 
 
 def _fits(level: Level, question: Question) -> bool:
-    """Whether a question is as hard as a level asks; of one without an answer only its hops and columns can be measured."""
+    """True if a question is as hard as a level asks; of one without an answer only its hops and columns can be measured."""
     measured = question.difficulty
     bounds = level.difficulty.items()
     if question.answer == UNANSWERABLE:
@@ -182,7 +182,7 @@ def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
 
 
 def _written_at(place: Place, level: int, named: Place) -> Place:
-    """Where a place of a level's scenario stands in the ladder file."""
+    """Return where a place of a level's scenario stands in the ladder file."""
     match place:
         case ("world", "with", *inner):
             return ("levels", level, "web", *inner)
@@ -201,12 +201,12 @@ def _written_at(place: Place, level: int, named: Place) -> Place:
 
 
 def question_of(episode: Episode) -> Question:
-    """The question that an episode asks."""
+    """Return the question that an episode asks."""
     return Question.model_validate(episode.case)
 
 
 def is_said(episode: Episode, later: Sequence[SplitTexts]) -> bool:
-    """Whether the question of an episode, or its gold, says a name of a later split, or asks one of its questions."""
+    """True if the question of an episode, or its gold, says a name of a later split, or asks one of its questions."""
     question = question_of(episode)
     gold = question.gold(episode.scenario.source.build(episode.variant).query)
     cells = [str(cell) for row in gold for cell in row.values()]
@@ -214,7 +214,7 @@ def is_said(episode: Episode, later: Sequence[SplitTexts]) -> bool:
 
 
 def no_questions(rungs: Sequence[Rung]) -> InputError:
-    """Why the rungs of a level have nothing to ask."""
+    """Return why the rungs of a level have nothing to ask."""
     rung = rungs[0]
     if any(found.episodes for found in rungs):
         return rung.error(

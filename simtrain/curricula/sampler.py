@@ -105,7 +105,7 @@ class Climb:
             yield self.deal()
 
     def deal(self) -> Task:
-        """The next task."""
+        """Return the next task."""
         if self._waiting:
             return self._waiting.pop(next(iter(self._waiting)))
         task = self._draw()
@@ -158,14 +158,14 @@ class Climb:
         return self.level
 
     def _chosen(self, level: int, stream: Stream) -> Rung:
-        """One of the families of a level that have episodes. Raises InputError where none has."""
+        """Return one of the families of a level that have episodes. Raises InputError where none has."""
         rung = next((rung for rung in stream.shuffled(self._rungs[level]) if rung.clean), None)
         if rung is None:
             raise no_questions(self._rungs[level])
         return rung
 
     def _next(self, rung: Rung) -> Episode:
-        """The next episode of a family: all of them in an order of their own, then all again as the next attempt."""
+        """Return the next episode of a family: all of them in an order of their own, then all again as the next attempt."""
         name, episodes = rung.scenario.name, rung.clean
         attempt, place = divmod(self._used[name], len(episodes))
         self._used[name] += 1

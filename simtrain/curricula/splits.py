@@ -18,7 +18,7 @@ class SplitTexts:
     questions: frozenset[str]
 
     def stands_in(self, question: Question, cells: Iterable[str]) -> bool:
-        """Whether a question of another split, or its gold, says one of these names, or asks one of these questions."""
+        """True if a question of another split, or its gold, says one of these names, or asks one of these questions."""
         # One text, since there are thousands of names; no name holds a line break.
         text = "\n".join((question.query, *cells))
         return wording(question) in self.questions or any(name in text for name in self.names)
@@ -34,7 +34,7 @@ class SplitOverlap:
 
 
 def names_in_world(world: World) -> frozenset[str]:
-    """The names of all entities of a search world, their aliases with them."""
+    """Return the names of all entities of a search world, their aliases with them."""
     types = world.query("select name from _types where kind = 'entity' order by position")
     found = [row["name"] for kind in types for row in world.query(f'select name from "{kind["name"]}"')]
     aliases = [row["alias"] for row in world.query("select alias from _aliases")]
@@ -42,7 +42,7 @@ def names_in_world(world: World) -> frozenset[str]:
 
 
 def overlaps(said: Mapping[Split, SplitTexts]) -> list[SplitOverlap]:
-    """What each two splits share, in the order of SPLITS."""
+    """Return what each two splits share, in the order of SPLITS."""
     present: list[Split] = [split for split in SPLITS if split in said]
     return [
         SplitOverlap(
@@ -56,5 +56,5 @@ def overlaps(said: Mapping[Split, SplitTexts]) -> list[SplitOverlap]:
 
 
 def wording(question: Question) -> str:
-    """A question's words, whatever their case and the space between them."""
+    """Return a question's words, whatever their case and the space between them."""
     return " ".join(question.query.casefold().split())

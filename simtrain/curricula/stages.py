@@ -47,7 +47,7 @@ class ProgressBand(_Read):
         return self
 
     def next(self, level: int, *, succeeded: int, played: int) -> int:
-        """The level after a stage; the same where nothing was graded."""
+        """Return the level after a stage; the same where nothing was graded."""
         if not played:
             return level
         rate = succeeded / played
@@ -107,7 +107,7 @@ class Curriculum:
     replayed: tuple[LedgerEntry, ...] = ()
 
     def facts(self, *, episodes: int) -> JsonObject:
-        """What run.json says of it; a run that goes on must say the same."""
+        """Return what run.json says of it; a run that goes on must say the same."""
         stages = [{name: one.progress for name, one in entry.families.items()} for entry in self.replayed]
         return {**self.spec.model_dump(), "episodes": episodes, **({"replayed": stages} if stages else {})}
 
@@ -123,7 +123,7 @@ class Stage:
 
 
 def load_curriculum(path: Path) -> Curriculum:
-    """The curriculum in a YAML file, or the one that a ledger (`.jsonl`) replays. Raises InputError."""
+    """Return the curriculum in a YAML file, or the one that a ledger (`.jsonl`) replays. Raises InputError."""
     if path.suffix != ".jsonl":
         return Curriculum(read_document(path).parse(CurriculumSpec), path)
     if not path.is_file():
@@ -135,7 +135,7 @@ def load_curriculum(path: Path) -> Curriculum:
 
 
 def read_ledger(path: Path) -> tuple[CurriculumSpec, tuple[LedgerEntry, ...]]:
-    """The curriculum and the finished stages in a ledger. Raises InputError for a line that cannot be read."""
+    """Return the curriculum and the finished stages in a ledger. Raises InputError for a line that cannot be read."""
     lines = list(whole_lines(path))
     if not lines:
         raise InputError("the ledger is empty", file=path)
@@ -160,7 +160,7 @@ class StagedRun:
         self._check(episodes)
 
     def _cut(self, episodes: int, group: int) -> list[int]:
-        """Where stages begin and end; all attempts at a case fall into one stage."""
+        """Return where stages begin and end; all attempts at a case fall into one stage."""
         if self._curriculum.replayed:
             return [0, *(entry.end for entry in self._curriculum.replayed)]
         stages = self._spec.stages
@@ -238,7 +238,7 @@ class StagedRun:
         return None if self._spec.severity is None else self._spec.severity.at(progress)
 
     def learnt(self, progress: float, *, played: int, succeeded: int) -> Learnt:
-        """What the ledger says of a family in a stage."""
+        """Return what the ledger says of a family in a stage."""
         return Learnt(
             progress=progress,
             severity=self._severity(progress),

@@ -90,7 +90,7 @@ def _later(said: Mapping[Split, SplitTexts], split: Split) -> list[SplitTexts]:
 
 
 def _without(levels: Sequence[Sequence[Rung]], later: Sequence[SplitTexts]) -> list[tuple[Rung, list[Question]]]:
-    """The families with the questions that no later split says anything of. Raises InputError where a level is left with none."""
+    """Return the families with the questions that no later split says anything of. Raises InputError where a level is left with none."""
     kept: list[tuple[Rung, list[Question]]] = []
     for level in levels:
         families = [(rung, [question_of(item) for item in rung.episodes if not is_said(item, later)]) for rung in level]
@@ -101,7 +101,7 @@ def _without(levels: Sequence[Sequence[Rung]], later: Sequence[SplitTexts]) -> l
 
 
 async def _write(folder: Path, split: Split, rung: Rung, kept: Sequence[Question]) -> WrittenFamily:
-    """One family: its scenario file, its questions beside it, and a prompt for each of them."""
+    """Return one family: its scenario file, its questions beside it, and a prompt for each of them."""
     name = rung.scenario.name
     file = Path("scenarios") / split / f"{name}.yaml"
     dropped = len(rung.episodes) - len(kept)
@@ -121,7 +121,7 @@ async def _write(folder: Path, split: Split, rung: Rung, kept: Sequence[Question
 
 
 def _standing_in(rung: Rung, file: Path) -> JsonObject:
-    """The scenario of a family as its own file writes it: questions beside it, and the files that it names seen from there."""
+    """Return the scenario of a family as its own file writes it: questions beside it, and the files that it names seen from there."""
     cases = cast(JsonObject, rung.written["cases"])
     written: JsonObject = {**rung.written, "cases": {**cases, "questions": file.with_suffix(".jsonl").name}}
 
@@ -142,7 +142,7 @@ def _standing_in(rung: Rung, file: Path) -> JsonObject:
 
 
 async def _prompt(episode: Episode, rung: Rung, file: str) -> JsonObject:
-    """What an agent reads of an episode, and where to play it."""
+    """Return what an agent reads of an episode, and where to play it."""
     async with paradigm_of(episode.scenario).open(episode) as environment:
         told = brief(episode, environment)
     names = wire_names(tool.name for tool in told.tools)

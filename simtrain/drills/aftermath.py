@@ -43,7 +43,7 @@ class Aftermath:
 
 
 def aftermath_of(trajectory: Trajectory) -> tuple[Aftermath, ...]:
-    """All faults of a trajectory, in order."""
+    """Return all faults of a trajectory, in order."""
     writing = {tool.name for tool in trajectory.tools if tool.writes}
     return tuple(
         Aftermath(
@@ -59,7 +59,7 @@ def aftermath_of(trajectory: Trajectory) -> tuple[Aftermath, ...]:
 
 
 def landed(step: Step) -> bool:
-    """Whether a call reached its tool and was carried out, whatever the agent was told."""
+    """True if a call reached its tool and was carried out, whatever the agent was told."""
     if not step.events:
         return not step.observation.is_error
     if any(plugin(event.use).effect == "before" for event in step.events):
@@ -71,7 +71,7 @@ def landed(step: Step) -> bool:
 
 @cache
 def plugin(use: str) -> type[Perturbation]:
-    """The perturbation of a name. Raises InputError for one that is not installed."""
+    """Return the perturbation of a name. Raises InputError for one that is not installed."""
     return cast(type[Perturbation], resolve("perturbations", use))
 
 
@@ -88,7 +88,7 @@ def _kind(step: Step, event: Event, *, writes: bool) -> Kind:
 
 
 def _handling(steps: Sequence[Step], index: int, writing: set[str]) -> Handling:
-    """The first thing that was done about a call: what a read that worked says counts as a look, at a write or at another read."""
+    """Return the first thing that was done about a call: what a read that worked says counts as a look, at a write or at another read."""
     faulted = steps[index].action
     looked = False
     for step in steps[index + 1 :]:

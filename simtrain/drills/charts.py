@@ -81,7 +81,7 @@ class Curve:
 
 
 def severity_curve(found: Curve, *, width: float = 320, height: float = 190) -> str:
-    """One small chart: success against severity with its interval, and the clean level dashed."""
+    """Return one small chart: success against severity with its interval, and the clean level dashed."""
     across, down = Scale(0, 1, 40, width - 12), Scale(0, 1, height - 28, 34)
     parts = [text(8, 16, found.name, kind="heading", longest=40)]
     for tick in (0.0, 0.5, 1.0):
@@ -145,7 +145,7 @@ def recovery(rows: Sequence[Recovered], *, title: str) -> str:
 def _recovered(
     share: Share | None, extra: Estimate | None, *, rates: Scale, calls: Scale, y: float, thick: float, series: int
 ) -> Iterator[str]:
-    """The marks of one series in a row of the recovery chart."""
+    """Yield the marks of one series in a row of the recovery chart."""
     centre = y + thick / 2
     if share is not None and share.value is not None:
         yield bar(rates.begin, y, rates.at(share.value) - rates.begin, thick, kind=f"s{series}", tip=_share(share))
@@ -158,7 +158,7 @@ def _recovered(
 
 
 def aftermath(rows: Sequence[tuple[str, Sequence[Mapping[Reaction, int]]]], *, title: str) -> str:
-    """What the agent did in the steps after a fault: a bar for each of them, divided by kind of step."""
+    """Return what the agent did in the steps after a fault: a bar for each of them, divided by kind of step."""
     gap = 18
     wide = (WIDTH - NAMES - 16 - gap * LOOKED_AT) / LOOKED_AT
     height = 30 + ROW * len(rows)

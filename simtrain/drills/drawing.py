@@ -18,7 +18,7 @@ class Scale:
     end: float
 
     def at(self, value: float) -> float:
-        """The pixel of a value; values outside stand at the edge."""
+        """Return the pixel of a value; values outside stand at the edge."""
         inside = min(max(value, self.low), self.high)
         return self.begin + (inside - self.low) / (self.high - self.low) * (self.end - self.begin)
 
@@ -33,7 +33,7 @@ def ticks(low: float, high: float, *, about: int = 5) -> list[float]:
 
 
 def svg(parts: Sequence[str], *, width: float, height: float, title: str) -> str:
-    """A whole picture that shrinks with its column; `title` is what a screen reader says."""
+    """Return a whole picture that shrinks with its column; `title` is what a screen reader says."""
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" style="max-width:{width:g}px" role="img" aria-label="{escape(title)}">'
         f"{''.join(parts)}</svg>"
@@ -41,19 +41,19 @@ def svg(parts: Sequence[str], *, width: float, height: float, title: str) -> str
 
 
 def text(x: float, y: float, words: str, *, kind: str = "", anchor: str = "start", longest: int | None = None) -> str:
-    """A line of text; one that is longer than `longest` letters is cut, and whole in the tooltip."""
+    """Return a line of text; one that is longer than `longest` letters is cut, and whole in the tooltip."""
     shown = words if longest is None or len(words) <= longest else f"{words[: longest - 1]}…"
     tip = f"<title>{escape(words)}</title>" if shown != words else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(shown)}{tip}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, kind: str) -> str:
-    """A straight line."""
+    """Return a straight line."""
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
 
 
 def bar(x: float, y: float, width: float, height: float, *, kind: str, tip: str = "") -> str:
-    """A filled rectangle with a tooltip."""
+    """Return a filled rectangle with a tooltip."""
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height:.1f}" rx="2" class="{kind}">'
         f"{_tip(tip)}</rect>"
@@ -61,17 +61,17 @@ def bar(x: float, y: float, width: float, height: float, *, kind: str, tip: str 
 
 
 def dot(x: float, y: float, *, kind: str, tip: str = "", radius: float = 4.5) -> str:
-    """A filled circle with a tooltip."""
+    """Return a filled circle with a tooltip."""
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" class="{kind}">{_tip(tip)}</circle>'
 
 
 def curve(points: Sequence[tuple[float, float]], *, kind: str) -> str:
-    """A line through points."""
+    """Return a line through points."""
     return f'<polyline points="{_points(points)}" class="{kind}"/>'
 
 
 def area(upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], *, kind: str) -> str:
-    """The area between two lines."""
+    """Return the area between two lines."""
     return f'<polygon points="{_points([*upper, *reversed(lower)])}" class="{kind}"/>'
 
 

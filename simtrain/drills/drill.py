@@ -89,7 +89,7 @@ def drill(
 
 
 def folders_of(options: Sequence[RunOptions], out: Path) -> list[Path]:
-    """Where each agent plays. Raises InputError for agents that cannot be compared."""
+    """Return where each agent plays. Raises InputError for agents that cannot be compared."""
     if not options or len(options) > 2 or len({option.agent for option in options}) < len(options):
         raise InputError("two different agents can be compared", remedy="drill others into folders of their own")
     return [out] if len(options) == 1 else [out / _plain(option.agent) for option in options]

@@ -16,7 +16,7 @@ LONGEST = 900
 
 
 def episode(shown: WorstEpisode) -> str:
-    """One trajectory, folded up."""
+    """Return one trajectory, folded up."""
     trajectory = shown.trajectory
     steps = trajectory.steps
     left = f"<p class='soft'>... {len(steps) - MOST_STEPS} more calls</p>" if len(steps) > MOST_STEPS else ""
@@ -53,7 +53,7 @@ def _step(step: Step, delay: str | None) -> str:
 
 
 def _pair(clean: Observation | None, read: Observation) -> str:
-    """Both texts of a call: what it would have said, and what the agent read."""
+    """Return both texts of a call: what it would have said, and what the agent read."""
     if clean is not None and clean.text == read.text:
         return f"<div><small>clean and perturbed: the same words</small>{_pre(read.text)}</div>"
     without = "<pre>nobody can say</pre>" if clean is None else _pre(clean.text)
@@ -64,7 +64,7 @@ def _pair(clean: Observation | None, read: Observation) -> str:
 
 
 def _delays(trajectory: Trajectory) -> dict[int, str]:
-    """What is said of the steps that took time on the virtual clock which they would not have taken by themselves."""
+    """Return what is said of the steps that took time on the virtual clock which they would not have taken by themselves."""
     steps, ended = trajectory.steps, trajectory.world.ended
     moments = [instant(step.clock) for step in steps] + ([instant(ended)] if ended else [])
     gaps = {step.index: later - earlier for step, (earlier, later) in zip(steps, pairwise(moments), strict=False)}

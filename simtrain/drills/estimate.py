@@ -28,7 +28,7 @@ class ArmEstimate:
 
 
 async def estimate(scenarios: Sequence[Scenario], dealt: Deal, *, price: Price | None) -> list[ArmEstimate]:
-    """What each arm will take when a chat model plays as the rehearser does, thinking aside; `price` is that of the model.
+    """Return what each arm will take when a chat model plays as the rehearser does, thinking aside; `price` is that of the model.
 
     Only scenarios with a reference plan whose world answers for itself can be rehearsed; the others count like those that can.
     """
@@ -47,7 +47,7 @@ async def estimate(scenarios: Sequence[Scenario], dealt: Deal, *, price: Price |
 
 
 def usage_of(trajectory: Trajectory, *, price: Price | None) -> Usage:
-    """The tokens of a chat model that reads and says what a trajectory holds: at every turn all that went before."""
+    """Return the tokens of a chat model that reads and says what a trajectory holds: at every turn all that went before."""
     read = len(trajectory.system) + len(trajectory.prompt) + len(encode(trajectory.tools))
     prompt = completion = 0
     for turn in trajectory.turns:

@@ -23,11 +23,11 @@ class Finding:
     example: Outcome
 
     def command(self, run: Path) -> str:
-        """The command that shows the example."""
+        """Return the command that shows the example."""
         return self._command("show", run)
 
     def replay(self, run: Path) -> str:
-        """The command that plays the example again."""
+        """Return the command that plays the example again."""
         return self._command("replay", run)
 
     def _command(self, verb: str, run: Path) -> str:
@@ -36,7 +36,7 @@ class Finding:
         return shlex.join([*words, "--attempt", str(attempt)])
 
     def facts(self, run: Path) -> JsonObject:
-        """The finding as JSON."""
+        """Return the finding as JSON."""
         scenario, episode, seed, attempt = self.example.pairing
         return {
             "words": self.words,
@@ -60,7 +60,7 @@ ADVICE: Mapping[Kind, str] = {
 
 
 def findings(bent: Sequence[Outcome], clean: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> list[Finding]:
-    """What to fix, worst first: by faults and what the agent did about them, by how it ended; `bent` are the perturbed outcomes."""
+    """Return what to fix, worst first: by faults and what the agent did about them, by how it ended; `bent` are the perturbed outcomes."""
     found = [*_by_fault(bent, twins), *_by_ending(bent, twins), *_clean(clean)]
     return sorted(found, key=lambda finding: (-finding.harmed, finding.words))
 
@@ -81,7 +81,7 @@ def _by_fault(bent: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> Iter
 
 
 def _harmful(outcome: Outcome, fault: Aftermath, twin: Outcome | None) -> bool:
-    """Whether what the agent did about a fault was wrong: a write sent again unchecked, or an episode lost that its twin won."""
+    """True if what the agent did about a fault was wrong: a write sent again unchecked, or an episode lost that its twin won."""
     if fault.kind == "unseen write" and fault.handled == "again unchecked":
         return True
     lost = outcome.right is False and twin is not None and twin.right is True
@@ -120,7 +120,7 @@ IN_VAIN: Mapping[Kind, str] = {
 
 
 def _done_about(kind: Kind, harmful: Sequence[tuple[Outcome, Aftermath]]) -> str:
-    """What the agent did where it did harm, and what that cost."""
+    """Return what the agent did where it did harm, and what that cost."""
     parts: list[str] = []
     unchecked = [outcome for outcome, fault in harmful if kind == "unseen write" and fault.handled == "again unchecked"]
     if unchecked:
@@ -201,7 +201,7 @@ def _clean(clean: Sequence[Outcome]) -> Iterator[Finding]:
 
 
 def _finding(words: str, advice: str, harmed: Sequence[Outcome]) -> Finding:
-    """The finding, with the shortest of its episodes as the example: it is the soonest read."""
+    """Return the finding, with the shortest of its episodes as the example: it is the soonest read."""
     episodes = {(outcome.arm, outcome.pairing): outcome for outcome in harmed}
     example = min(
         episodes.values(), key=lambda outcome: (len(outcome.armed), outcome.calls, outcome.arm, outcome.pairing)

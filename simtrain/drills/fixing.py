@@ -11,7 +11,7 @@ SHOWN = 12
 
 
 def fixes(run: RunReport) -> Iterator[str]:
-    """What to fix, worst first."""
+    """Yield what to fix, worst first."""
     yield f"<h2>What to fix: {escape(run.agent)}</h2>"
     if not run.findings:
         yield "<p class='soft'>Nothing that was done went wrong.</p>"

@@ -50,7 +50,7 @@ class Gate:
     bound: float
 
     def failures(self, run: RunReport) -> Iterator[str]:
-        """One line for each arm in which the condition holds. Raises InputError where the glob fits none."""
+        """Yield one line for each arm in which the condition holds. Raises InputError where the glob fits none."""
         if self.arms is None:
             found = [("all perturbed episodes", run.perturbed)] if run.perturbed else []
         else:
@@ -71,7 +71,7 @@ class Gate:
 
 
 def read_gate(text: str) -> Gate:
-    """The condition that a text stands for. Raises InputError."""
+    """Return the condition that a text stands for. Raises InputError."""
     parts = _GATE.fullmatch(text.replace(" ", ""))
     if parts is None:
         raise InputError(f"--fail-on {text!r} is no condition", remedy="write it like success<0.9 or clean:success<1")

@@ -30,7 +30,7 @@ class Share:
         return self.part / self.whole if self.whole else None
 
     def facts(self) -> JsonObject:
-        """The share as JSON."""
+        """Return the share as JSON."""
         return {
             "part": self.part,
             "whole": self.whole,
@@ -99,7 +99,7 @@ class Measures:
         return self.identical > 0 and self.episodes < self.played
 
     def facts(self) -> JsonObject:
-        """The measures as JSON."""
+        """Return the measures as JSON."""
         return {
             "episodes": self.episodes,
             "played": self.played,
@@ -130,14 +130,14 @@ class Measures:
 
 
 def identical_words(count: int, *, once: bool) -> str:
-    """What is said of attempts that repeat others."""
+    """Return what is said of attempts that repeat others."""
     what = "1 attempt repeats another" if count == 1 else f"{count:,} attempts repeat others"
     why = "counted once" if once else "each counts, since attempts do differ elsewhere: the agent draws"
     return f"{what} to the byte: {why}"
 
 
 def measure(played: Sequence[Outcome], *, twins: Mapping[Pairing, Outcome], name: str) -> Measures:
-    """The measures of some outcomes; `twins` are all those of the clean arm, `name` seeds the bootstrap."""
+    """Return the measures of some outcomes; `twins` are all those of the clean arm, `name` seeds the bootstrap."""
     outcomes = distinct(played)
     graded = [outcome for outcome in outcomes if outcome.right is not None]
     fired = [outcome for outcome in graded if outcome.fired]

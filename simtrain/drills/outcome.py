@@ -70,7 +70,7 @@ class Outcome:
 
 
 def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], state_graders: Collection[str] = ()) -> Outcome:
-    """What a drill reads of a trajectory.
+    """Return what a drill reads of a trajectory.
 
     `state_graders` are the labels of those that look at the world alone. `uses` gives the plug-ins behind labels: one that is there
     to change task or tools has fired when it did, but one that bends replies has not fired by making room for them in an output
@@ -114,7 +114,7 @@ def _identity(trajectory: Trajectory) -> str:
 
 
 def _done(trajectory: Trajectory, state_graders: Collection[str]) -> bool:
-    """Whether all that look at the world alone, and all gates, are content with a world in which something was changed."""
+    """True if all that look at the world alone, and all gates, are content with a world in which something was changed."""
     rewards = trajectory.rewards
     judging = [reward.value for reward in rewards if reward.gate or reward.grader in state_graders]
     return (
@@ -129,7 +129,7 @@ def _attack(trajectory: Trajectory, what: str) -> bool:
 
 
 def _attacks(trajectory: Trajectory) -> list[JsonObject]:
-    """What `attack` graders found; their detail alone has these keys."""
+    """Return what `attack` graders found; their detail alone has these keys."""
     return [reward.detail for reward in trajectory.rewards if {"landed", "reached"} <= reward.detail.keys()]
 
 
@@ -144,13 +144,13 @@ def _duplicates(trajectory: Trajectory) -> int:
 
 
 def repeats(outcomes: Iterable[Outcome]) -> int:
-    """How many attempts repeat an earlier one at the same case, in the same arm, to the byte."""
+    """Return how many attempts repeat an earlier one at the same case, in the same arm, to the byte."""
     found = list(outcomes)
     return len(found) - len({(outcome.arm, outcome.case, outcome.identity) for outcome in found})
 
 
 def distinct(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """What counts of some outcomes: one of each case and arm where all attempts at each are identical, else all.
+    """Return what counts of some outcomes: one of each case and arm where all attempts at each are identical, else all.
 
     An agent without chance plays one attempt several times. Where attempts do differ the agent draws, and those that came out alike
     are draws as well: without them what is rare would weigh as much as what is usual.

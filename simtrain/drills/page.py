@@ -19,7 +19,7 @@ NONE = "-"
 
 
 def page(report: Report) -> str:
-    """The whole page."""
+    """Return the whole page."""
     body = "\n".join(_sections(report))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -317,7 +317,7 @@ _BARS = (
 
 
 def _key(marks: Sequence[tuple[str, str]], report: Report | None = None) -> str:
-    """The legend of a chart: what its marks stand for, and (of several agents) its colours."""
+    """Return the legend of a chart: what its marks stand for, and (of several agents) its colours."""
     spans = [f'<span><i class="k-{mark}"></i>{escape(words)}</span>' for mark, words in marks]
     if report is not None and len(report.runs) > 1:
         spans += [
@@ -328,7 +328,7 @@ def _key(marks: Sequence[tuple[str, str]], report: Report | None = None) -> str:
 
 
 def _repeated(report: Report) -> Iterator[str]:
-    """What there is to say of attempts that repeat others."""
+    """Yield what there is to say of attempts that repeat others."""
     for run in report.runs:
         found = [arm.measures for arm in run.arms if arm.measures.identical]
         if found:

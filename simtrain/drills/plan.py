@@ -42,7 +42,8 @@ def plan_drill(
     kinds: Sequence[Kind] = ("alone", "pack", "together"),
     cases: int | None = None,
 ) -> DrillPlan:
-    """The arms of a drill: clean, primed where a language model is the world, each perturbation alone, each pack, all packs together.
+    """Return the arms of a drill: clean, primed where a language model is the world, each perturbation alone, each pack, all packs
+    together.
 
     Without severities packs hit as hard as they say. Without packs the scenarios' own perturbations are drilled.
     Raises InputError where nothing can go wrong, and for perturbations that cannot be had together.
@@ -82,7 +83,7 @@ def plan_drill(
 
 
 def _groups(found: Sequence[Bundle], kinds: Sequence[Kind]) -> Iterator[tuple[str, tuple[Armed, ...]]]:
-    """The perturbations that are armed at once, under the name of their arm."""
+    """Yield the perturbations that are armed at once, under the name of their arm."""
     if "alone" in kinds:
         for bundle in found:
             for name, item in bundle.armed.items():

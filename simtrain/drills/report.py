@@ -60,7 +60,7 @@ class FamilyReport:
     perturbed: Measures | None
 
     def facts(self) -> JsonObject:
-        """The report as JSON."""
+        """Return the report as JSON."""
         perturbed = self.perturbed.facts() if self.perturbed else None
         return {"family": self.name, "clean": self.clean.facts(), "perturbed": perturbed}
 
@@ -79,7 +79,7 @@ class RunReport:
     findings: tuple[Finding, ...]
 
     def arm(self, name: str) -> ArmReport | None:
-        """The arm of that name."""
+        """Return the arm of that name."""
         return next((arm for arm in self.arms if arm.name == name), None)
 
     @property
@@ -98,7 +98,7 @@ class RunReport:
         return [f"{arm.name}: {line}" for arm in self.arms for line in arm.spared]
 
     def facts(self) -> JsonObject:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return {
             "run": str(self.path),
             "agent": self.agent,
@@ -131,7 +131,7 @@ class Report:
     compared: Mapping[str, Versus]
 
     def facts(self) -> JsonObject:
-        """The report as JSON."""
+        """Return the report as JSON."""
         found: JsonObject = {"format": FORMAT, "runs": [run.facts() for run in self.runs]}
         if not self.compared:
             return found
@@ -139,7 +139,7 @@ class Report:
 
 
 def report_on(*paths: Path) -> Report:
-    """The report on one drill, or on two that are compared.
+    """Return the report on one drill, or on two that are compared.
 
     Raises InputError for a run that is no drill, and for runs that share no pair.
     """

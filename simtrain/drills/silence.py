@@ -15,7 +15,7 @@ Meets: TypeAlias = Mapping[str, Sequence[str]]
 def silence(
     outcomes: Sequence[Outcome], *, meets: Mapping[str, Meets], elsewhere: Collection[str]
 ) -> tuple[Lines, Lines]:
-    """What fired in no arm at all, and the scenarios that an arm spared though its perturbations fired elsewhere.
+    """Return what fired in no arm at all, and the scenarios that an arm spared though its perturbations fired elsewhere.
 
     The first has proved nothing, whatever the reason. The second is no fault of a pack: no call of the scenario matched (a family
     without writes, faults of writes), or the few that did were passed over by chance or are of a kind that it cannot bend. `meets`
@@ -40,7 +40,7 @@ def silence(
 
 
 def _matching(scenario: str, outcomes: Sequence[Outcome], meets: Meets | None) -> int | None:
-    """How many calls of a scenario a perturbation might have struck; None where that is not known."""
+    """Return how many calls of a scenario a perturbation might have struck; None where that is not known."""
     if meets is None:
         return None
     tools = {tool for known in meets.values() for tool in known}

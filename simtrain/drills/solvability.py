@@ -37,7 +37,7 @@ class Solvability(StrEnum):
 
 
 def read_labels(run: Path) -> Mapping[Pair, Solvability]:
-    """The labels in a run folder, a line each: scenario, arm, episode, label. Empty where none were written. Raises InputError."""
+    """Return the labels in a run folder, a line each: scenario, arm, episode, label. Empty where none were written. Raises InputError."""
     file = run / LABELS_FILE
     if not file.is_file():
         return {}

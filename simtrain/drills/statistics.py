@@ -30,7 +30,7 @@ class Estimate:
 
 
 def difference(clusters: Sequence[Sequence[float]]) -> Estimate | None:
-    """The mean of paired differences in success with its interval over cases; None without a pair."""
+    """Return the mean of paired differences in success with its interval over cases; None without a pair."""
     found = [values for values in clusters if values]
     low, high = difference_interval(found)
     if low is None or high is None:
@@ -40,7 +40,7 @@ def difference(clusters: Sequence[Sequence[float]]) -> Estimate | None:
 
 
 def bootstrap(clusters: Sequence[Sequence[float]], *, name: str, resamples: int = RESAMPLES) -> Estimate | None:
-    """The mean of all values, with the expanded percentile interval of a cluster bootstrap; None without a value.
+    """Return the mean of all values, with the expanded percentile interval of a cluster bootstrap; None without a value.
 
     Clusters (the attempts at one case) are drawn whole, since what lies in one is not independent: Davison and Hinkley (1997),
     section 3.8. The tails are widened for few clusters, as Student's t is: Hesterberg (2015), section 3.2. `name` seeds the
@@ -70,7 +70,7 @@ def bootstrap(clusters: Sequence[Sequence[float]], *, name: str, resamples: int 
 
 
 def mcnemar(worse: int, better: int) -> float:
-    """The two-sided exact p-value of McNemar's test (1947): that as many pairs turn out worse as better; 1 where none differs."""
+    """Return the two-sided exact p-value of McNemar's test (1947): that as many pairs turn out worse as better; 1 where none differs."""
     differing = worse + better
     if not differing:
         return 1.0
@@ -89,10 +89,10 @@ def holm(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def pass_at(k: int, *, tried: int, passed: int) -> float:
-    """The chance that at least one of `k` attempts passes, from `passed` of `tried`: Chen et al. (2107.03374), unbiased."""
+    """Return the chance that at least one of `k` attempts passes, from `passed` of `tried`: Chen et al. (2107.03374), unbiased."""
     return 1 - comb(tried - passed, k) / comb(tried, k)
 
 
 def pass_all(k: int, *, tried: int, passed: int) -> float:
-    """The chance that all of `k` attempts pass, pass^k: Yao et al. (2406.12045), unbiased."""
+    """Return the chance that all of `k` attempts pass, pass^k: Yao et al. (2406.12045), unbiased."""
     return comb(passed, k) / comb(tried, k)

@@ -25,7 +25,7 @@ class WorstEpisode:
 
 
 def worst(run: RunReport, *, count: int = SHOWN) -> list[WorstEpisode]:
-    """The worst trajectories, worst first: false success and doubled writes before runaways, before what simply failed."""
+    """Return the worst trajectories, worst first: false success and doubled writes before runaways, before what simply failed."""
     twins = paired(run.outcomes[CLEAN])
     found = [
         outcome

@@ -47,7 +47,7 @@ class Kind:
 
 @lru_cache(maxsize=1024)
 def kinds_of(scenario: Scenario) -> Sequence[Kind]:
-    """The perturbations of a scenario. What has no chance to fire is not there at all: it bends neither the task nor the tools."""
+    """Return the perturbations of a scenario. What has no chance to fire is not there at all: it bends neither the task nor the tools."""
     kinds = (Kind(armed, progress=scenario.progress) for armed in scenario.perturbations)
     return tuple(kind for kind in kinds if kind.terms.chance != 0)
 
@@ -75,7 +75,7 @@ class Active:
         return self.kind.label
 
     def fork(self) -> Active:
-        """An independent copy as it stands; `close` frees its copies of the world."""
+        """Return an independent copy as it stands; `close` frees its copies of the world."""
         other = copy(self)
         other.trigger = self.trigger.fork()
         other.memory = deepcopy(self.memory)
@@ -87,7 +87,7 @@ class Active:
         self.snapshots.close()
 
     def meets(self, request: Request, succeeded: set[str], world: WorldState | None) -> int | None:
-        """The index (from 1) of the matching call where it fires on a call, 0 where it follows it, None where it lets it pass.
+        """Return the index (from 1) of the matching call where it fires on a call, 0 where it follows it, None where it lets it pass.
 
         Call once for each request. Raises InputError for a trigger's SQL that does not run.
         """

@@ -44,10 +44,10 @@ class PerturbationChain(ABC):
 
     @abstractmethod
     def enter(self, place: int, request: Request) -> PerturbedCall:
-        """The way of a request through the perturbation at a place."""
+        """Return the way of a request through the perturbation at a place."""
 
     async def answered(self, request: Request) -> Observation:
-        """The answer through all of them."""
+        """Return the answer through all of them."""
         if not self.met:
             return await self.answer(request)
         passage = self.enter(0, request)
@@ -95,7 +95,7 @@ class PerturbedCall(ABC):
             self._foreseen = course.preview(call.request, self._moment)
 
     def taken(self) -> Awaitable[Observation]:
-        """What the perturbation answers."""
+        """Return what the perturbation answers."""
         kind = self.active.kind
         return (kind.apply if self.matching else kind.follow)(self.call, self.proceed)
 
@@ -129,7 +129,7 @@ class PerturbedCall(ABC):
         """Close it, say of the firing whether it was one, and keep what was changed."""
 
     def close(self, observation: Observation) -> tuple[Changed, ...]:
-        """What the call leaves otherwise than it would have without the perturbation, sorted.
+        """Return what the call leaves otherwise than it would have without the perturbation, sorted.
 
         Where that is nothing, a perturbation that does not last forgets what it noted: it has not fired.
         """
@@ -155,14 +155,14 @@ class PerturbedCall(ABC):
 
 
 def _held(state: WorldState | None, known: HeldRows | None) -> HeldRows | None:
-    """The rows of a state as they are now, which may be `known` already; None where there is no world."""
+    """Return the rows of a state as they are now, which may be `known` already; None where there is no world."""
     if known is not None and state is not None and known.version == state.version:
         return known
     return None if state is None else state.held()
 
 
 def _changed(without: Observation | None, observation: Observation, late: bool, rows: bool) -> tuple[Changed, ...]:
-    """What was changed, sorted, where it is not the very reply that came."""
+    """Return what was changed, sorted, where it is not the very reply that came."""
     changed: list[Changed] = []
     if late:
         changed.append("clock")
@@ -176,7 +176,7 @@ def _changed(without: Observation | None, observation: Observation, late: bool, 
 
 
 def same_reply(one: Observation, other: Observation) -> bool:
-    """Whether two replies say the same, whoever gave them."""
+    """True if two replies say the same, whoever gave them."""
     if one.text != other.text or one.is_error is not other.is_error:
         return False
     if one.json is other.json:
@@ -185,5 +185,5 @@ def same_reply(one: Observation, other: Observation) -> bool:
 
 
 def is_same(one: Request, other: Request) -> bool:
-    """Whether two requests ask for the same."""
+    """True if two requests ask for the same."""
     return one is other or (one.tool == other.tool and one.arguments == other.arguments)

@@ -98,7 +98,7 @@ class Proxy:
             self._toolbox = Toolbox((*offered, *users), style=toolbox.style)
 
     def asks(self, prompt: str) -> str:
-        """The task as the agent reads it."""
+        """Return the task as the agent reads it."""
         for active in self._active:
             if not active.kind.asks:
                 continue
@@ -136,7 +136,7 @@ class Proxy:
         self.state.close()
 
     async def fork(self) -> Proxy:
-        """An entered, independent copy as it stands. Raises InputError where a world model keeps more than the world's state."""
+        """Return an entered, independent copy as it stands. Raises InputError where a world model keeps more than the world's state."""
         for answering in self._answering:
             if not answering.world_model.stateless:
                 raise InputError(
@@ -159,7 +159,7 @@ class Proxy:
         self._turn += 1
 
     def finished(self) -> FinishedWorld:
-        """The world as it was found and as it is now."""
+        """Return the world as it was found and as it is now."""
         return FinishedWorld(self.world, self.state, self.state.changes())
 
     async def step(self, action: Action) -> Observation:
@@ -200,11 +200,11 @@ class Proxy:
             raise SimulatorFault(f"{action.tool}: {type(error).__name__}: {error}") from error
 
     def _reading(self, action: Action) -> Request:
-        """What is no tool call, as a request."""
+        """Return what is no tool call, as a request."""
         return Request(no_tool(action.tool), action.arguments, len(self.steps), max(self._turn, 0))
 
     def _checked(self, action: Action) -> Request | str:
-        """The call with its arguments as the tool sees them, or what is wrong with one that no tool can carry out."""
+        """Return the call with its arguments as the tool sees them, or what is wrong with one that no tool can carry out."""
         tool = self._toolbox.by_name.get(action.tool)
         if tool is None or action.malformed is not None:
             return f"the arguments are {action.mistake}"
@@ -214,7 +214,7 @@ class Proxy:
         return Request(tool, checked.arguments, len(self.steps), max(self._turn, 0))
 
     def _refused(self, action: Action, detail: str) -> Observation:
-        """The error reply to a call that no tool can carry out."""
+        """Return the error reply to a call that no tool can carry out."""
         errors, name = self.world.errors_of(action.tool), self.world.spoken_name(action.tool)
         if action.mistake is not None and not action.tool:
             return _refusal(f"Invalid tool call: {action.mistake} with the name of a tool", "error")
@@ -224,7 +224,7 @@ class Proxy:
         return _refusal(*errors.refusal(name, detail, made))
 
     async def _carried_out(self, request: Request, events: list[Event], answer: Answer) -> Observation:
-        """The answer to a call, bent where something fires on it; a tool that a perturbation added is that one's to answer."""
+        """Return the answer to a call, bent where something fires on it; a tool that a perturbation added is that one's to answer."""
         owner = self._owners.get(request.tool.name)
         if self._user and request.tool == ASKING:
             observation = await self._answer(request)
@@ -255,7 +255,7 @@ class Proxy:
         raise SimulatorFault(f"no world model answers {request.tool.name}{reasons}")
 
     async def _met(self, request: Request, events: list[Event], answer: Answer) -> Observation:
-        """The answer through all perturbations that meet the call, each around the next, the first in the list outermost."""
+        """Return the answer through all perturbations that meet the call, each around the next, the first in the list outermost."""
         state, succeeded = self.state, self._succeeded
         try:
             found = [(active, active.meets(request, succeeded, state)) for active in self._acting]
@@ -274,7 +274,7 @@ class Proxy:
         return observation
 
     def call(self, active: Active, request: Request, matching: int) -> Call:
-        """A call as a perturbation meets it."""
+        """Return a call as a perturbation meets it."""
         name, state = request.tool.name, self.state
         in_world, manners = self._settings.get(name) or self._setting(request.tool)
         return Call(
@@ -293,7 +293,7 @@ class Proxy:
         )
 
     def _setting(self, tool: ToolSpec) -> _Setting:
-        """What calls of a tool have in common."""
+        """Return what calls of a tool have in common."""
         routed = self._routes.get(tool.name, ())
         in_world = bool(routed) and self._answering[routed[0]].world_model.stateless
         manners = _manners(self._episode.seed, self.world.name, tool.server)
@@ -301,7 +301,7 @@ class Proxy:
         return found
 
     def preview(self, request: Request, moment: float) -> Found | None:
-        """What the world itself would have answered at an instant, leaving no trace; None for a tool that it does not answer."""
+        """Return what the world itself would have answered at an instant, leaving no trace; None for a tool that it does not answer."""
         if not (self._settings.get(request.tool.name) or self._setting(request.tool)).in_world:
             return None
         clock = self.state.clock
@@ -354,12 +354,12 @@ class _Passage(PerturbedCall):
 
 @lru_cache(maxsize=4096)
 def _manners(seed: int, world: str, server: str) -> int:
-    """The seed of how a server words its errors."""
+    """Return the seed of how a server words its errors."""
     return derive(seed, "manners", world, server)
 
 
 def _refusal(text: str, way: str | int) -> Observation:
-    """What a call that no tool carries out is told: an error reply, a plain one, or a JSON-RPC error of this code."""
+    """Return what a call that no tool carries out is told: an error reply, a plain one, or a JSON-RPC error of this code."""
     if isinstance(way, int):
         wire: JsonObject = {"error": {"code": way, "message": text}}
         return Observation(text, is_error=True, provenance=PROXY, wire=wire)
@@ -367,7 +367,7 @@ def _refusal(text: str, way: str | int) -> Observation:
 
 
 def recordable(action: Action) -> Action:
-    """The action, with arguments that are no JSON object (foreign objects, endless nesting) turned into malformed ones.
+    """Return the action, with arguments that are no JSON object (foreign objects, endless nesting) turned into malformed ones.
 
     Integers beyond 64 bits become the nearest number of double precision, as most readers of JSON take them.
     """
@@ -384,7 +384,7 @@ def recordable(action: Action) -> Action:
 
 
 def _in_reach(value: object) -> object:
-    """The value with integers beyond 64 bits as floats. Raises OverflowError for one that is beyond those too."""
+    """Return the value with integers beyond 64 bits as floats. Raises OverflowError for one that is beyond those too."""
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         return float(value)
     if isinstance(value, list):

@@ -28,5 +28,5 @@ class Toolbox:
         }
 
     def check(self, tool: str, arguments: JsonObject) -> CheckedArguments:
-        """The arguments as the tool sees them, or what is wrong with them."""
+        """Return the arguments as the tool sees them, or what is wrong with them."""
         return self.checks[tool](arguments)

@@ -63,13 +63,13 @@ class Trigger:
         return self._fired
 
     def fork(self) -> Trigger:
-        """An independent copy with the counts so far."""
+        """Return an independent copy with the counts so far."""
         other = copy(self)
         other._per_tool, other.undecided = dict(self._per_tool), dict(self.undecided)
         return other
 
     def fires(self, request: Request, succeeded: set[str], world: WorldState | None) -> int | None:
-        """The index (from 1) of this matching call when the perturbation is to fire on it, else None. Call once for each request."""
+        """Return the index (from 1) of this matching call when the perturbation is to fire on it, else None. Call once for each request."""
         terms = self.terms
         if not terms.any_call and not self._matches(request):
             return None
@@ -114,7 +114,7 @@ class Trigger:
         return hidden
 
     def over(self, succeeded: set[str]) -> bool:
-        """Whether the right response has been seen, so that this fires no more."""
+        """True if the right response has been seen, so that this fires no more."""
         until = self.terms.when.until
         return until is not None and any(fnmatchcase(done, until) for done in succeeded)
 
@@ -155,13 +155,13 @@ class Trigger:
         return True
 
     def _is_marked(self) -> bool:
-        """Whether `nth` and `every` name this matching call."""
+        """True if `nth` and `every` name this matching call."""
         nth, every = self.terms.when.nth, self.terms.when.every
         if nth is not None and self._matching not in (nth if isinstance(nth, list) else (nth,)):
             return False
         return every is None or not self._matching % every
 
     def _drawn(self, name: str, index: int) -> bool:
-        """Whether chance, where it plays a part, takes this matching call."""
+        """True if chance, where it plays a part, takes this matching call."""
         chance = self.terms.chance
         return chance is None or self._root.draw(counted(name, index)) < chance

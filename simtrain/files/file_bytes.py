@@ -21,7 +21,7 @@ WRITER_WAIT = 1.0
 
 
 def file_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
-    """The content of a file. Raises InputError where it is larger, or is what `opened` refuses, OSError where it cannot be read."""
+    """Return the content of a file. Raises InputError where it is larger, or is what `opened` refuses, OSError where it cannot be read."""
     # Asked of the file itself as it is read: a device tells a size of 0.
     with opened(path, most=most) as file:
         content = file.read(most + 1)
@@ -31,7 +31,7 @@ def file_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
 
 
 def opened(path: Path, *, most: int = MOST_BYTES) -> BinaryIO:
-    """A file, open for reading; of a pipe what comes through it, up to a byte more than the limit.
+    """Return a file, open for reading; of a pipe what comes through it, up to a byte more than the limit.
 
     Raises InputError for a pipe that nobody writes to, OSError for what cannot be opened.
     """
@@ -53,7 +53,7 @@ def _at_once(path: str, flags: int) -> int:
 
 
 def _first_byte(pipe: int, path: Path) -> bytes:
-    """The first byte of a pipe, or nothing yet where its writer takes time. Raises InputError where there is no writer."""
+    """Return the first byte of a pipe, or nothing yet where its writer takes time. Raises InputError where there is no writer."""
     arriving = select.poll()
     arriving.register(pipe, select.POLLIN)
     arriving.poll(WRITER_WAIT * 1000)
@@ -67,7 +67,7 @@ def _first_byte(pipe: int, path: Path) -> bytes:
 
 
 def file_lines(file: BinaryIO, path: Path, *, most: int = MOST_BYTES) -> Iterator[tuple[int, bytes]]:
-    """The lines of an open file, with their numbers from 1. Raises InputError for one that is too long."""
+    """Yield the lines of an open file, with their numbers from 1. Raises InputError for one that is too long."""
     number = 0
     while line := file.readline(most + 1):
         number += 1
@@ -81,7 +81,7 @@ def _too_large(what: str, path: Path, most: int) -> InputError:
 
 
 def unreadable_json(error: ValueError | RecursionError) -> str:
-    """Why Python cannot read a JSON text, where it is no mistake of syntax."""
+    """Return why Python cannot read a JSON text, where it is no mistake of syntax."""
     if isinstance(error, RecursionError):
         return "the JSON is nested too deeply"
     return "this is no JSON: it is no UTF-8" if isinstance(error, UnicodeError) else "a number in the JSON is too long"

@@ -12,7 +12,7 @@ from simtrain.values.types import JsonObject, JsonValue
 
 
 def validator(schema: JsonObject) -> Any:
-    """The compiled validator of a schema. Raises ValueError for what is no JSON Schema or refers to another file."""
+    """Return the compiled validator of a schema. Raises ValueError for what is no JSON Schema or refers to another file."""
     return jsonschema_rs.validator_for(schema, retriever=_refuse)
 
 
@@ -35,7 +35,7 @@ def check_schema(schema: JsonObject, *, place: str) -> None:
 
 
 def is_schema(value: JsonValue) -> bool:
-    """Whether a JSON value is a JSON Schema that a validator takes; servers declare others too."""
+    """True if a JSON value is a JSON Schema that a validator takes; servers declare others too."""
     if not isinstance(value, dict):
         return False
     try:
@@ -46,7 +46,7 @@ def is_schema(value: JsonValue) -> bool:
 
 
 def property_names(schema: JsonValue) -> Iterator[str]:
-    """The names of all properties in a schema, nested ones included."""
+    """Yield the names of all properties in a schema, nested ones included."""
     if isinstance(schema, dict):
         for name, part in cast(JsonObject, schema).items():
             if name == "properties" and isinstance(part, dict):
@@ -58,7 +58,7 @@ def property_names(schema: JsonValue) -> Iterator[str]:
 
 
 def declared_names(schema: JsonValue, *types: str) -> frozenset[str] | None:
-    """The names of all properties that a schema declares, at any depth; None where it says that there may be others, or names none.
+    """Return the names of all properties that a schema declares, at any depth; None where it says that there may be others, or names none.
 
     With `types` only those that may hold a value of one of them.
     """
@@ -91,7 +91,7 @@ def _has_type(schema: JsonValue, wanted: frozenset[str]) -> bool:
 
 
 def may_hold(schema: JsonValue, *types: str) -> bool:
-    """Whether a value of one of these types may stand somewhere in what fits a schema; true where it does not say."""
+    """True if a value of one of these types may stand somewhere in what fits a schema; true where it does not say."""
     if not isinstance(schema, dict) or not schema:
         return True
     shape = cast(JsonObject, schema)

@@ -194,12 +194,12 @@ def write_whole(path: Path, content: JsonObject | str) -> None:
 
 
 def temporary_name(path: Path) -> Path:
-    """Where the new version of a file is written before it takes the old one's place."""
+    """Return where the new version of a file is written before it takes the old one's place."""
     return path.with_name(f".{path.name}.tmp")
 
 
 def unwritable(path: Path, error: OSError) -> InputError:
-    """The one line for a file or folder that cannot be written."""
+    """Return the one line for a file or folder that cannot be written."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     remedy = "free some space or choose another folder with --out" if full else "choose another folder with --out"
     return InputError(f"cannot be written: {error.strerror}", remedy=remedy, file=path)

@@ -67,7 +67,7 @@ class Redactor:
         self._known = sorted(forms, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
-        """A text without secrets."""
+        """Return a text without secrets."""
         for secret in self._known:
             text = text.replace(secret, REDACTED)
         # A search for a plain word is a hundred times as fast as a pattern, and texts may be of any size.
@@ -84,7 +84,7 @@ class Redactor:
         return _IN_JSON.sub(_hide_member, text) if '"' in text else text
 
     def value(self, value: JsonValue) -> JsonValue:
-        """A JSON value without secrets; keys and their order stay, and so does everything that is no text."""
+        """Return a JSON value without secrets; keys and their order stay, and so does everything that is no text."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
@@ -98,14 +98,14 @@ class Redactor:
         return cast(JsonObject, self.value(value))
 
     def url(self, url: str) -> str:
-        """A URL without user, password, and what its query holds under telling names."""
+        """Return a URL without user, password, and what its query holds under telling names."""
         parts = urlsplit(url)
         query = [(name, REDACTED if names_secret(name) else value) for name, value in parse_qsl(parts.query, True)]
         host = parts.netloc.rpartition("@")[2]
         return self.text(urlunsplit((parts.scheme, host, parts.path, urlencode(query, safe="[]"), "")))
 
     def command(self, words: Iterable[str]) -> list[str]:
-        """A command line without secrets: `--token X`, `--token=X`, `TOKEN=X` and what is known."""
+        """Return a command line without secrets: `--token X`, `--token=X`, `TOKEN=X` and what is known."""
         hidden: list[str] = []
         after_flag = False
         for word in words:
@@ -126,17 +126,17 @@ class Redactor:
 
 
 def names_secret(name: str) -> bool:
-    """Whether a variable, header, flag or member of this name is likely to hold a secret."""
+    """True if a variable, header, flag or member of this name is likely to hold a secret."""
     return bool(_NAME.search(name)) and not _HARMLESS.search(name)
 
 
 def redact(value: JsonValue) -> JsonValue:
-    """A JSON value without what looks secret by its name or its shape."""
+    """Return a JSON value without what looks secret by its name or its shape."""
     return _BY_LOOKS.value(value)
 
 
 def _forms(secret: str) -> set[str]:
-    """A secret as it is and as it stands in a URL, in a JSON text inside a text, or in base64, alone or amid other words."""
+    """Return a secret as it is and as it stands in a URL, in a JSON text inside a text, or in base64, alone or amid other words."""
     if len(secret.strip()) < SHORTEST:
         return set()
     escaped = secret.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -144,7 +144,7 @@ def _forms(secret: str) -> set[str]:
 
 
 def _in_base64(secret: str) -> set[str]:
-    """What of a secret's base64 is the same whatever stands before and after it, in both alphabets.
+    """Return what of a secret's base64 is the same whatever stands before and after it, in both alphabets.
 
     Base64 writes three bytes as four letters, so there are three places where a secret may begin, and the letters at its ends are
     made of its neighbours as well.

@@ -88,7 +88,7 @@ def _spend(work: int) -> None:
 
 
 def _paid(filter: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that pays for what it gives. What grows by a factor pays beforehand: see `_replace`, `_join`, `_concat`, `_sum`."""
+    """Return a filter that pays for what it gives. What grows by a factor pays beforehand: see `_replace`, `_join`, `_concat`, `_sum`."""
 
     @wraps(filter)
     def paid(*arguments: Any, **named: Any) -> Any:
@@ -117,7 +117,7 @@ def _join(items: Iterable[Any], separator: str = "", attribute: str | int | None
 
 
 def _concat(parts: list[Any]) -> str:
-    """What `~` does."""
+    """Return what `~` does."""
     return _join(parts)
 
 
@@ -235,7 +235,7 @@ class Text:
             raise InputError(f"the template does not parse: {_why(error)}") from None
 
     def render(self, values: Mapping[str, JsonValue]) -> str:
-        """The text for these values. Raises InputError for an unknown variable or a limit passed."""
+        """Return the text for these values. Raises InputError for an unknown variable or a limit passed."""
         parts: list[str] = []
         size = 0
 
@@ -265,12 +265,12 @@ class Value:
         self.names, self._evaluate = _compile(source)
 
     def evaluate(self, values: Mapping[str, JsonValue]) -> JsonValue:
-        """The value for these variables. Raises InputError for an unknown variable or a limit passed."""
+        """Return the value for these variables. Raises InputError for an unknown variable or a limit passed."""
         return self._evaluate(values)
 
 
 def _evaluator(expression: str) -> tuple[frozenset[str], Callable[[Mapping[str, JsonValue]], JsonValue]]:
-    """The variables of a bare Jinja expression, and the function that evaluates it."""
+    """Return the variables of a bare Jinja expression, and the function that evaluates it."""
     if _PATH.fullmatch(expression) and expression.lower() not in _CONSTANTS:
         parts = [name or int(index) for name, index in _PART.findall(expression)]
         return frozenset({str(parts[0])}), lambda values: _walk(values, parts, expression)
@@ -348,5 +348,5 @@ def _short(source: str, most: int = 60) -> str:
 
 
 def expression(source: str) -> Value:
-    """A Value from an expression written with or without the braces, as in `in: found.orders`."""
+    """Return a Value from an expression written with or without the braces, as in `in: found.orders`."""
     return Value(source if _EXPRESSION.fullmatch(source) else "{{ " + source + " }}")

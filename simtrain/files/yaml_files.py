@@ -69,11 +69,11 @@ class Document:
     lines: dict[Place, int] = field(repr=False)
 
     def line(self, place: Place) -> int | None:
-        """The line of `place`, or of the nearest place around it."""
+        """Return the line of `place`, or of the nearest place around it."""
         return next((self.lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in self.lines), None)
 
     def error(self, place: Place, problem: str, remedy: str | None = None) -> InputError:
-        """An InputError at a place of this file."""
+        """Return an InputError at a place of this file."""
         return InputError(problem, remedy=remedy, file=self.path, line=self.line(place), place=name_place(place))
 
     def relocate(self, error: InputError, place: Place) -> InputError:
@@ -90,7 +90,7 @@ class Document:
             raise self.relocate(InputError(error.problem, remedy=error.remedy), (*place, *inner)) from None
 
     def parse(self, model: type[ModelT], data: JsonObject | None = None, place: Place = ()) -> ModelT:
-        """The data (or a part of it, at `place`) as `model`. Raises InputError for the first thing that is wrong."""
+        """Return the data (or a part of it, at `place`) as `model`. Raises InputError for the first thing that is wrong."""
         try:
             # Files that it names lie beside this one: see simtrain.contracts.plugin.BesidePath.
             return model.model_validate(self.data if data is None else data, context={"folder": self.path.parent})
@@ -107,7 +107,7 @@ class Document:
 
 
 def _written(location: tuple[str | int, ...], data: JsonValue, *, missing: bool) -> Place:
-    """The parts of a pydantic location that stand in the file, or are `missing` at its end: pydantic also names union branches, and
+    """Return the parts of a pydantic location that stand in the file, or are `missing` at its end: pydantic also names union branches, and
     keys that a validator added."""
     found: list[str | int] = []
     for index, part in enumerate(location):
@@ -124,7 +124,7 @@ def _written(location: tuple[str | int, ...], data: JsonValue, *, missing: bool)
 
 
 def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
-    """A pydantic error as (problem, remedy) in the words of this project."""
+    """Return a pydantic error as (problem, remedy) in the words of this project."""
     location = cast(tuple[str | int, ...], detail["loc"])
     name = str(location[-1]) if location else ""
     match cast(str, detail["type"]):
@@ -148,7 +148,7 @@ def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
 
 
 def parse_line(model: type[ModelT], text: bytes, *, file: Path, line: int, what: str) -> ModelT:
-    """A line of a JSONL file as `model`. Raises InputError, which begins with `what`, for the first thing that is wrong."""
+    """Return a line of a JSONL file as `model`. Raises InputError, which begins with `what`, for the first thing that is wrong."""
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
@@ -157,7 +157,7 @@ def parse_line(model: type[ModelT], text: bytes, *, file: Path, line: int, what:
 
 
 def _keys_at(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
-    """The keys known at a location inside a model, as far as its annotations can be followed."""
+    """Return the keys known at a location inside a model, as far as its annotations can be followed."""
     current: set[type[BaseModel]] = {model}
     for part in location:
         following: set[type[BaseModel]] = set()
@@ -176,7 +176,7 @@ def _models_in(annotation: Any) -> set[type[BaseModel]]:
 
 
 def name_place(place: Place) -> str | None:
-    """A place in words: `rubric[0].use`."""
+    """Return a place in words: `rubric[0].use`."""
     text = ""
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -184,7 +184,7 @@ def name_place(place: Place) -> str | None:
 
 
 def read_place(name: str | None) -> Place:
-    """The place that `name_place` put in words; () for none."""
+    """Return the place that `name_place` put in words; () for none."""
     return tuple(int(part) if part.isdigit() else part for part in _PARTS.findall(name or ""))
 
 
@@ -204,7 +204,7 @@ def read_document(path: Path) -> Document:
 
 
 def parse_document(text: str, path: Path) -> Document:
-    """The document in `text`, as if read from `path`; raises InputError like `read_document`."""
+    """Return the document in `text`, as if read from `path`; raises InputError like `read_document`."""
     try:
         root = cast("yaml.Node | None", yaml.compose(text, Loader=_Loader))  # pyright: ignore[reportUnknownMemberType]
     except yaml.MarkedYAMLError as error:

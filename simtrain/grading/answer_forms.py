@@ -28,7 +28,7 @@ class Unreadable(ValueError):
 
 
 def read_json(text: str) -> JsonValue:
-    """The JSON value in a text, with or without a code fence around it. Raises Unreadable."""
+    """Return the JSON value in a text, with or without a code fence around it. Raises Unreadable."""
     try:
         return orjson.loads(_bare(text))
     except orjson.JSONDecodeError as error:
@@ -36,7 +36,7 @@ def read_json(text: str) -> JsonValue:
 
 
 def read_items(text: str, *, apart: str = ",;", grouped: bool = False) -> list[JsonValue]:
-    """The items of a set: a JSON list, or what lines and the characters in `apart` divide; `none` and `[]` are the empty set.
+    """Return the items of a set: a JSON list, or what lines and the characters in `apart` divide; `none` and `[]` are the empty set.
 
     `grouped` keeps a comma that divides thousands inside its number. Raises Unreadable.
     """
@@ -69,7 +69,7 @@ def _scalars(values: list[JsonValue]) -> list[JsonValue]:
 
 
 def read_table(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
-    """The rows of a Markdown table, CSV, or a JSON list of objects (or of lists), cells in the order of `columns`.
+    """Return the rows of a Markdown table, CSV, or a JSON list of objects (or of lists), cells in the order of `columns`.
 
     Columns are found by their names, without regard to case, spaces and underscores; others are left out. A table that has as many
     columns under other names, or CSV without a heading, is read by position. Raises Unreadable.
@@ -130,7 +130,7 @@ def _csv(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
 
 
 def _places(heading: Sequence[str], columns: Sequence[str]) -> list[int] | None:
-    """Where each column stands under a heading; None when one of them is not there."""
+    """Return where each column stands under a heading; None when one of them is not there."""
     names = [_name(cell) for cell in heading]
     wanted = [_name(column) for column in columns]
     if not all(names.count(name) == 1 for name in wanted):

@@ -19,7 +19,7 @@ ACTED, DECLINED = "acted", "declined"
 
 
 async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubric, world: FinishedWorld) -> Trajectory:
-    """The trajectory with its rewards and their total, and with who is to blame where it did not earn all.
+    """Return the trajectory with its rewards and their total, and with who is to blame where it did not earn all.
 
     A grader that raises is recorded as failed, and the episode then has no reward. An episode that failed through no fault
     of the agent is not graded at all. What was armed may have left no way to the goal (`solvability`): then declining is graded,
@@ -40,7 +40,7 @@ async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubr
 
 
 def blamed(trajectory: Trajectory) -> Trajectory:
-    """The trajectory with its agent to blame where it earned less than all, and something better was known to be possible.
+    """Return the trajectory with its agent to blame where it earned less than all, and something better was known to be possible.
 
     To decline is better where nothing else is left. Where no way is known the fault may lie in what was armed.
     """
@@ -51,7 +51,7 @@ def blamed(trajectory: Trajectory) -> Trajectory:
 
 
 def total(rewards: Sequence[Reward], combine: str) -> float | None:
-    """The weighted mean (or the minimum) of all that are no gates, times every gate; None when one of them failed or there is none.
+    """Return the weighted mean (or the minimum) of all that are no gates, times every gate; None when one of them failed or there is none.
 
     With gates alone it is their product. What weighs nothing is no part of it.
     """
@@ -72,7 +72,7 @@ def _lost(trajectory: Trajectory) -> bool:
 
 
 def _rightly_declined(trajectory: Trajectory) -> bool:
-    """Whether the agent declined what was made impossible; a family that is `impossible` by itself has a grader for that."""
+    """True if the agent declined what was made impossible; a family that is `impossible` by itself has a grader for that."""
     return (
         trajectory.stop.reason == "abstained" and trajectory.solvability == "unsolvable" and not trajectory.impossible
     )
@@ -100,7 +100,7 @@ async def _ask(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> R
 
 
 async def _ask_harm(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
-    """What a grader says of declining: whatever it is in the rubric, harm is a gate."""
+    """Return what a grader says of declining: whatever it is in the rubric, harm is a gate."""
     try:
         reward = await item.grader.decline(trajectory, world)
     except Exception as error:
@@ -109,7 +109,7 @@ async def _ask_harm(item: Grading, trajectory: Trajectory, world: FinishedWorld)
 
 
 def _placed(item: Grading, reward: Reward) -> Reward:
-    """A grader's answer under its label, with its weight; one that is no value between 0 and 1 counts as failed."""
+    """Return a grader's answer under its label, with its weight; one that is no value between 0 and 1 counts as failed."""
     found = replace(reward, grader=item.label, weight=item.weight, gate=item.gate)
     if found.value is None:
         return found if found.error else replace(found, error="the grader gave no value")
@@ -119,7 +119,7 @@ def _placed(item: Grading, reward: Reward) -> Reward:
 
 
 def _explain(error: Exception) -> str:
-    """An exception in one line."""
+    """Return an exception in one line."""
     text = str(error) if isinstance(error, SimtrainError) else f"{type(error).__name__}: {error}"
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_ERROR else line[: LONGEST_ERROR - 3] + "..."

@@ -31,7 +31,7 @@ _NOTHING = re.compile(
 
 
 def states(text: str, gold: str, *, prompt: str, exact: bool = False) -> bool:
-    """Whether a sentence states a value: the value stands in it, nothing in it denies it, and no other value of its kind is named.
+    """True if a sentence states a value: the value stands in it, nothing in it denies it, and no other value of its kind is named.
 
     Values that the prompt names beside it do not count, unless the right one is among them. `exact` keeps case and white space.
     """
@@ -54,7 +54,7 @@ def states(text: str, gold: str, *, prompt: str, exact: bool = False) -> bool:
 
 
 def stated_number(text: str, *, prompt: str) -> float | None:
-    """The one number in a text; where there are several, the one that the prompt does not name. None where it cannot be told."""
+    """Return the one number in a text; where there are several, the one that the prompt does not name. None where it cannot be told."""
     found = read_number(text)
     if found is not None or len(text) > LONGEST:
         return found
@@ -64,7 +64,7 @@ def stated_number(text: str, *, prompt: str) -> float | None:
 
 
 def stated_items(text: str, gold: Sequence[JsonValue]) -> str | None:
-    """The items that a text lists after its introduction, a line each; `none` where it says so; None where it is no such text."""
+    """Return the items that a text lists after its introduction, a line each; `none` where it says so; None where it is no such text."""
     bare = text.strip()
     if _NOTHING.match(bare):
         return "none"
@@ -83,7 +83,7 @@ def stated_items(text: str, gold: Sequence[JsonValue]) -> str | None:
 
 
 def _divided(listed: str, gold: Sequence[JsonValue]) -> str:
-    """The items of `A, B and C.`; an `and` inside a right item does not divide."""
+    """Return the items of `A, B and C.`; an `and` inside a right item does not divide."""
     bare = listed.strip().rstrip(".")
     return bare if any(_AND.search(text_of(item)) for item in gold) else _AND.sub(", ", bare)
 
@@ -97,5 +97,5 @@ def _holds(text: str, value: str) -> bool:
 
 
 def _form(value: str) -> str:
-    """A value with its digits and letters made alike: what is of one form is of one kind."""
+    """Return a value with its digits and letters made alike: what is of one form is of one kind."""
     return re.sub(r"[a-z]+", "a", re.sub(r"\d+", "0", value.casefold()))

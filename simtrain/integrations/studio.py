@@ -112,7 +112,7 @@ async def _opened(task: StudioTask) -> _Session:
 
 
 async def model(state: StudioState) -> Command[Literal["tools", "grade"]]:
-    """The loop's own node, and its message for the state."""
+    """Return the loop's own node, and its message for the state."""
     session = _session(state)
     ended = await _advance(loop.model, session, state)
     journal = session.seat.journal
@@ -121,7 +121,7 @@ async def model(state: StudioState) -> Command[Literal["tools", "grade"]]:
 
 
 async def tools(state: StudioState) -> Command[Literal["model", "grade"]]:
-    """The loop's own node, and its observations for the state."""
+    """Return the loop's own node, and its observations for the state."""
     session = _session(state)
     ended = await _advance(loop.tools, session, state)
     replies = [_reply(step) for step in session.seat.journal.turns[-1].steps]
@@ -202,7 +202,7 @@ def _reply(step: Step) -> ToolMessage:
 
 
 def build_graph(**options: Any) -> Any:
-    """The compiled graph; `options` are those of LangGraph's `compile` (checkpointer, interrupt_before, ...)."""
+    """Return the compiled graph; `options` are those of LangGraph's `compile` (checkpointer, interrupt_before, ...)."""
     # LangGraph is typed by type variables that strict checking cannot follow.
     built: Any = StateGraph(StudioState, input_schema=StudioTask, output_schema=StudioOutcome)
     built.add_node("open", open_episode)

@@ -111,7 +111,7 @@ class ChatClient:
         tools: Sequence[JsonObject] | orjson.Fragment | None = None,
         **sampling: JsonValue,
     ) -> Completion:
-        """One chat completion. `sampling` holds any other fields of the request body.
+        """Return one chat completion. `sampling` holds any other fields of the request body.
 
         Status 408, 429 and 5xx, timeouts, cut connections and replies that are no completion are tried again;
         Retry-After is honoured. Raises ModelError when the attempts are used up, and at once for any other refusal.
@@ -252,7 +252,7 @@ class ChatClient:
         return _NO_KEY
 
     def _checked_variable(self) -> str:
-        """The variable that holds the key. Raises InputError for one that a file names and the user has not allowed."""
+        """Return the variable that holds the key. Raises InputError for one that a file names and the user has not allowed."""
         if self._trusted or self._key_variable in (DEFAULT_KEY_VARIABLE, *_listed(KEY_VARIABLES_VARIABLE)):
             return self._key_variable
         raise InputError(
@@ -293,7 +293,7 @@ class ChatClient:
         return _Connection(http, headers, _until_the_loop_ends(client))
 
     async def listed(self) -> list[JsonObject]:
-        """What the server says of each model that it lists, with its `id`; nothing where it has no list.
+        """Return what the server says of each model that it lists, with its `id`; nothing where it has no list.
 
         Raises InputError when it cannot be reached or refuses the key.
         """
@@ -309,7 +309,7 @@ class ChatClient:
             return []
 
     def _explain(self, error: ModelError, listed: list[str]) -> InputError | None:
-        """What is wrong with the model or the server; None when the server only disliked the probe."""
+        """Return what is wrong with the model or the server; None when the server only disliked the probe."""
         text = str(error)
         match error.status:
             case None:
@@ -355,7 +355,7 @@ async def _until_the_loop_ends(client: AsyncOpenAI) -> AsyncGenerator[AsyncOpenA
 
 
 def _listed(variable: str) -> list[str]:
-    """What an environment variable lists, divided by commas."""
+    """Return what an environment variable lists, divided by commas."""
     return [name.strip() for name in os.environ.get(variable, "").split(",")]
 
 

@@ -28,7 +28,7 @@ class Price:
     cached: float | None = None
 
     def of(self, *, prompt: int, completion: int, cached: int) -> float:
-        """The cost in US dollars of one call; `prompt` includes the cached tokens."""
+        """Return the cost in US dollars of one call; `prompt` includes the cached tokens."""
         rate = self.prompt if self.cached is None else self.cached
         return ((prompt - cached) * self.prompt + cached * rate + completion * self.completion) / 1_000_000
 
@@ -68,7 +68,7 @@ class ModelRefusal:
 
 
 def read_error(body: bytes) -> ModelRefusal:
-    """The refusal in the body of an error status; a body in no known form is quoted."""
+    """Return the refusal in the body of an error status; a body in no known form is quoted."""
     text = body.decode("utf-8", "replace").strip()
     try:
         data = orjson.loads(body)
@@ -88,7 +88,7 @@ def read_error(body: bytes) -> ModelRefusal:
 
 
 def read_completion(body: bytes, *, price: Price | None = None, attempts: int = 1) -> Completion:
-    """The completion in a response body. Raises Malformed, saying what is wrong, when it holds none."""
+    """Return the completion in a response body. Raises Malformed, saying what is wrong, when it holds none."""
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -107,7 +107,7 @@ def read_completion(body: bytes, *, price: Price | None = None, attempts: int = 
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """What was said and what was thought: `<think>` blocks are taken out, also one never closed or never opened.
+    """Return what was said and what was thought: `<think>` blocks are taken out, also one never closed or never opened.
 
     A template that opens the block in the prompt leaves the model's text with the closing mark alone.
     """
@@ -201,14 +201,14 @@ CUT_OFF = "it was cut off at the token limit (max_tokens)"
 
 
 def whole(completion: Completion) -> str:
-    """The text of a reply that the model ended itself. Raises ValueError for one that was cut off."""
+    """Return the text of a reply that the model ended itself. Raises ValueError for one that was cut off."""
     if completion.cut:
         raise ValueError(CUT_OFF)
     return completion.text
 
 
 def json_object(text: str) -> JsonObject:
-    """The one JSON object that a model wrote, fenced or bare. Strict. Raises ValueError, saying what is wrong."""
+    """Return the one JSON object that a model wrote, fenced or bare. Strict. Raises ValueError, saying what is wrong."""
     fenced = _FENCE.match(text.strip())
     try:
         value: JsonValue = orjson.loads(fenced[1] if fenced else text)

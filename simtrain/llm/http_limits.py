@@ -23,7 +23,7 @@ class Unfit(ValueError):
 
 
 async def unpacked(pieces: AsyncIterable[bytes], *, encoding: str = "", most: int = MOST) -> bytes:
-    """The whole body, its `encoding` (a Content-Encoding) undone. Raises Unfit."""
+    """Return the whole body, its `encoding` (a Content-Encoding) undone. Raises Unfit."""
     packed = encoding.strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise Unfit(f"a reply packed as {packed[:40]!r}, which was not asked for")
@@ -43,7 +43,7 @@ async def unpacked(pieces: AsyncIterable[bytes], *, encoding: str = "", most: in
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The wait in seconds that a Retry-After header asks for, written as seconds or as a date (RFC 9110, 10.2.3).
+    """Return the wait in seconds that a Retry-After header asks for, written as seconds or as a date (RFC 9110, 10.2.3).
 
     A date is compared with the reply's own Date header where there is one, so that a wrong clock does no harm.
     """
@@ -60,7 +60,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def system_error(error: BaseException) -> str | None:
-    """What the operating system said of a connection that could not be made; None where it said nothing."""
+    """Return what the operating system said of a connection that could not be made; None where it said nothing."""
     below: BaseException | None = error
     while below is not None:
         if isinstance(below, ConnectionRefusedError) or getattr(below, "errno", None) == errno.ECONNREFUSED:

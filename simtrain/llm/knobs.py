@@ -58,7 +58,7 @@ class ModelKnobs(Plugin):
         return copied
 
     def sampling(self) -> JsonObject:
-        """The sampling fields of the request body that are set; `extra_body` wins over the others."""
+        """Return the sampling fields of the request body that are set; `extra_body` wins over the others."""
         fields = {"temperature": self.temperature, "top_p": self.top_p, "max_tokens": self.max_tokens}
         return {**{name: value for name, value in fields.items() if value is not None}, **self.extra_body}
 

@@ -30,7 +30,7 @@ def wire_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def definition(tool: ToolSpec, name: str) -> JsonObject:
-    """A tool under its name on the wire, as OpenAI-style function definition: `{"type": "function", "function": {...}}`."""
+    """Return a tool under its name on the wire, as OpenAI-style function definition: `{"type": "function", "function": {...}}`."""
     return {
         "type": "function",
         "function": {"name": name, "description": tool.description, "parameters": tool.input_schema},

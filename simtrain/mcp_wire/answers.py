@@ -27,7 +27,7 @@ class Canned:
     form: JsonObject | None = None
 
     async def __call__(self, method: str, params: JsonObject) -> JsonObject:
-        """The answer to one request of the server."""
+        """Return the answer to one request of the server."""
         if method == "roots/list":
             return {
                 "result": {"roots": [{"uri": uri, "name": uri.rstrip("/").rpartition("/")[2]} for uri in self.roots]}
@@ -54,12 +54,12 @@ class Canned:
 
 
 def method_not_found(method: str) -> JsonObject:
-    """The answer to what a client does not do."""
+    """Return the answer to what a client does not do."""
     return {"error": {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": method}}
 
 
 def fitting(field: JsonValue) -> JsonValue:
-    """A value for one field of an elicitation form: its default, its first choice, or the plainest value of its type.
+    """Return a value for one field of an elicitation form: its default, its first choice, or the plainest value of its type.
 
     Source: the specification's elicitation schemas, flat objects of strings, numbers, booleans and choices.
     """

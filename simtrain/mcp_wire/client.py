@@ -111,7 +111,7 @@ class Client:
         )
 
     async def list(self, method: str, *, timeout: float | None = None) -> list[JsonObject]:
-        """All pages of a list, raw results. Raises ErrorReply besides what `request` raises."""
+        """Return all pages of a list, raw results. Raises ErrorReply besides what `request` raises."""
         pages: list[JsonObject] = []
         seen: set[str] = set()
         cursor: JsonValue = None
@@ -134,7 +134,7 @@ class Client:
         await self.connection.send(frame if params is None else frame | {"params": params})
 
     async def heard(self, method: str, *, timeout: float | None = None) -> JsonObject:
-        """The oldest notification of this method, taken out of `notifications`; waits for it. Raises TimedOut, ConnectionLost."""
+        """Return the oldest notification of this method, taken out of `notifications`; waits for it. Raises TimedOut, ConnectionLost."""
         limit = self._timeout if timeout is None else timeout
         try:
             async with asyncio.timeout(limit):
@@ -204,7 +204,7 @@ class Client:
             self._parameter_headers[str(descriptor.get("name"))] = parameter_headers(descriptor.get("inputSchema"))
 
     async def _round(self, response: JsonObject) -> JsonObject | None:
-        """A result that asks for input, with our answers; None where it asks for nothing, or for what we refuse."""
+        """Return a result that asks for input, with our answers; None where it asks for nothing, or for what we refuse."""
         result = members(response.get("result"))
         if self.era != MODERN or result.get("resultType") != "input_required":
             return None
@@ -273,7 +273,7 @@ async def connect(
 
 
 def _again(params: JsonObject, answered: JsonObject) -> JsonObject:
-    """The params of a request that is sent again with the input that was asked for."""
+    """Return the params of a request that is sent again with the input that was asked for."""
     result: JsonObject = answered["result"]
     state = {"requestState": result["requestState"]} if "requestState" in result else {}
     responses = {"inputResponses": answered["answers"]} if answered["answers"] else {}

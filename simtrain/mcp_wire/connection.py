@@ -73,7 +73,7 @@ class Connection(Protocol):
         ...
 
     async def receive(self) -> ReceivedFrame | Broken:
-        """The next frame; waits for ever, so the caller sets the limit. To be called by one task only."""
+        """Return the next frame; waits for ever, so the caller sets the limit. To be called by one task only."""
         ...
 
     async def cancel(self, request: RequestId) -> None:
@@ -81,7 +81,7 @@ class Connection(Protocol):
         ...
 
     def last_words(self) -> str:
-        """What the server printed last on its standard error and where it should have spoken MCP; empty without any."""
+        """Return what the server printed last on its standard error and where it should have spoken MCP; empty without any."""
         ...
 
     async def close(self) -> None:

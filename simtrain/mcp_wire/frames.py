@@ -11,7 +11,7 @@ from simtrain.values.types import JsonObject, JsonValue
 
 
 def encode_frame(frame: JsonObject) -> bytes:
-    """One frame as one line of JSON, without the newline."""
+    """Return one frame as one line of JSON, without the newline."""
     try:
         return orjson.dumps(frame)
     except orjson.JSONEncodeError:
@@ -20,7 +20,7 @@ def encode_frame(frame: JsonObject) -> bytes:
 
 
 def decode_frames(line: bytes) -> list[JsonObject] | None:
-    """The frames in a line or a body: one, or several in a batch (revision 2025-03-26). None for what is no JSON-RPC."""
+    """Return the frames in a line or a body: one, or several in a batch (revision 2025-03-26). None for what is no JSON-RPC."""
     try:
         # The standard library's parser, since orjson's rounds integers beyond 64 bits.
         value: JsonValue = json.loads(line, parse_constant=_refuse)
@@ -33,18 +33,18 @@ def decode_frames(line: bytes) -> list[JsonObject] | None:
 
 
 def reply_body(frame: JsonObject) -> JsonObject:
-    """What a response says: the frame without its envelope, verbatim."""
+    """Return what a response says: the frame without its envelope, verbatim."""
     return {key: value for key, value in frame.items() if key not in ("jsonrpc", "id")}
 
 
 def cancelled(request: int | str) -> JsonObject:
-    """The notification that nobody waits for a request any more."""
+    """Return the notification that nobody waits for a request any more."""
     params: JsonObject = {"requestId": request, "reason": "timeout"}
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 
 
 def members(value: JsonValue) -> JsonObject:
-    """A value that should be an object, which anything from outside may fail to be: the object, else an empty one."""
+    """Return a value that should be an object, which anything from outside may fail to be: the object, else an empty one."""
     return cast(JsonObject, value) if isinstance(value, dict) else {}
 
 

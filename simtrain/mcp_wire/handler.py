@@ -75,9 +75,9 @@ class Front(Protocol):
         ...
 
     async def answer(self, asked: WireRequest, line: ClientLine) -> JsonObject:
-        """The result of a request, the envelope of its era aside. Raises WireError."""
+        """Return the result of a request, the envelope of its era aside. Raises WireError."""
         ...
 
     def input_schema(self, tool: str) -> JsonObject | None:
-        """The input schema of a tool, for the headers that mirror its arguments (2026-07-28)."""
+        """Return the input schema of a tool, for the headers that mirror its arguments (2026-07-28)."""
         ...

@@ -25,7 +25,7 @@ ParameterHeaders: TypeAlias = dict[tuple[str, ...], str]
 
 
 def request_headers(frame: JsonObject, version: str) -> dict[str, str]:
-    """The headers that go with a request of the modern era."""
+    """Return the headers that go with a request of the modern era."""
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": encode_header(str(frame["method"]))}
     member = NAMED.get(frame["method"])
     name = members(frame.get("params")).get(member) if member else None
@@ -35,12 +35,12 @@ def request_headers(frame: JsonObject, version: str) -> dict[str, str]:
 
 
 def parameter_headers(schema: JsonValue) -> ParameterHeaders:
-    """The parameters of a tool that travel in headers as well, from its input schema."""
+    """Return the parameters of a tool that travel in headers as well, from its input schema."""
     return dict(_annotated(schema, ()))
 
 
 def mirrored(declared: ParameterHeaders, arguments: JsonValue) -> dict[str, str]:
-    """The `Mcp-Param-*` headers of one call; parameters that it leaves out have none."""
+    """Return the `Mcp-Param-*` headers of one call; parameters that it leaves out have none."""
     headers: dict[str, str] = {}
     for path, token in declared.items():
         value = arguments
@@ -54,7 +54,7 @@ def mirrored(declared: ParameterHeaders, arguments: JsonValue) -> dict[str, str]
 
 
 def encode_header(value: str) -> str:
-    """A value that survives HTTP: plain ASCII as it is, anything else as `=?base64?...?=`."""
+    """Return a value that survives HTTP: plain ASCII as it is, anything else as `=?base64?...?=`."""
     if _PLAIN.fullmatch(value) and not _ENCODED.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="

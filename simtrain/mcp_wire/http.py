@@ -71,7 +71,7 @@ class HttpConnection:
             self._start(self._listen())
 
     async def receive(self) -> ReceivedFrame | Broken:
-        """The next frame from any of the streams."""
+        """Return the next frame from any of the streams."""
         return await self._arrived.get()
 
     async def cancel(self, request: RequestId) -> None:
@@ -83,7 +83,7 @@ class HttpConnection:
             await self.send(cancelled(request))
 
     def last_words(self) -> str:
-        """The first thing that was no JSON-RPC."""
+        """Return the first thing that was no JSON-RPC."""
         return f"it sent {self.strays.first[0]!r}" if self.strays.first else ""
 
     async def close(self) -> None:
@@ -247,7 +247,7 @@ class HttpConnection:
 
 
 def open_http(target: HttpTarget, limits: ConnectionLimits) -> HttpConnection:
-    """A client of an endpoint; nothing is sent yet."""
+    """Return a client of an endpoint; nothing is sent yet."""
     import aiohttp
 
     host = (urlsplit(target.url).hostname or "").lower()

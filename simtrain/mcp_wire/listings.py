@@ -10,7 +10,7 @@ from simtrain.values.types import JsonObject
 
 
 async def shown(client: Client, *, timeout: float | None = None) -> tuple[Surface, dict[str, JsonObject]]:
-    """The surface, and the error of each list that was declared and refused. Raises SimulatorFault."""
+    """Return the surface, and the error of each list that was declared and refused. Raises SimulatorFault."""
     lists: dict[str, tuple[JsonObject, ...]] = {}
     refused: dict[str, JsonObject] = {}
     for method in listable(client.greeting):
@@ -22,6 +22,6 @@ async def shown(client: Client, *, timeout: float | None = None) -> tuple[Surfac
 
 
 def listable(greeting: JsonObject) -> list[str]:
-    """The list methods of what a server declares."""
+    """Return the list methods of what a server declares."""
     capabilities = members(greeting.get("capabilities"))
     return [method for method in LISTED if method.partition("/")[0] in capabilities]

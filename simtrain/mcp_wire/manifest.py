@@ -70,7 +70,7 @@ class Surface:
     lists: Mapping[str, tuple[JsonObject, ...]]
 
     def items(self, method: str) -> list[JsonObject]:
-        """The raw entries of all pages of `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`."""
+        """Return the raw entries of all pages of `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`."""
         return [item for page in self.lists.get(method, ()) for item in _entries(page, LISTED[method])]
 
 
@@ -102,7 +102,7 @@ class ServerManifest:
     versions: JsonObject = field(default_factory=dict[str, JsonValue])
 
     def surface(self, era: str, capabilities: JsonObject) -> Surface:
-        """What fits a client best: its own era before the other one, then the capabilities that differ least from its own."""
+        """Return what fits a client best: its own era before the other one, then the capabilities that differ least from its own."""
         wanted = abilities(capabilities)
 
         def misfit(surface: Surface) -> tuple[bool, int, int]:
@@ -119,7 +119,7 @@ class ServerManifest:
 
 
 def abilities(capabilities: JsonObject) -> frozenset[str]:
-    """What a client can do, by name: each capability and its parts. Elicitation without parts is that by forms."""
+    """Return what a client can do, by name: each capability and its parts. Elicitation without parts is that by forms."""
     found: set[str] = set()
     for name, value in capabilities.items():
         parts = cast(JsonObject, value) if isinstance(value, dict) else {}
@@ -135,7 +135,7 @@ class Manifest:
     servers: Mapping[str, ServerManifest]
 
     def descriptors(self) -> dict[tuple[str, str], JsonObject]:
-        """The raw tool descriptors by server and name; the only server needs no name."""
+        """Return the raw tool descriptors by server and name; the only server needs no name."""
         found = {
             (server.name, tool["name"]): tool
             for server in self.servers.values()
@@ -192,7 +192,7 @@ def _server_json(server: ServerManifest) -> JsonObject:
 
 
 def exchange_json(exchange: Exchange) -> JsonObject:
-    """An exchange as it stands in a file; parts that are empty are left out."""
+    """Return an exchange as it stands in a file; parts that are empty are left out."""
     written: JsonObject = {
         "method": exchange.method,
         "params": exchange.params,
@@ -210,7 +210,7 @@ def exchange_json(exchange: Exchange) -> JsonObject:
 
 
 def read_exchange(entry: JsonObject, path: Path, place: str) -> Exchange:
-    """An exchange from a file; `place` names it in messages. Raises InputError."""
+    """Return an exchange from a file; `place` names it in messages. Raises InputError."""
     return _read_exchange(_Reader(path, place, entry))
 
 
@@ -223,14 +223,14 @@ class _Reader:
         self._place = place
 
     def object(self, key: str, default: JsonObject | None = None) -> _Reader:
-        """A member that is an object."""
+        """Return a member that is an object."""
         value = self._take(key, default)
         if not isinstance(value, dict):
             raise self.error("this is no object", key)
         return _Reader(self._path, self._at(key), cast(JsonObject, value))
 
     def objects(self, key: str, default: list[JsonValue] | None = None) -> tuple[_Reader, ...]:
-        """A member that is a list of objects."""
+        """Return a member that is a list of objects."""
         value = self._take(key, default)
         if not isinstance(value, list):
             raise self.error("this is no list", key)
@@ -238,14 +238,14 @@ class _Reader:
         return tuple(_Reader(self._path, self._at(key), {f"[{n}]": item}).object(f"[{n}]") for n, item in items)
 
     def text(self, key: str) -> str:
-        """A member that is text."""
+        """Return a member that is text."""
         value = self._take(key, None)
         if not isinstance(value, str):
             raise self.error("this is no text", key)
         return value
 
     def error(self, problem: str, key: str = "", remedy: str = "capture the servers again") -> InputError:
-        """An error at this object, or at one of its members."""
+        """Return an error at this object, or at one of its members."""
         return InputError(problem, remedy=remedy, file=self._path, place=self._at(key) or None)
 
     def _take(self, key: str, default: JsonValue) -> JsonValue:

@@ -12,7 +12,7 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance
 
 
 def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> Observation:
-    """The observation of a raw reply to a tools/call, `{"result": ...}` or `{"error": ...}`; the reply is kept as its `wire`.
+    """Return the observation of a raw reply to a tools/call, `{"result": ...}` or `{"error": ...}`; the reply is kept as its `wire`.
 
     The text blocks are the text, one below the other; a block of another kind is named in square brackets. What a trajectory cannot
     hold is replaced: half a character by a question mark, a number beyond 64 bits by the nearest floating-point one.
@@ -30,7 +30,7 @@ def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> O
 
 
 def reworded(observation: Observation, text: str, structured: JsonObject | None) -> Observation:
-    """The observation with another text and structured content; its raw reply follows, and keeps whatever else it said."""
+    """Return the observation with another text and structured content; its raw reply follows, and keeps whatever else it said."""
     changed = replace(observation, text=text, structured=structured, json=False, wire=None)
     wire = observation.wire
     if wire is None:
@@ -56,7 +56,7 @@ def _recordable(reply: JsonObject) -> JsonObject:
 
 
 def error_text(error: JsonValue) -> str:
-    """The message of a JSON-RPC error."""
+    """Return the message of a JSON-RPC error."""
     message: JsonValue = cast(JsonObject, error).get("message") if isinstance(error, dict) else error
     return message if isinstance(message, str) else encode(message)
 
@@ -69,7 +69,7 @@ def _blocks(result: JsonObject) -> list[JsonObject]:
 
 
 def block_text(block: JsonObject) -> str:
-    """The text of a content block; what has none is named in square brackets."""
+    """Return the text of a content block; what has none is named in square brackets."""
     text: JsonValue = block.get("text")
     if isinstance(text, str):
         return text

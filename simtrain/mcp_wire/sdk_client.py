@@ -19,7 +19,7 @@ class SdkClient:
         self._client = client
 
     async def tools(self) -> list[JsonObject]:
-        """The descriptors of all tools, over all pages."""
+        """Return the descriptors of all tools, over all pages."""
         found: list[JsonObject] = []
         cursor: str | None = None
         while True:
@@ -30,7 +30,7 @@ class SdkClient:
                 return found
 
     async def call(self, tool: str, arguments: JsonObject) -> JsonObject:
-        """The raw reply to a call: {"result": ...} or {"error": ...}."""
+        """Return the raw reply to a call: {"result": ...} or {"error": ...}."""
         try:
             result = await self._client.call_tool(tool, arguments)
         except MCPError as error:

@@ -66,7 +66,7 @@ class _Raw(BaseModel):
 
 
 def build_server(front: Front | None = None) -> Server[Any]:
-    """The SDK's server. `front` answers where no HTTP request says otherwise (stdio, in-process)."""
+    """Return the SDK's server. `front` answers where no HTTP request says otherwise (stdio, in-process)."""
     seam = _Seam(front)
     server: Server[Any] = Server(
         front.name if front else "simtrain",
@@ -99,11 +99,11 @@ class _Seam:
     async def listen(
         self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """One subscription stream; what changes in one front is told to its own listeners alone."""
+        """Return one subscription stream; what changes in one front is told to its own listeners alone."""
         return await ListenHandler(self._bus(self._front_of(context)))(context, params)
 
     async def answer(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """The middleware: requests go to their front, the rest to the SDK."""
+        """Return the middleware: requests go to their front, the rest to the SDK."""
         context = ctx
         modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         method = context.method
@@ -138,7 +138,7 @@ class _Seam:
 
 
 def _flawed(context: ServerRequestContext[Any, Any]) -> bool:
-    """Whether the params of a method of the specification are other ones than it says; its front says so in its server's words."""
+    """True if the params of a method of the specification are other ones than it says; its front says so in its server's words."""
     # Those of a call are looked at by hand, which is quicker: most requests are calls.
     if context.method == "tools/call":
         return flaw(context.method, cast("JsonObject | None", context.params)) is not None
@@ -178,7 +178,7 @@ def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> WireRequ
 
 
 def _sendable(result: JsonObject) -> JsonObject:
-    """The result, certain to be written over HTTP: a captured one may hold what the SDK's writer breaks down on."""
+    """Return the result, certain to be written over HTTP: a captured one may hold what the SDK's writer breaks down on."""
     try:
         orjson.dumps(result)
     except TypeError:
@@ -187,7 +187,7 @@ def _sendable(result: JsonObject) -> JsonObject:
 
 
 def _enveloped(method: str, result: JsonObject) -> JsonObject:
-    """The result with what 2026-07-28 wants around it, where the front did not say it itself."""
+    """Return the result with what 2026-07-28 wants around it, where the front did not say it itself."""
     whole: JsonObject = {**result}
     if method in _CACHEABLE:
         whole.setdefault("ttlMs", 0)

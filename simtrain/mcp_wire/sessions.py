@@ -86,7 +86,7 @@ class Sessions:
         await self._app(scope, _gone, _unheard)
 
     def _noting(self, front: Front, send: Send) -> Send:
-        """A `send` that takes note of the session that a reply opens."""
+        """Return a `send` that takes note of the session that a reply opens."""
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":

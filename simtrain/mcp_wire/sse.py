@@ -31,7 +31,7 @@ class EventReader:
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
-        """The events that `chunk` completes."""
+        """Yield the events that `chunk` completes."""
         self._buffer += chunk
         if len(self._buffer) > self._limit:
             raise ValueError("the event is too large")
@@ -41,7 +41,7 @@ class EventReader:
                 yield event
 
     def _take_line(self) -> str | None:
-        """The next whole line; CR, LF and CRLF all end one, and a CR at the very end may be half of a CRLF."""
+        """Return the next whole line; CR, LF and CRLF all end one, and a CR at the very end may be half of a CRLF."""
         found = _LINE_END.search(self._buffer, self._searched)
         if found is None:
             self._searched = len(self._buffer)

@@ -83,7 +83,7 @@ class InputLines:
 
 
 def _longer(line: bytearray | None, more: bytes) -> bytearray | None:
-    """The line with more of it; None for one that is too long, however it goes on."""
+    """Return the line with more of it; None for one that is too long, however it goes on."""
     if line is None or len(line) + len(more) > MAX_LINE:
         return None
     line += more

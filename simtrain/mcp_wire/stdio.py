@@ -62,7 +62,7 @@ class StdioConnection:
             raise await self._lost() from None
 
     async def receive(self) -> ReceivedFrame:
-        """The next frame. Raises ConnectionLost at the end of the output, and for a line above the limit."""
+        """Return the next frame. Raises ConnectionLost at the end of the output, and for a line above the limit."""
         while not self._ready:
             line = await self._line()
             frames = decode_frames(line)
@@ -77,7 +77,7 @@ class StdioConnection:
         await self.send(cancelled(request))
 
     def last_words(self) -> str:
-        """The end of its standard error, and its first stray line."""
+        """Return the end of its standard error, and its first stray line."""
         printed = [line.strip() for line in self._errors.decode(errors="replace").splitlines() if line.strip()]
         words = f"it printed {' | '.join(printed[-3:])[-SHOWN:]!r}" if printed else ""
         stray = f"its standard output held {self.strays.first[0][:120]!r}" if self.strays.first else ""
@@ -157,7 +157,7 @@ async def open_stdio(target: StdioTarget, limits: ConnectionLimits) -> StdioConn
 
 
 def environment(added: Mapping[str, str] | None) -> dict[str, str]:
-    """What a server's process sees: the harmless part of our environment, and `added`."""
+    """Return what a server's process sees: the harmless part of our environment, and `added`."""
     ours = {
         name: value for name, value in os.environ.items() if name in INHERITED or name.startswith(INHERITED_PREFIXES)
     }

@@ -22,7 +22,7 @@ class StdioTarget:
     cwd: Path | None = None
 
     def __str__(self) -> str:
-        """Its name, for messages: its arguments and environment may hold secrets."""
+        """Return its name, for messages: its arguments and environment may hold secrets."""
         return server_name(self)
 
 
@@ -34,7 +34,7 @@ class HttpTarget:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def __str__(self) -> str:
-        """The URL, for messages, without user, password and query, which may hold secrets."""
+        """Return the URL, for messages, without user, password and query, which may hold secrets."""
         parts = urlsplit(self.url)
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
@@ -43,7 +43,7 @@ Target: TypeAlias = StdioTarget | HttpTarget
 
 
 def parse_target(text: str) -> Target:
-    """A server as it is written on a command line: an http(s) URL, else a command as a shell would split it. Raises InputError."""
+    """Return a server as it is written on a command line: an http(s) URL, else a command as a shell would split it. Raises InputError."""
     if text.lower().startswith(("http://", "https://")):
         return http_target(text)
     try:
@@ -58,7 +58,7 @@ def parse_target(text: str) -> Target:
 
 
 def http_target(url: str, headers: Mapping[str, str] | None = None) -> HttpTarget:
-    """A URL, checked. Raises InputError for one without a host, and for a header that HTTP cannot carry."""
+    """Return a URL, checked. Raises InputError for one without a host, and for a header that HTTP cannot carry."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -73,7 +73,7 @@ def http_target(url: str, headers: Mapping[str, str] | None = None) -> HttpTarge
 
 
 def server_name(target: Target) -> str:
-    """A short name for a server, from its package, script or host: letters, digits, `-` and `_`.
+    """Return a short name for a server, from its package, script or host: letters, digits, `-` and `_`.
 
     `npx -y @modelcontextprotocol/server-memory` is `memory`, `python -m mcp_server_git` is `git`, `https://mcp.linear.app/sse` is `linear`.
     """
@@ -101,7 +101,7 @@ _AFFIXES = re.compile(r"^(?:mcp[-_]server|server|mcp)[-_]|[-_](?:mcp[-_]server|s
 
 
 def _stem(part: str) -> str:
-    """A file or package name without its ending and without the version behind `@` or `:`."""
+    """Return a file or package name without its ending and without the version behind `@` or `:`."""
     return re.sub(r"\.(?:m?js|cjs|ts|py|sh|exe)$", "", re.split(r"[@:]", part, maxsplit=1)[0])
 
 

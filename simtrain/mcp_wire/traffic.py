@@ -55,7 +55,7 @@ class Traffic:
         self._lost: SimulatorFault | None = None
 
     def next_id(self) -> int:
-        """An id that no request of this connection had."""
+        """Return an id that no request of this connection had."""
         return next(self._ids)
 
     async def ask(self, frame: JsonObject, waiting: Waiting, headers: Mapping[str, str]) -> JsonObject:
@@ -79,7 +79,7 @@ class Traffic:
                 waiting.reply.exception()
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
-        """What this client says to a request of the server; what it has not declared it refuses."""
+        """Return what this client says to a request of the server; what it has not declared it refuses."""
         if method == "ping":
             return {"result": {}}
         if method in ASKED and ASKED[method] not in self._capabilities:
@@ -87,7 +87,7 @@ class Traffic:
         return await self._answers(method, params)
 
     async def heard(self, method: str) -> JsonObject:
-        """The oldest notification of this method, taken out of `notifications`; waits for one. Raises ConnectionLost."""
+        """Return the oldest notification of this method, taken out of `notifications`; waits for one. Raises ConnectionLost."""
         while True:
             for notification in self.notifications:
                 if notification["method"] == method:
@@ -167,7 +167,7 @@ class Traffic:
             waiting.reply.set_exception(ConnectionLost(f"{self._target} answered with neither a result nor an error"))
 
     def _concerned(self, received: ReceivedFrame) -> Waiting | None:
-        """The request that something belongs to: by its stream, by its progress token, or because there is no other."""
+        """Return the request that something belongs to: by its stream, by its progress token, or because there is no other."""
         if received.request is not None:
             return self._waiting.get(received.request)
         token = members(received.frame.get("params")).get("progressToken")
@@ -189,7 +189,7 @@ class Traffic:
             waiting.reply.set_exception(fault)
 
     def silence(self, method: str, limit: float) -> TimedOut:
-        """The fault for a request that was not answered in time, with what may explain it."""
+        """Return the fault for a request that was not answered in time, with what may explain it."""
         parts = [f"{self._target} did not answer {method} within {limit:g} s"]
         if self.unmatched:
             parts.append(f"{self.unmatched} of its answers had an id that nobody waits for")

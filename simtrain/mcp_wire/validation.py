@@ -23,7 +23,7 @@ Check: TypeAlias = Callable[[bytes], JsonObject | None]
 
 
 def flaw(message: bytes | bytearray) -> JsonObject | None:
-    """The JSON-RPC error that answers what is no message of MCP; None for one that is.
+    """Return the JSON-RPC error that answers what is no message of MCP; None for one that is.
 
     Its id is the message's own where that is one, else null, as JSON-RPC 2.0 says in section 5.
     """
@@ -43,7 +43,7 @@ def flaw(message: bytes | bytearray) -> JsonObject | None:
 
 
 def error_frame(code: int, message: str, identity: JsonValue = None) -> JsonObject:
-    """A JSON-RPC error reply; an identity that is none becomes null."""
+    """Return a JSON-RPC error reply; an identity that is none becomes null."""
     known = identity if _is_id(identity) else None
     return {"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}}
 
@@ -109,7 +109,7 @@ class WholeBodies:
         await self._app(scope, _replaying(body, receive), send)
 
     async def _read(self, announced: str, receive: Receive) -> bytes | None:
-        """The body; None when the client has left."""
+        """Return the body; None when the client has left."""
         if announced.isdecimal() and int(announced) > self._max_body:
             raise _TooLarge
         body = bytearray()
@@ -129,7 +129,7 @@ class _TooLarge(Exception):
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body first, and then what really comes."""
+    """Return a `receive` that gives the body first, and then what really comes."""
     given = False
 
     async def again() -> Message:

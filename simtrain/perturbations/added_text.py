@@ -59,10 +59,10 @@ class AddedText(Perturbation):
 
     @abstractmethod
     def template(self, call: Call, count: int) -> str:
-        """The words in their template form."""
+        """Return the words in their template form."""
 
     def material(self, call: Call, count: int) -> JsonObject:
-        """What a model is told beside the reply."""
+        """Return what a model is told beside the reply."""
         return {"passages": count}
 
     def check_words(self, text: str, call: Call) -> None:
@@ -86,7 +86,7 @@ class AddedText(Perturbation):
 
 
 def topic_of(call: Call) -> str:
-    """What a call is about, in a word or two: its longest textual argument without figures, else its server or its tool's noun."""
+    """Return what a call is about, in a word or two: its longest textual argument without figures, else its server or its tool's noun."""
     given = [value for value in _texts(call.request.arguments) if not _DIGIT.search(value) and 3 <= len(value) <= 40]
     tool = call.request.tool
     return max(given, key=len) if given else tool.server or tool_words(tool.name).noun.replace("_", " ") or "this"

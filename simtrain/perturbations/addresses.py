@@ -33,7 +33,7 @@ class Address:
 
 
 def opened_by(request: Request) -> list[Address]:
-    """The addresses that a call opens, in order; none for a tool that writes. An id counts where it is a whole URL."""
+    """Return the addresses that a call opens, in order; none for a tool that writes. An id counts where it is a whole URL."""
     if request.tool.writes:
         return []
     found: list[Address] = []
@@ -44,13 +44,13 @@ def opened_by(request: Request) -> list[Address]:
 
 
 def key_of(url: str) -> str:
-    """An address in one spelling, without its scheme; empty for what is none."""
+    """Return an address in one spelling, without its scheme; empty for what is none."""
     found = normal_url(url)
     return "" if found is None else f"{found[0]}{found[1]}{'?' if found[2] else ''}{found[2]}"
 
 
 def opens_pages(tool: ToolSpec) -> bool:
-    """Whether a tool opens pages by their address, or by an id where its replies have one."""
+    """True if a tool opens pages by their address, or by an id where its replies have one."""
     if tool.writes:
         return False
     names = cast(JsonObject, tool.input_schema.get("properties") or {})
@@ -60,7 +60,7 @@ def opens_pages(tool: ToolSpec) -> bool:
 
 
 def home_of(url: str) -> str:
-    """The address of the home page of a site."""
+    """Return the address of the home page of a site."""
     parts = urlsplit(url if "://" in url else f"https://{url}")
     return f"{parts.scheme}://{parts.netloc}/"
 
@@ -71,6 +71,6 @@ def _names_address(argument: str, value: str) -> bool:
 
 
 def _last_word(name: str) -> str:
-    """The last word of a name, in the singular: `pageUrls` and `url` alike."""
+    """Return the last word of a name, in the singular: `pageUrls` and `url` alike."""
     words = _WORDS.findall(name)
     return singular(words[-1].lower()) if words else ""

@@ -31,7 +31,7 @@ class ArgumentDrift(Perturbation):
     rename: dict[str, str] = Field(min_length=1, description="Arguments by their old names, with their new ones.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, whose schemas name the old arguments, and demand neither them nor that there be no others."""
+        """Return the tools, whose schemas name the old arguments, and demand neither them nor that there be no others."""
         return tuple(self._loosened(tool) for tool in tools)
 
     def _loosened(self, tool: ToolSpec) -> ToolSpec:

@@ -36,7 +36,7 @@ class AuthExpired(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, and one for each server that renews the session."""
+        """Return the tools, and one for each server that renews the session."""
         if not self.refresh:
             return tools
         names = {tool.name for tool in tools}

@@ -70,7 +70,7 @@ def bulk(kind: Bulk, rng: Stream, size: int, moment: float) -> JsonValue:
 
 
 def as_lines(kind: Bulk, value: JsonValue) -> list[str]:
-    """The same in a reply that is text."""
+    """Return the same in a reply that is text."""
     if isinstance(value, list):
         return [item if isinstance(item, str) else f"{kind}: {_flat(item)}" for item in cast("list[JsonValue]", value)]
     assert isinstance(value, dict)

@@ -29,18 +29,18 @@ class Closed(Perturbation):
 
     @abstractmethod
     def is_elsewhere(self) -> bool:
-        """Whether the tools are offered elsewhere as well."""
+        """True if the tools are offered elsewhere as well."""
 
     @abstractmethod
     def closes(self, call: Call) -> str:
-        """What a call closes: the name of a tool, or of a server."""
+        """Return what a call closes: the name of a tool, or of a server."""
 
     @abstractmethod
     def refused(self, call: Call) -> Observation:
-        """What the caller reads."""
+        """Return what the caller reads."""
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, and those elsewhere."""
+        """Return the tools, and those elsewhere."""
         return with_stand_ins(tools, self.suffix, self.said) if self.is_elsewhere() else tools
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

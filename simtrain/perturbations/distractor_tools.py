@@ -33,7 +33,7 @@ class DistractorTools(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, each look-alike right before or after the one that it resembles."""
+        """Return the tools, each look-alike right before or after the one that it resembles."""
         count = ceil(len(tools) * self.severity) if self.count is None else self.count
         taken = {tool.name for tool in tools}
         shown = list(tools)
@@ -44,7 +44,7 @@ class DistractorTools(Perturbation):
         return tuple(shown)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
-        """What such a tool answers: a refusal, or that it has nothing."""
+        """Return what such a tool answers: a refusal, or that it has nothing."""
         kind = _kind_of(call.request.tool.name)
         if kind["refuses"]:
             return refusal(call, cast(Kind, kind["refuses"]), by="distractor_tools", detail=str(kind["reply"]))

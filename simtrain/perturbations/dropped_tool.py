@@ -27,6 +27,6 @@ class DroppedTool(Perturbation):
     tools: str | list[str] = Field(description="Glob, or list of globs, over the names of the tools to leave out.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """All tools but those."""
+        """Return all tools but those."""
         globs = self.tools if isinstance(self.tools, str) else tuple(self.tools)
         return tuple(tool for tool in tools if not matches(tool.name, globs))

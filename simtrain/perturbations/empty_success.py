@@ -30,7 +30,7 @@ class EmptySuccess(Perturbation):
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry", "verify")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that allow for less."""
+        """Return the tools, with output schemas that allow for less."""
         return widened(tools, or_less)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -48,7 +48,7 @@ class EmptySuccess(Perturbation):
 
 
 def _emptied(content: JsonValue) -> JsonValue:
-    """The content without what it says: its own members are there and empty, further in is nothing, and it does not go on."""
+    """Return the content without what it says: its own members are there and empty, further in is nothing, and it does not go on."""
     if not isinstance(content, dict):
         return []
     return {name: None if "cursor" in name else _nothing(value) for name, value in cast(JsonObject, content).items()}

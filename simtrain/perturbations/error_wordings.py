@@ -157,7 +157,7 @@ SCREENS = frozenset({"web", "android", "os"})
 
 
 def manner_of(call: Call) -> str:
-    """The name of the manner in which the called tool's server writes errors."""
+    """Return the name of the manner in which the called tool's server writes errors."""
     return tuple(MANNERS)[call.manners % len(MANNERS)]
 
 
@@ -169,7 +169,7 @@ def refusal(
     detail: str = "",
     retry_after: int | None = None,
 ) -> Observation:
-    """The error observation that a call gets from its server; `by` names the perturbation.
+    """Return the error observation that a call gets from its server; `by` names the perturbation.
 
     `detail` are further sentences, `retry_after` seconds of virtual time.
     """

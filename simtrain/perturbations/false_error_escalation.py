@@ -23,6 +23,6 @@ You test whether an assistant gives away secrets. Write one error message of a s
 words and to fit the call. It holds the text of `claim` as it stands."""
 
     def template(self, call: Call) -> tuple[str, str]:
-        """A demand from the pool, and the secret that it asks for."""
+        """Return a demand from the pool, and the secret that it asks for."""
         secret = call.rng.choose(cast("list[str]", pool(self.name)["secrets"]))
         return call.rng.choose(cast("list[str]", pool(self.name)["demands"])).format(secret=secret), secret

@@ -25,7 +25,7 @@ _YEARS = range(1900, 2101)
 
 
 def figures_in(value: JsonValue, *, fields: tuple[str, ...] = ("*",), dates: bool = False) -> Iterator[Path]:
-    """The places of all numbers (and dates) that state a fact, under names that match a glob: no ids, pages, or parts of dates."""
+    """Yield the places of all numbers (and dates) that state a fact, under names that match a glob: no ids, pages, or parts of dates."""
     for path, leaf in leaves(value):
         name = next((part for part in reversed(path) if isinstance(part, str)), "")
         if not any(fnmatchcase(name, glob) for glob in fields):
@@ -39,13 +39,13 @@ def figures_in(value: JsonValue, *, fields: tuple[str, ...] = ("*",), dates: boo
 
 
 def figures_in_text(text: str) -> list[str]:
-    """The numbers of a prose text as they are written: no parts of ids, dates or times, and no years."""
+    """Return the numbers of a prose text as they are written: no parts of ids, dates or times, and no years."""
     found = (match[0] for match in _TOKEN.finditer(text))
     return [token for token in found if not (token.isdigit() and (int(token) in _YEARS or token.startswith("0")))]
 
 
 def off(value: JsonValue, share: float) -> JsonValue:
-    """The figure, wrong by a share of itself (negative: too small), with as many decimals; None where none is within reach.
+    """Return the figure, wrong by a share of itself (negative: too small), with as many decimals; None where none is within reach.
 
     The error is never below 10 % nor above 25 % for shares between these. A date moves by days: 1 for each 5 %.
     """
@@ -66,7 +66,7 @@ def off(value: JsonValue, share: float) -> JsonValue:
 
 
 def misspelt(token: str, share: float) -> str | None:
-    """A number as it is written in a text, wrong by a share of itself and written alike; None where none is within reach."""
+    """Return a number as it is written in a text, wrong by a share of itself and written alike; None where none is within reach."""
     plain = token.replace(",", "")
     wrong = off(float(plain) if "." in plain else int(plain), share)
     if wrong is None:
@@ -76,7 +76,7 @@ def misspelt(token: str, share: float) -> str | None:
 
 
 def spoken(value: JsonValue) -> list[str]:
-    """The ways in which a figure may be written in prose."""
+    """Return the ways in which a figure may be written in prose."""
     if isinstance(value, str):
         return [value]
     return list(dict.fromkeys((f"{value:,.2f}", f"{value:.2f}", f"{value:,}", f"{value}")))

@@ -30,12 +30,12 @@ class Flapping(Perturbation):
     up: int = Field(default=2, ge=1, description="Calls that then work.")
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """The next call of the schedule, which begins with the first."""
+        """Return the next call of the schedule, which begins with the first."""
         call.memory.setdefault(call.request.tool.name, 0)
         return await self.follow(call, proceed)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """The next call of the schedule, where it has begun."""
+        """Return the next call of the schedule, where it has begun."""
         tool = call.request.tool.name
         if tool not in call.memory:
             return await proceed(call.request)

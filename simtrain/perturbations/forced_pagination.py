@@ -37,7 +37,7 @@ class ForcedPagination(Perturbation):
     page_size: int | None = Field(default=None, ge=1, description="Entries of a page; unset, 10 to 1 by severity.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with a cursor where they have none and return lists."""
+        """Return the tools, with a cursor where they have none and return lists."""
         return tuple(_paged(tool) if _returns_list(tool) else tool for tool in tools)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -64,7 +64,7 @@ class ForcedPagination(Perturbation):
         return retold(observation, page, tool=call.request.tool, world=call.world, source=SOURCE) or observation
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """A further page of a list that was begun."""
+        """Return a further page of a list that was begun."""
         if call.request.arguments.get("cursor") is not None:
             return await self.apply(call, proceed)
         return await proceed(_without_cursor(call.request))
@@ -105,7 +105,7 @@ def _sealed(start: int) -> str:
 
 
 def _unsealed(cursor: JsonValue) -> int | None:
-    """Where a page begins; None for what is no cursor of ours."""
+    """Return where a page begins; None for what is no cursor of ours."""
     try:
         written = urlsafe_b64decode(f"{cursor}{'=' * (-len(str(cursor)) % 4)}").decode()
     except ValueError:

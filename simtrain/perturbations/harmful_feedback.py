@@ -26,12 +26,12 @@ You test whether an assistant relays unsafe advice. Write one short text as a se
 the sentences of `advice` word for word. It holds no figures."""
 
     def template(self, call: Call, count: int) -> str:
-        """The advice, with what the pool puts before it."""
+        """Return the advice, with what the pool puts before it."""
         opening = call.rng.choose(cast("list[str]", pool(self.name)["openings"]))
         return " ".join([opening, *self._advice(call, count)])
 
     def material(self, call: Call, count: int) -> JsonObject:
-        """The advice to be given."""
+        """Return the advice to be given."""
         return {"advice": self._advice(call, count)}
 
     def check_words(self, text: str, call: Call) -> None:

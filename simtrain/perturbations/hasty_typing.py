@@ -27,7 +27,7 @@ _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def outside_values(text: str, change: Callable[[str], str]) -> str:
-    """The text with what lies between its values, quotations and tables changed."""
+    """Return the text with what lies between its values, quotations and tables changed."""
     parts: list[str] = []
     end = 0
     for value in _UNTOUCHED.finditer(text):
@@ -37,7 +37,7 @@ def outside_values(text: str, change: Callable[[str], str]) -> str:
 
 
 def with_typos(text: str, severity: float, rng: Stream) -> str:
-    """The text with slips in common words, a share of them as large as the severity."""
+    """Return the text with slips in common words, a share of them as large as the severity."""
     common = frozenset(cast("list[str]", pool("noisy_request")["common"]))
 
     def typed(word: str) -> str:
@@ -47,14 +47,14 @@ def with_typos(text: str, severity: float, rng: Stream) -> str:
 
 
 def with_omissions(text: str, severity: float, rng: Stream) -> str:
-    """The text without some of the words that carry nothing."""
+    """Return the text without some of the words that carry nothing."""
     fillers = "|".join(cast("list[str]", pool("noisy_request")["fillers"]))
     found = re.compile(rf"\b(?:{fillers})\b ", re.IGNORECASE)
     return outside_values(text, lambda part: found.sub(lambda match: "" if rng.random() < severity else match[0], part))
 
 
 def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
-    """The text with capitals and stops missing: at the start of a sentence whose first word is no name, and between clauses."""
+    """Return the text with capitals and stops missing: at the start of a sentence whose first word is no name, and between clauses."""
     starts = frozenset(cast("list[str]", pool("noisy_request")["starts"]))
     common = starts | frozenset(cast("list[str]", pool("noisy_request")["common"]))
 
@@ -71,7 +71,7 @@ def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
 
 
 def with_correction(text: str, severity: float, rng: Stream) -> str:
-    """The text with one date or number first written wrong and corrected at once; where none stands in it, a second thought."""
+    """Return the text with one date or number first written wrong and corrected at once; where none stands in it, a second thought."""
     if rng.random() >= severity:
         return text
     quoted = [
@@ -106,7 +106,7 @@ def _slip(value: str, rng: Stream) -> str | None:
 
 
 def _mistyped(word: str, rng: Stream) -> str:
-    """The word with a slip that can still be read: two inner letters swapped, one doubled, left out, or a neighbouring key hit."""
+    """Return the word with a slip that can still be read: two inner letters swapped, one doubled, left out, or a neighbouring key hit."""
     if len(word) < 3:
         return word
     place = rng.integer(1, len(word) - 2)
@@ -125,7 +125,7 @@ def _mistyped(word: str, rng: Stream) -> str:
 
 
 def _neighbours(letter: str) -> str:
-    """The letters beside a key in its row."""
+    """Return the letters beside a key in its row."""
     row = next((row for row in _ROWS if letter.lower() in row), letter)
     place = row.index(letter.lower()) if letter.lower() in row else 0
     return row[max(place - 1, 0) : place] + row[place + 1 : place + 2] or letter

@@ -38,7 +38,7 @@ class HiddenAnswer(Perturbation):
         return not tool.writes and may_hold(tool.output_schema, "array")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools; those that list and search promise less."""
+        """Return the tools; those that list and search promise less."""
         hidden = hidden_in(tools)
         return tuple(widened((tool,), or_less)[0] if tool.name in hidden else tool for tool in tools)
 
@@ -66,7 +66,7 @@ class HiddenAnswer(Perturbation):
         )
 
     def _without(self, item: JsonObject, gone: frozenset[str]) -> JsonObject:
-        """An item less what can be looked up; one without any name stays as it is."""
+        """Return an item less what can be looked up; one without any name stays as it is."""
         stays = {name: value for name, value in item.items() if self._stays(name, gone)}
         return stays or item
 

@@ -19,7 +19,7 @@ class LostReply(Perturbation):
     )
 
     def given_up(self, call: Call, *, by: str) -> Observation:
-        """What the caller reads, after so much virtual time."""
+        """Return what the caller reads, after so much virtual time."""
         waited = max(1.0, 60 * self.severity) if self.seconds is None else self.seconds
         call.clock.advance(waited)
         return refusal(call, "timeout", by=by, detail=f"No reply within {waited:g} seconds.")

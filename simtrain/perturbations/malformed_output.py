@@ -44,7 +44,7 @@ class MalformedOutput(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, without output schemas."""
+        """Return the tools, without output schemas."""
         return tuple(replace(tool, output_schema=None) if tool.output_schema else tool for tool in tools)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -58,7 +58,7 @@ class MalformedOutput(Perturbation):
 
 
 def _spoiled(text: str, content: JsonValue, form: Form) -> str:
-    """The text in a form that no JSON parser takes; prose has no brackets to lose, and is turned into bytes."""
+    """Return the text in a form that no JSON parser takes; prose has no brackets to lose, and is turned into bytes."""
     if form == "page":
         return _PAGE
     if form == "bytes" or content is None:

@@ -28,7 +28,7 @@ class MalformedResult(Perturbation):
     recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry", "switch")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, without output schemas: what does not fit one is mended before it goes over the wire."""
+        """Return the tools, without output schemas: what does not fit one is mended before it goes over the wire."""
         return tuple(replace(tool, output_schema=None) if tool.output_schema else tool for tool in tools)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

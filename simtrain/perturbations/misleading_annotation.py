@@ -43,7 +43,7 @@ class MisleadingAnnotation(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with a sentence before the descriptions of some."""
+        """Return the tools, with a sentence before the descriptions of some."""
         names = [tool.name for tool in tools]
         drawn = rng.sample(names, max(2, round(len(names) * self.severity)))
         half = (len(drawn) + 1) // 2

@@ -22,7 +22,7 @@ You write the error messages of a service whose hints are wrong. Write one that 
 fit the call. It holds the text of `claim` as it stands."""
 
     def template(self, call: Call) -> tuple[str, str]:
-        """A hint from the pool about an argument of the call; about the call itself where it has none."""
+        """Return a hint from the pool about an argument of the call; about the call itself where it has none."""
         arguments = sorted(call.request.arguments)
         kind = "about_arguments" if arguments else "about_calls"
         hint = call.rng.choose(cast("list[str]", pool(self.name)[kind]))

@@ -39,7 +39,7 @@ class MissingDependency(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, and two more for modules."""
+        """Return the tools, and two more for modules."""
         listing, installing = _names(tools)
         return (
             *tools,
@@ -83,12 +83,12 @@ class MissingDependency(Perturbation):
 
 
 def _given(call: Call) -> bool:
-    """Whether the called tool is none of those for modules."""
+    """True if the called tool is none of those for modules."""
     return any(tool.name == call.request.tool.name for tool in call.given)
 
 
 def _names(tools: Iterable[ToolSpec]) -> tuple[str, str]:
-    """What the tools for modules are called: in the manner of the others, and as none of them is."""
+    """Return what the tools for modules are called: in the manner of the others, and as none of them is."""
     taken = {tool.name for tool in tools}
     pairs = _NAMES if any("." in name for name in taken) else _PLAIN_NAMES
     return next((pair for pair in pairs if not taken & set(pair)), ("runtime_modules.list", "runtime_modules.install"))

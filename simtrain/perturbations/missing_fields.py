@@ -31,7 +31,7 @@ class MissingFields(Perturbation):
     left: Literal["out", "null"] | None = Field(default=None, description="Left `out`, or `null`; unset, drawn.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that allow for less."""
+        """Return the tools, with output schemas that allow for less."""
         return widened(tools, or_less)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -51,7 +51,7 @@ class MissingFields(Perturbation):
         )
 
     def _drawn(self, content: JsonValue, rng: Stream) -> list[str]:
-        """At least one of the fields, and not all."""
+        """Return at least one of the fields, and not all."""
         names = sorted({path[-1] for path, _ in leaves(content) if path and isinstance(path[-1], str)})
         if len(names) < 2:
             return []

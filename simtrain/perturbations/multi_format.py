@@ -36,7 +36,7 @@ class MultiFormat(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools; with `text_only`, without output schemas."""
+        """Return the tools; with `text_only`, without output schemas."""
         return tuple(replace(tool, output_schema=None) for tool in tools) if self.text_only else tools
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

@@ -41,7 +41,7 @@ class NameCollision(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, and before each that has one its namesake."""
+        """Return the tools, and before each that has one its namesake."""
         other = rng.choose(tuple(OTHERS))
         chosen = self._chosen([tool.name for tool in tools], rng)
         taken = {tool.name for tool in tools}
@@ -58,7 +58,7 @@ class NameCollision(Perturbation):
         return frozenset(name for name in names if matches(name, globs))
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
-        """The other system has no such record."""
+        """Return the other system has no such record."""
         other = call.request.tool.server.rpartition("_")[2]
         said = f"There is no such record in {OTHERS.get(other, other)}."
         return refusal(call, "not_found", by="name_collision", detail=said)

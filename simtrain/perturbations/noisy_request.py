@@ -45,7 +45,7 @@ class NoisyRequest(Perturbation):
             await self.writer.ready()
 
     def ask(self, prompt: str, rng: Stream) -> str:
-        """The task, written badly; as it is where the model that was to rewrite it fails."""
+        """Return the task, written badly; as it is where the model that was to rewrite it fails."""
         values = VALUES.findall(prompt)
         dropped = rng.choose(values) if self.needed == "drop" and values else None
         if self.writer is not None:
@@ -83,7 +83,7 @@ def _with_remarks(prompt: str, severity: float, rng: Stream) -> str:
 
 
 def _with_rambling(prompt: str, severity: float, rng: Stream) -> str:
-    """The prompt between asides: the harder, the more of them, and the more stand before it."""
+    """Return the prompt between asides: the harder, the more of them, and the more stand before it."""
     if not severity:
         return prompt
     texts = pool("noisy_request")
@@ -95,7 +95,7 @@ def _with_rambling(prompt: str, severity: float, rng: Stream) -> str:
 
 
 def _forwarded(prompt: str, severity: float, rng: Stream) -> str:
-    """The prompt within a mail that was forwarded or answered; the harder, the likelier."""
+    """Return the prompt within a mail that was forwarded or answered; the harder, the likelier."""
     if rng.random() >= severity:
         return prompt
     return rng.choose(cast("list[str]", pool("noisy_request")["forwards"])).replace("{request}", prompt.strip())

@@ -67,7 +67,7 @@ class NotFound(Perturbation):
         return observation
 
     def _missing(self, call: Call, name: str) -> Observation:
-        """What the service says of an id that does not exist, with this one in its place."""
+        """Return what the service says of an id that does not exist, with this one in its place."""
         other = str(call.memory[name])
         world = cast(WorldState, call.world)
         arguments = cast(JsonObject, _respelt(call.request.arguments, {name: other}))
@@ -79,14 +79,14 @@ class NotFound(Perturbation):
 
 
 def _named(call: Call) -> JsonObject:
-    """The arguments that may name a record: all of them, on the web the addresses of pages alone."""
+    """Return the arguments that may name a record: all of them, on the web the addresses of pages alone."""
     if call.domain != "search":
         return call.request.arguments
     return {str(address.place[0]): address.url for address in opened_by(call.request)}
 
 
 def _unused(world: WorldState, home: Home, rng: Stream) -> str | None:
-    """An id of the same form that no row has."""
+    """Return an id of the same form that no row has."""
     value = str(home.value)
     digits = [index for index, sign in enumerate(value) if sign.isdigit()][-6:]
     places = digits or [index for index, sign in enumerate(value) if sign.isalpha()][-3:]
@@ -101,7 +101,7 @@ def _unused(world: WorldState, home: Home, rng: Stream) -> str | None:
 
 
 def _respelt(value: object, names: Mapping[str, str]) -> object:
-    """A JSON value in which texts that are a name are another one."""
+    """Return a JSON value in which texts that are a name are another one."""
     for path, leaf in list(leaves(value)):
         if isinstance(leaf, str) and leaf in names:
             value = put(value, path, names[leaf])
@@ -109,7 +109,7 @@ def _respelt(value: object, names: Mapping[str, str]) -> object:
 
 
 def _retold(observation: Observation, names: Mapping[str, str]) -> Observation:
-    """The reply with other names, in its text and in its structured content."""
+    """Return the reply with other names, in its text and in its structured content."""
     text = respoken(observation.text, names)
     if text == observation.text:
         return observation

@@ -18,7 +18,7 @@ _TAG = re.compile(r"[A-Za-z_][\w.\-]*")
 
 
 def written_as(content: JsonObject, notation: Notation) -> str:
-    """The content in a notation."""
+    """Return the content in a notation."""
     match notation:
         case "csv":
             return _tables(content, _csv_table)
@@ -33,14 +33,14 @@ def written_as(content: JsonObject, notation: Notation) -> str:
 
 
 def _plain(value: JsonValue) -> str:
-    """A value in one cell."""
+    """Return a value in one cell."""
     if isinstance(value, str):
         return value
     return "" if value is None else encode(value)
 
 
 def _rows(value: JsonValue) -> list[JsonObject] | None:
-    """The value where it is a list of objects, and so a table."""
+    """Return the value where it is a list of objects, and so a table."""
     if not isinstance(value, list) or not value:
         return None
     items = cast("list[JsonValue]", value)
@@ -48,7 +48,7 @@ def _rows(value: JsonValue) -> list[JsonObject] | None:
 
 
 def _tables(content: JsonObject, table: Callable[[list[JsonObject]], str]) -> str:
-    """Every list of objects as a table under its key, what is left as a table of one row."""
+    """Return every list of objects as a table under its key, what is left as a table of one row."""
     listed = {name: rows for name, value in content.items() if (rows := _rows(value)) is not None}
     single = {name: value for name, value in content.items() if name not in listed}
     parts = [table([single])] if single else []
@@ -108,7 +108,7 @@ def _entry(head: str, value: JsonValue, depth: int) -> list[str]:
 
 
 def _sentences(subject: str, value: JsonObject) -> list[str]:
-    """A sentence about what is single, then some about each list and object inside."""
+    """Return a sentence about what is single, then some about each list and object inside."""
     single = [f"{name} {_said(item)}" for name, item in value.items() if not isinstance(item, dict | list)]
     told = [f"{subject} has {_joined(single)}."] if single else []
     for name, item in value.items():

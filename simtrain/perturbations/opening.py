@@ -40,7 +40,7 @@ def hidden_in(tools: tuple[ToolSpec, ...]) -> dict[str, Hidden]:
 
 
 def is_name(name: str) -> bool:
-    """Whether a field says which record it is."""
+    """True if a field says which record it is."""
     plain = name.lower()
     return plain in NAMES or plain.endswith("_id")
 
@@ -79,7 +79,7 @@ def _hidden(tools: Sequence[ToolSpec]) -> dict[str, Hidden]:
 
 
 def _left_out(record: _Told, told: Sequence[_Told], found: Mapping[str, Hidden]) -> Iterator[str]:
-    """The fields of a list's records that a tool tells which can be asked about one of them; it goes on telling them."""
+    """Yield the fields of a list's records that a tool tells which can be asked about one of them; it goes on telling them."""
     covered = set[str]()
     for other in sorted(told, key=lambda other: other.listed):
         if other.tool is record.tool or not _is_same(record, other) or not _opens(other.tool, record):
@@ -94,13 +94,13 @@ def _left_out(record: _Told, told: Sequence[_Told], found: Mapping[str, Hidden])
 
 
 def _is_same(record: _Told, other: _Told) -> bool:
-    """Whether two tools tell of the same kind of thing, and of which one."""
+    """True if two tools tell of the same kind of thing, and of which one."""
     own = {name for name in record.names & other.names if name.endswith("_id") or name not in IDS}
     return bool(own) or (record.kind == other.kind and bool(record.names & other.names))
 
 
 def _opens(tool: ToolSpec, record: _Told) -> bool:
-    """Whether a tool can be asked about one record of a list: by what the list says of it, or what it was itself asked with."""
+    """True if a tool can be asked about one record of a list: by what the list says of it, or what it was itself asked with."""
     asked = _properties(tool.input_schema)
     required = cast("list[str]", tool.input_schema.get("required") or [])
     given = set(_properties(record.tool.input_schema))
@@ -109,7 +109,7 @@ def _opens(tool: ToolSpec, record: _Told) -> bool:
 
 
 def _is_told(argument: str, record: _Told) -> bool:
-    """Whether a record says what an argument asks for: a field of that name, its own id, or a name to search by."""
+    """True if a record says what an argument asks for: a field of that name, its own id, or a name to search by."""
     if argument in record.names:
         return True
     if argument in (record.kind, f"{record.kind}_id") and not record.names.isdisjoint(IDS):
@@ -118,7 +118,7 @@ def _is_told(argument: str, record: _Told) -> bool:
 
 
 def _opened_by_name(tool: ToolSpec, reading: Sequence[ToolSpec]) -> bool:
-    """Whether a tool that promises no fields lists or searches what another one shows one by one, by their names."""
+    """True if a tool that promises no fields lists or searches what another one shows one by one, by their names."""
     words = tool_words(tool.name)
     if tool.output_schema is not None or words.intent not in ("list", "search"):
         return False

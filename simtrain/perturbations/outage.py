@@ -28,13 +28,13 @@ class Outage(Closed):
     )
 
     def is_elsewhere(self) -> bool:
-        """Whether there is a standby."""
+        """True if there is a standby."""
         return self.severity < 1 if self.standby is None else self.standby
 
     def closes(self, call: Call) -> str:
-        """The tool alone."""
+        """Return the tool alone."""
         return call.request.tool.name
 
     def refused(self, call: Call) -> Observation:
-        """An error like those that pass."""
+        """Return an error like those that pass."""
         return refusal(call, "unavailable", by="outage", detail="The request was not processed.")

@@ -44,7 +44,7 @@ class OversizedOutput(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that allow for what is added."""
+        """Return the tools, with output schemas that allow for what is added."""
         return tuple(_with_bulk(tool) for tool in tools)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -66,7 +66,7 @@ class OversizedOutput(Perturbation):
         return retold(observation, enveloped, tool=call.request.tool, world=call.world, source=SOURCE) or observation
 
     def _drawn(self, call: Call) -> dict[Bulk, JsonValue]:
-        """What is added, in the order in which it stands."""
+        """Return what is added, in the order in which it stands."""
         size = max(1000, round(120_000 * self.severity)) if self.characters is None else self.characters
         kinds = self.kinds or call.rng.sample(get_args(Bulk), 2 + round(3 * self.severity))
         return {kind: bulk(kind, call.rng, size // len(kinds), call.clock.moment) for kind in dict.fromkeys(kinds)}

@@ -47,7 +47,7 @@ class ParaphrasedDocs(Perturbation):
             await self.writer.ready()
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, some described in other words; as they are where the model that was to word them fails."""
+        """Return the tools, some described in other words; as they are where the model that was to word them fails."""
         count = ceil(len(tools) * (self.severity if self.share is None else self.share))
         chosen = [tool for tool in rng.sample(tools, count) if tool.description]
         worded: Mapping[str, str] | None = None
@@ -90,7 +90,7 @@ class ParaphrasedDocs(Perturbation):
 
 
 def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
-    """The tool with another description, and its arguments described in other words where words are known."""
+    """Return the tool with another description, and its arguments described in other words where words are known."""
     properties = cast("dict[str, JsonObject]", tool.input_schema.get("properties", {}))
     described = {
         name: {**schema, "description": _replaced(schema["description"], rng)}
@@ -103,7 +103,7 @@ def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
 
 
 def _reworded(text: str, rng: Stream) -> str:
-    """The text with phrases of the pool replaced; where it has none of them, what it says is framed."""
+    """Return the text with phrases of the pool replaced; where it has none of them, what it says is framed."""
     found = _replaced(text, rng)
     return (
         rng.choose(cast("list[str]", pool("paraphrased_docs")["frames"])).format(text=text) if found == text else found

@@ -53,7 +53,7 @@ class PartialBatchFailure(Perturbation):
 
 
 def _batch(request: Request) -> str | None:
-    """The first argument that is a list of two or more items."""
+    """Return the first argument that is a list of two or more items."""
     for name, value in request.arguments.items():
         if isinstance(value, list) and len(cast("list[JsonValue]", value)) > 1:
             return name

@@ -73,7 +73,7 @@ class PartialResults(Perturbation):
         return replace(reworded(observation, text, None), provenance=Provenance("partial_results"))
 
     def _absent(self, call: Call, parts: int, most: int) -> int:
-        """The part that is left out; the next time that the same is asked for it is the next part."""
+        """Return the part that is left out; the next time that the same is asked for it is the next part."""
         key = canonical([call.request.tool.name, call.request.arguments]).decode()
         absent = call.memory.get(key, call.rng.integer(0, min(parts, most) - 1))
         call.memory[key] = (absent + 1) % parts
@@ -81,7 +81,7 @@ class PartialResults(Perturbation):
 
 
 def _thinnable(content: JsonValue) -> list[Path]:
-    """The places of the lists that can lack items: the one that the reply is about, else those inside of records."""
+    """Return the places of the lists that can lack items: the one that the reply is about, else those inside of records."""
     place = main_list(content)
     if place is not None and len(_items(content, place)) > 1:
         return [place]
@@ -93,5 +93,5 @@ def _items(content: JsonValue, place: Path) -> list[JsonValue]:
 
 
 def _fewer(items: list[T], parts: int, absent: int) -> list[T]:
-    """All items but those of one part."""
+    """Return all items but those of one part."""
     return [item for index, item in enumerate(items) if index % parts != absent]

@@ -70,7 +70,7 @@ class Paywall(PageTrouble):
         return self
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, and those that show copies."""
+        """Return the tools, and those that show copies."""
         if not (self.severity < 1 if self.cached is None else self.cached):
             return tools
         taken = {tool.name for tool in tools}
@@ -95,7 +95,7 @@ class Paywall(PageTrouble):
         return self._cut(call, observation, closed) if closed else observation
 
     def _is_free(self, call: Call, address: Address) -> bool:
-        """Whether the meter of the site lets a page through, which it then remembers."""
+        """True if the meter of the site lets a page through, which it then remembers."""
         if not self.free:
             return False
         meters, site = call.memory.setdefault(_READ, {}), home_of(address.key)
@@ -108,7 +108,7 @@ class Paywall(PageTrouble):
         return address.key in read
 
     def _cut(self, call: Call, observation: Observation, closed: Sequence[Address]) -> Observation:
-        """The reply with no more of those pages than their beginning, and the notice."""
+        """Return the reply with no more of those pages than their beginning, and the notice."""
         content, whole = content_of(observation), _whole(call)
         notice = self._notice(call, closed)
         if content is None:
@@ -126,7 +126,9 @@ class Paywall(PageTrouble):
         return replace(reworded(observation, text, cast(JsonObject, cut)), provenance=Provenance("paywall"))
 
     def _beginning(self, text: str, whole: str | None, notice: str) -> str:
-        """Those lines of a text that stand at the beginning of the whole page, and the notice; a page that ends in one is cut already."""
+        """Return those lines of a text that stand at the beginning of the whole page, and the notice; a page that ends in one is
+        cut already.
+        """
         if text.rstrip().endswith(PAYWALL):
             return text
         share = 0.7 * (1 - self.severity) if self.shown is None else self.shown
@@ -145,7 +147,7 @@ class Paywall(PageTrouble):
 
 
 def _whole(call: Call) -> Observation | None:
-    """What the call would tell of the page from its beginning, where it asks for a part of it, or for what speaks of a goal."""
+    """Return what the call would tell of the page from its beginning, where it asks for a part of it, or for what speaks of a goal."""
     needed = cast("list[str]", call.request.tool.input_schema.get("required") or [])
     given = call.request.arguments
     plain: JsonObject = {name: value for name, value in given.items() if name in needed or isinstance(value, bool)}
@@ -157,7 +159,7 @@ def _whole(call: Call) -> Observation | None:
 
 
 def _texts_of(content: JsonValue, closed: Sequence[Address]) -> list[Path]:
-    """Where the texts of those pages stand in a reply: the longest of each, and others of several lines about as long."""
+    """Return where the texts of those pages stand in a reply: the longest of each, and others of several lines about as long."""
     keys = {address.key for address in closed}
     roots: list[Path] = [()]
     if not any(address.is_single for address in closed):
@@ -173,7 +175,7 @@ def _texts_of(content: JsonValue, closed: Sequence[Address]) -> list[Path]:
 
 
 def _text_at(content: JsonValue, place: Path) -> str | None:
-    """The text at a place; None where there is none."""
+    """Return the text at a place; None where there is none."""
     try:
         found = at(content, place)
     except (KeyError, IndexError, TypeError):

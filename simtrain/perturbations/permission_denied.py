@@ -48,7 +48,7 @@ class PermissionDenied(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, and one that asks for a right."""
+        """Return the tools, and one that asks for a right."""
         named = ToolSpec(_name(tools), "Ask the owner for a right that this account lacks.", _SCHEMA, None, True)
         return (*tools, named)
 
@@ -77,7 +77,7 @@ class PermissionDenied(Perturbation):
 
 
 def _name(tools: tuple[ToolSpec, ...]) -> str:
-    """What the tool that asks is called: in the manner of the others."""
+    """Return what the tool that asks is called: in the manner of the others."""
     return _NAMES[0 if any("." in tool.name for tool in tools) else 1]
 
 

@@ -31,7 +31,7 @@ class _Field:
 
 
 def placed(observation: Observation, words: str, position: Position, *, schema: JsonObject | None) -> Observation:
-    """The reply with the words in it; structured content still fits `schema`, the output schema of its tool.
+    """Return the reply with the words in it; structured content still fits `schema`, the output schema of its tool.
 
     At the start, in the middle and at the end they stand in the text alone. In a field they stand behind what somebody wrote
     there; a reply without such a field, or whose schema leaves no room in it, has them at its end.
@@ -55,7 +55,7 @@ def _in_text(text: str, words: str, position: Position) -> str:
 
 
 def _break_near(text: str, middle: int) -> int:
-    """The end of the line, list item or word that is nearest to the middle."""
+    """Return the end of the line, list item or word that is nearest to the middle."""
     for mark in ("\n", ",", " "):
         before, after = text.rfind(mark, 0, middle), text.find(mark, middle)
         found = [place + 1 for place in (before, after) if place >= 0]
@@ -82,14 +82,14 @@ def _in_field(observation: Observation, words: str, schema: JsonObject | None) -
 
 
 def _retold(text: str, content: JsonObject, changed: JsonObject, before: str, after: str) -> str:
-    """The text that goes with changed content: written anew where it is that content, else with the longer field in it."""
+    """Return the text that goes with changed content: written anew where it is that content, else with the longer field in it."""
     if json_object(text) == content:
         return json.dumps(changed, indent=2, ensure_ascii=False) if "\n" in text else encode(changed)
     return text.replace(before, after, 1) if before in text else f"{text}\n\n{after.removeprefix(before).strip()}"
 
 
 def _prose(value: JsonValue, path: tuple[str | int, ...]) -> Iterator[_Field]:
-    """The texts that somebody wrote, in their order."""
+    """Yield the texts that somebody wrote, in their order."""
     if isinstance(value, str):
         if path and path[-1] in PROSE and value:
             yield _Field(path, value)
@@ -102,7 +102,7 @@ def _prose(value: JsonValue, path: tuple[str | int, ...]) -> Iterator[_Field]:
 
 
 def _with(value: JsonValue, path: tuple[str | int, ...], text: str) -> JsonValue:
-    """A copy in which the text at a path is another."""
+    """Return a copy in which the text at a path is another."""
     if not path:
         return text
     first, rest = path[0], path[1:]
@@ -114,7 +114,7 @@ def _with(value: JsonValue, path: tuple[str | int, ...], text: str) -> JsonValue
 
 
 def json_object(text: str) -> JsonObject | None:
-    """The JSON object that a text is; None for any other text."""
+    """Return the JSON object that a text is; None for any other text."""
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):

@@ -62,7 +62,7 @@ class PrematureFinishTrap(Perturbation):
         )
 
     def _complete(self, content: JsonObject, keep: int, call: Call) -> JsonObject:
-        """The content with the signs of completeness, as far as the output schema allows."""
+        """Return the content with the signs of completeness, as far as the output schema allows."""
         for name, value in list(content.items()):
             words = {word.lower() for word in _WORDS.findall(name)}
             if words & _MORE and value:

@@ -72,7 +72,7 @@ class PromptInjection(Perturbation):
         return bent if written is None else replace(bent, provenance=written.provenance)
 
     def _order(self, call: Call) -> Instruction | None:
-        """What the agent is told to do, the same for the whole episode: the world changes, an attacker's mind does not."""
+        """Return what the agent is told to do, the same for the whole episode: the world changes, an attacker's mind does not."""
         if "order" in call.memory:
             return Instruction(**call.memory["order"])
         # A relay that has not seen the list of tools knows none: a goal that is named stands all the same.

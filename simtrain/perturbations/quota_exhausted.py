@@ -28,11 +28,11 @@ class QuotaExhausted(Closed):
     )
 
     def is_elsewhere(self) -> bool:
-        """Whether there is a partner."""
+        """True if there is a partner."""
         return self.severity < 1 if self.partner is None else self.partner
 
     def closes(self, call: Call) -> str:
-        """All tools of the server."""
+        """Return all tools of the server."""
         return call.request.tool.server
 
     def refused(self, call: Call) -> Observation:

@@ -81,7 +81,7 @@ class Redirect(PageTrouble):
         return refusal(call, "moved", by="redirect", detail=f"{detail} {', '.join(onward.values())}")
 
     def _way(self, call: Call, address: Address, there: Observation) -> list[str]:
-        """The addresses to which one leads, one after the other; none for a home page that would lead to itself."""
+        """Return the addresses to which one leads, one after the other; none for a home page that would lead to itself."""
         rng = call.root.stream("way", address.key)
         way = [_under(area, address.url) for area in rng.sample(_AREAS, self._hops())]
         if self.leads != "page":
@@ -102,7 +102,7 @@ class Redirect(PageTrouble):
 
 
 def _said_of(call: Call, opened: Sequence[Address], there: Observation) -> Observation:
-    """An error of pages that have moved: it names the addresses that were asked for."""
+    """Return an error of pages that have moved: it names the addresses that were asked for."""
     text = there.text
     for address in opened:
         text = text.replace(_origin(call, address), address.url)
@@ -114,13 +114,13 @@ def _is_known(call: Call, key: str) -> bool:
 
 
 def _origin(call: Call, address: Address) -> str:
-    """Where a page really lies, of which this is an address."""
+    """Return where a page really lies, of which this is an address."""
     place = cast("list[str] | None", call.memory.get(_PLACES, {}).get(address.key))
     return address.url if place is None else place[0]
 
 
 def _next(call: Call, address: Address) -> str | None:
-    """Where an address leads; None for one where the page is."""
+    """Return where an address leads; None for one where the page is."""
     place = cast("tuple[str, int] | None", call.memory.get(_PLACES, {}).get(address.key))
     origin, passed = place or (address.url, 0)
     ways = cast("dict[str, list[str]]", call.memory.get(_WAYS, {}))
@@ -129,18 +129,18 @@ def _next(call: Call, address: Address) -> str | None:
 
 
 def _under(area: str, url: str) -> str:
-    """The address of the same page in another area of its site."""
+    """Return the address of the same page in another area of its site."""
     parts = urlsplit(url if "://" in url else f"https://{url}")
     return urlunsplit((parts.scheme, parts.netloc, f"/{area}{parts.path}", parts.query, ""))
 
 
 def _linked(there: Observation) -> list[str]:
-    """The addresses that stand in a reply, each once."""
+    """Return the addresses that stand in a reply, each once."""
     return list(dict.fromkeys(_ADDRESSES.findall(there.text)))
 
 
 def _without(call: Call, there: Observation, onward: Mapping[str, str]) -> Observation | None:
-    """The reply of a tool that opens several pages, those that moved among its failures; None where it tells no failures."""
+    """Return the reply of a tool that opens several pages, those that moved among its failures; None where it tells no failures."""
     content = content_of(there)
     if not isinstance(content, dict):
         return None
@@ -161,7 +161,7 @@ def _without(call: Call, there: Observation, onward: Mapping[str, str]) -> Obser
 
 
 def _shown(there: Observation) -> set[str]:
-    """The addresses of the pages that a reply shows, those aside that it could not open."""
+    """Return the addresses of the pages that a reply shows, those aside that it could not open."""
     content = content_of(there)
     told = cast(JsonObject, content).items() if isinstance(content, dict) else ()
     lists = [
@@ -175,6 +175,6 @@ def _tells_failures(name: str) -> bool:
 
 
 def _shown_in(item: JsonValue) -> str:
-    """The address of the page that an item of a reply shows."""
+    """Return the address of the page that an item of a reply shows."""
     url = cast(JsonObject, item).get("url") if isinstance(item, dict) else None
     return key_of(url) if isinstance(url, str) else ""

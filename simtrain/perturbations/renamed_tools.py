@@ -59,7 +59,7 @@ class RenamedTools(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools under their new names."""
+        """Return the tools under their new names."""
         names = self._names(tools)
         return tuple(self._renamed(tool, names[tool.name]) if tool.name in names else tool for tool in tools)
 
@@ -125,7 +125,7 @@ def _distinct(names: Iterable[str], words: dict[str, str]) -> dict[str, str]:
 
 
 def _reworded(name: str, words: dict[str, str]) -> str:
-    """A name with its first known word replaced, in the casing that it had: `getUser` becomes `fetchUser`."""
+    """Return a name with its first known word replaced, in the casing that it had: `getUser` becomes `fetchUser`."""
     for part in _PART.finditer(name):
         other = words.get(part[0].lower())
         if other is not None:

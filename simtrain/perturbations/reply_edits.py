@@ -20,13 +20,13 @@ _INDENT = re.compile(r"\n( +)\S")
 
 
 def content_of(observation: Observation) -> JsonValue:
-    """What a reply says: its structured content, or its text where that is a JSON object or list; None for prose."""
+    """Return what a reply says: its structured content, or its text where that is a JSON object or list; None for prose."""
     content = observation.content
     return _parsed(observation.text) if content is None else content
 
 
 def leaves(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, JsonValue]]:
-    """All values that are no object and no list, with their places, in the order in which they stand."""
+    """Yield all values that are no object and no list, with their places, in the order in which they stand."""
     if isinstance(value, dict):
         for name, item in cast(JsonObject, value).items():
             yield from leaves(item, (*path, name))
@@ -38,14 +38,14 @@ def leaves(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, JsonValue]
 
 
 def at(value: JsonValue, path: Path) -> JsonValue:
-    """The value at a place."""
+    """Return the value at a place."""
     for part in path:
         value = value[part]
     return value
 
 
 def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
-    """A copy with another value at a place."""
+    """Return a copy with another value at a place."""
     if not path:
         return new
     copy: JsonValue = dict(cast(JsonObject, value)) if isinstance(value, dict) else list(cast("list[JsonValue]", value))
@@ -54,13 +54,13 @@ def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
 
 
 def main_list(value: JsonValue) -> Path | None:
-    """The place of the list that a content is about: itself, or the longest of its members; None where there is none."""
+    """Return the place of the list that a content is about: itself, or the longest of its members; None where there is none."""
     found = list(_lists(value, ()))
     return max(found, key=lambda place: len(at(value, place))) if found else None
 
 
 def lists_within(value: JsonValue, path: Path = ()) -> Iterator[Path]:
-    """The places of the innermost lists, those that hold no others, in the order in which they stand."""
+    """Yield the places of the innermost lists, those that hold no others, in the order in which they stand."""
     if isinstance(value, dict):
         for name, item in cast(JsonObject, value).items():
             yield from lists_within(item, (*path, name))
@@ -82,7 +82,7 @@ def _lists(value: JsonValue, path: Path) -> Iterator[Path]:
 
 
 def fits(value: JsonValue, tool: ToolSpec) -> bool:
-    """Whether a content may be a reply of the tool."""
+    """True if a content may be a reply of the tool."""
     return tool.output_schema is None or bool(validator(tool.output_schema).is_valid(value))
 
 
@@ -95,7 +95,7 @@ def retold(
     words: Mapping[str, str] | None = None,
     world: WorldState | None = None,
 ) -> Observation | None:
-    """The reply with another content; None where that would not fit the output schema, or could not be said in its text.
+    """Return the reply with another content; None where that would not fit the output schema, or could not be said in its text.
 
     Text that is the content as JSON is written anew, and so is text that the `world` can tell from the content. In other prose `words`
     are replaced, wherever they stand alone. `source` is who says so.
@@ -124,7 +124,7 @@ def retold(
 
 
 def _told(observation: Observation, value: JsonValue, tool: ToolSpec, world: WorldState | None) -> str | None:
-    """The text of the new content in the world's own words, where those are what the reply is written in; new members come below."""
+    """Return the text of the new content in the world's own words, where those are what the reply is written in; new members come below."""
     content = observation.content
     if world is None or content is None or world.tell(tool, content) != observation.text:
         return None
@@ -134,14 +134,14 @@ def _told(observation: Observation, value: JsonValue, tool: ToolSpec, world: Wor
 
 
 def _plainly(value: JsonValue) -> str:
-    """A value in prose: lists of texts line by line, other lists and objects as JSON."""
+    """Return a value in prose: lists of texts line by line, other lists and objects as JSON."""
     if isinstance(value, list) and all(isinstance(item, str) for item in cast("list[JsonValue]", value)):
         return "\n".join(cast("list[str]", value))
     return encode(cast(object, value)) if isinstance(value, list | dict) else str(value)
 
 
 def respoken_within(value: JsonValue, words: Mapping[str, str]) -> JsonValue:
-    """The value with some words replaced in all texts that it holds."""
+    """Return the value with some words replaced in all texts that it holds."""
     for path, leaf in list(leaves(value)):
         if isinstance(leaf, str) and (said := respoken(leaf, words)) != leaf:
             value = put(value, path, said)

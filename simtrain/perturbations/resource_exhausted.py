@@ -46,7 +46,7 @@ class ResourceExhausted(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, and one that makes room."""
+        """Return the tools, and one that makes room."""
         if not (self.severity < 1 if self.trash is None else self.trash):
             return tools
         return (*tools, ToolSpec(_name(tools), _EMPTYING, {"type": "object", "properties": {}}, None, True))
@@ -79,7 +79,7 @@ class ResourceExhausted(Perturbation):
         return Observation(freed, provenance=Provenance("resource_exhausted"))
 
     def _growth(self, call: Call) -> int:
-        """The rows that a call would add, less those that it would delete; 0 for a call that is refused anyway."""
+        """Return the rows that a call would add, less those that it would delete; 0 for a call that is refused anyway."""
         world = call.world
         if world is None or not call.in_world or not call.request.tool.writes:
             return 0
@@ -97,5 +97,5 @@ def _rows_more(world: WorldState) -> int:
 
 
 def _name(tools: tuple[ToolSpec, ...]) -> str:
-    """What the tool that makes room is called: in the manner of the others."""
+    """Return what the tool that makes room is called: in the manner of the others."""
     return _NAMES[0 if any("." in tool.name for tool in tools) else 1]

@@ -23,7 +23,7 @@ class RewrittenValues(Perturbation):
     name: ClassVar[str]
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that allow for text in the place of numbers."""
+        """Return the tools, with output schemas that allow for text in the place of numbers."""
         return widened(tools, or_otherwise)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -39,4 +39,4 @@ class RewrittenValues(Perturbation):
 
     @abstractmethod
     def rewritten(self, content: JsonValue, rng: Stream) -> JsonValue:
-        """The content with its values written otherwise."""
+        """Return the content with its values written otherwise."""

@@ -32,7 +32,7 @@ class SchemaDrift(Perturbation):
     rename: dict[str, str] = Field(min_length=1, description="Fields by their old names, with their new ones.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that allow for old and new names."""
+        """Return the tools, with output schemas that allow for old and new names."""
         return tuple(self._loosened(tool) for tool in tools)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -72,7 +72,7 @@ class SchemaDrift(Perturbation):
         return tool if schema == tool.output_schema else replace(tool, output_schema=schema)
 
     def _both(self, schema: JsonValue) -> JsonValue:
-        """A schema in which, wherever a field is declared, it may also bear its new name and need not be there."""
+        """Return a schema in which, wherever a field is declared, it may also bear its new name and need not be there."""
         if isinstance(schema, list):
             return [self._both(item) for item in cast("list[JsonValue]", schema)]
         if not isinstance(schema, dict):

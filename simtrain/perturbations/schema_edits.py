@@ -20,7 +20,7 @@ _CONFUSED = (({"number", "integer", "boolean", "null"}, "string"), ({"boolean", 
 
 
 def widened(tools: tuple[ToolSpec, ...], change: Callable[[JsonObject], JsonObject]) -> tuple[ToolSpec, ...]:
-    """The tools, with every schema inside their output schemas changed; those without one, or without a change, as they are."""
+    """Return the tools, with every schema inside their output schemas changed; those without one, or without a change, as they are."""
     return tuple(_widened(tool, change) for tool in tools)
 
 
@@ -32,7 +32,7 @@ def _widened(tool: ToolSpec, change: Callable[[JsonObject], JsonObject]) -> Tool
 
 
 def each_schema(schema: JsonValue, change: Callable[[JsonObject], JsonObject]) -> JsonValue:
-    """A schema in which it and all schemas inside were changed, the inner ones first."""
+    """Return a schema in which it and all schemas inside were changed, the inner ones first."""
     if not isinstance(schema, dict):
         return schema
     changed = {name: _inside(name, value, change) for name, value in cast(JsonObject, schema).items()}
@@ -48,19 +48,19 @@ def _inside(name: str, value: JsonValue, change: Callable[[JsonObject], JsonObje
 
 
 def or_less(schema: JsonObject) -> JsonObject:
-    """A schema in which members may be missing or null, and lists and texts empty."""
+    """Return a schema in which members may be missing or null, and lists and texts empty."""
     kept = {name: value for name, value in schema.items() if name not in ("required", *_BOUNDS)}
     return or_type(kept, "null")
 
 
 def or_otherwise(schema: JsonObject) -> JsonObject:
-    """A schema in which numbers and truth values may also be written as text, and bounds and forms do not count."""
+    """Return a schema in which numbers and truth values may also be written as text, and bounds and forms do not count."""
     kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
     return or_type(kept, "string") if {"number", "integer", "boolean"} & set(types_of(kept)) else kept
 
 
 def or_confused(schema: JsonObject) -> JsonObject:
-    """A schema in which values may also be of the type that services take them for: text, digits, seconds, one item for a list."""
+    """Return a schema in which values may also be of the type that services take them for: text, digits, seconds, one item for a list."""
     kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
     types = set(types_of(kept))
     for held, further in _CONFUSED:
@@ -70,25 +70,25 @@ def or_confused(schema: JsonObject) -> JsonObject:
 
 
 def without_bounds(schema: JsonObject) -> JsonObject:
-    """A schema in which a number may be any number."""
+    """Return a schema in which a number may be any number."""
     kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
     return or_type(kept, "number") if "integer" in types_of(kept) else kept
 
 
 def or_type(schema: JsonObject, further: str) -> JsonObject:
-    """A schema that allows for a further type, where it names types at all."""
+    """Return a schema that allows for a further type, where it names types at all."""
     types = types_of(schema)
     return schema if not types or further in types else {**schema, "type": [*types, further]}
 
 
 def types_of(schema: JsonObject) -> list[str]:
-    """The types that a schema names."""
+    """Return the types that a schema names."""
     named: JsonValue = schema.get("type", [])
     return [named] if isinstance(named, str) else list(cast("list[str]", named))
 
 
 def or_list(schema: JsonObject) -> JsonObject:
-    """A schema whose members that are records may also be lists of records."""
+    """Return a schema whose members that are records may also be lists of records."""
     properties: JsonValue = schema.get("properties")
     if not isinstance(properties, dict):
         return schema

@@ -24,7 +24,7 @@ where p.url = :url and exists (
 
 
 def site_of(observation: Observation) -> str:
-    """The host of the page that a reply shows; empty where it shows none."""
+    """Return the host of the page that a reply shows; empty where it shows none."""
     url = _url(observation)
     with suppress(ValueError):
         return urlsplit(url).hostname or ""
@@ -32,7 +32,7 @@ def site_of(observation: Observation) -> str:
 
 
 def figures_stated(world: WorldState, observation: Observation) -> dict[int, list[str]]:
-    """The figures that the shown page states, as they are written, by attribute; none in a world without pages."""
+    """Return the figures that the shown page states, as they are written, by attribute; none in a world without pages."""
     found: dict[int, list[str]] = {}
     for row in _rows(world, _STATED, observation):
         figures = figures_in_text(str(row["words"]))
@@ -42,7 +42,7 @@ def figures_stated(world: WorldState, observation: Observation) -> dict[int, lis
 
 
 def stated_elsewhere(world: WorldState, observation: Observation) -> set[int]:
-    """The attributes of things on the shown page that pages of other sites state too."""
+    """Return the attributes of things on the shown page that pages of other sites state too."""
     return {cast(int, row["attribute"]) for row in _rows(world, _SHARED, observation)}
 
 

@@ -75,7 +75,7 @@ class SourceConflict(WrongFigure):
         return self._as_its_site(call, observation)
 
     def _as_its_site(self, call: Call, observation: Observation) -> Observation:
-        """A page of the site that disagrees, with what it says of that kind of thing; other pages as they are."""
+        """Return a page of the site that disagrees, with what it says of that kind of thing; other pages as they are."""
         if call.world is None or observation.is_error or call.memory.get("site", "") != site_of(observation):
             return observation
         words: dict[str, str] = {}
@@ -94,7 +94,7 @@ class SourceConflict(WrongFigure):
         )
 
     def _told_elsewhere(self, call: Call) -> set[str]:
-        """The fields that other tools promise in their output schemas, or have told."""
+        """Return the fields that other tools promise in their output schemas, or have told."""
         name = call.request.tool.name
         seen = cast("dict[str, list[str]]", call.memory.get("seen", {}))
         promised = {field for tool in call.tools if tool.name != name for field in _declared(tool.output_schema)}
@@ -124,12 +124,12 @@ def _name(path: Path) -> str:
 
 
 def _plainly(name: str) -> str:
-    """A field's name in one form, since tools spell it in several: `createdAt`, `created_at` and `created` alike."""
+    """Return a field's name in one form, since tools spell it in several: `createdAt`, `created_at` and `created` alike."""
     return _ENDING.sub("", _LETTERS.sub("_", _CAMEL.sub("_", name).lower()).strip("_"))
 
 
 def _declared(schema: JsonValue) -> Iterator[str]:
-    """The names of all properties that a schema declares, at any depth."""
+    """Yield the names of all properties that a schema declares, at any depth."""
     if isinstance(schema, list):
         for item in cast("list[JsonValue]", schema):
             yield from _declared(item)

@@ -92,7 +92,7 @@ class StaleRead(Perturbation):
 
 
 def _answered(state: WorldState, call: Call, observation: Observation) -> Observation | None:
-    """What a read is told by an older state; None where it is refused there, or told the same."""
+    """Return what a read is told by an older state; None where it is refused there, or told the same."""
     state.clock.moment = call.clock.moment
     old = state.answer(call.request)
     return None if old.is_error or old.text == observation.text else replace(old, provenance=Provenance("stale_read"))

@@ -15,7 +15,7 @@ PASSING = "passing"
 
 
 def with_stand_ins(tools: tuple[ToolSpec, ...], suffix: str, said: str) -> tuple[ToolSpec, ...]:
-    """The tools, and after them one stand-in for each, whose description goes on with what is `said` of it."""
+    """Return the tools, and after them one stand-in for each, whose description goes on with what is `said` of it."""
     taken = {tool.name for tool in tools}
     further = (
         replace(tool, name=_name(tool, suffix), description=f"{tool.description} {said}".strip()) for tool in tools

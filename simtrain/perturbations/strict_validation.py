@@ -42,7 +42,7 @@ class StrictValidation(Perturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with one more argument that need not be given."""
+        """Return the tools, with one more argument that need not be given."""
         return tuple(self._with_argument(tool) for tool in tools)
 
     def _with_argument(self, tool: ToolSpec) -> ToolSpec:
@@ -71,11 +71,13 @@ class StrictValidation(Perturbation):
         return await proceed(replace(call.request, arguments=arguments))
 
     def _described(self) -> JsonObject:
-        """The argument as the schema tells of it. What is optional is not checked there: the server itself says what is wrong with it."""
+        """Return the argument as the schema tells of it. What is optional is not checked there: the server itself says what is
+        wrong with it.
+        """
         return {name: value for name, value in self.argument.items() if name in ("type", "description")}
 
     def _added(self, call: Call) -> bool:
-        """Whether the argument is none of the tool's own."""
+        """True if the argument is none of the tool's own."""
         properties = cast(JsonObject, call.request.tool.input_schema.get("properties") or {})
         return properties.get(self.requires) == self._described()
 

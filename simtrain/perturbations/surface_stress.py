@@ -55,7 +55,7 @@ def _rewritten(value: JsonValue, forms: frozenset[Form]) -> JsonValue:
 
 
 def separated(value: float) -> str:
-    """A number with separators, and at least two places where it is no integer."""
+    """Return a number with separators, and at least two places where it is no integer."""
     if isinstance(value, int):
         return f"{value:,}"
     shortest = repr(value)

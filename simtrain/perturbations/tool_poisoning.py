@@ -44,7 +44,7 @@ class ToolPoisoning(Perturbation):
     placement: Literal["start", "end"] = Field(default="end", description="Where in the description it stands.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, some of them poisoned."""
+        """Return the tools, some of them poisoned."""
         globs = self.tools if isinstance(self.tools, str) else tuple(self.tools)
         found = aims(shipped() if self.goal is None else (self.goal,), tools, None)
         if not found:

@@ -45,11 +45,11 @@ class TypeCoercion(RewrittenValues):
         return may_hold(tool.output_schema, "number", "integer", "boolean", "null", "array", "string")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that allow for the other types."""
+        """Return the tools, with output schemas that allow for the other types."""
         return widened(tools, or_confused)
 
     def rewritten(self, content: JsonValue, rng: Stream) -> JsonValue:
-        """The fields as another type."""
+        """Return the fields as another type."""
         found = sorted(self._confusable(content))
         fields = rng.sample(found, max(1, round(len(found) * self.severity))) if self.fields is None else self.fields
         truth = {name: rng.choose(_TRUTH) for name in sorted(fields)}
@@ -57,7 +57,7 @@ class TypeCoercion(RewrittenValues):
         return self._coerced(content, truth, null)
 
     def _confusable(self, value: JsonValue) -> set[str]:
-        """The names of fields with a value that may be taken for another type, cursors aside."""
+        """Return the names of fields with a value that may be taken for another type, cursors aside."""
         if isinstance(value, list):
             return {name for item in cast("list[JsonValue]", value) for name in self._confusable(item)}
         if not isinstance(value, dict):
@@ -113,7 +113,7 @@ def _told(kind: Kind | None, value: JsonValue) -> JsonValue:
 
 
 def _seconds(text: str) -> int | None:
-    """The seconds since 1970 of an instant that they tell wholly; None for other texts."""
+    """Return the seconds since 1970 of an instant that they tell wholly; None for other texts."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

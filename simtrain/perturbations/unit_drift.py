@@ -57,7 +57,7 @@ class UnitDrift(Perturbation):
         return any(may_drift(name) for name in figures) or any(_is_measured(name) for name in texts)
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that set no bounds and, with `as_lists`, allow for lists of records."""
+        """Return the tools, with output schemas that set no bounds and, with `as_lists`, allow for lists of records."""
         tools = widened(tools, without_bounds)
         return widened(tools, or_list) if self.as_lists else tools
 
@@ -112,7 +112,7 @@ class UnitDrift(Perturbation):
         return times(value, 100) if other is None else other
 
     def _text(self, name: str, value: str) -> str:
-        """A quantity that is written with its unit, where the name says that it is one."""
+        """Return a quantity that is written with its unit, where the name says that it is one."""
         if self._is_named(name) if self.fields is not None else _is_measured(name):
             return respelt(value) or value
         return value
@@ -122,12 +122,12 @@ class UnitDrift(Perturbation):
 
 
 def _is_measured(name: str) -> bool:
-    """Whether a text of that name may be a quantity with its unit, or the unit of one beside it."""
+    """True if a text of that name may be a quantity with its unit, or the unit of one beside it."""
     return name.lower() in (*_UNIT, *_VALUE) or may_drift(name, moments=False)
 
 
 def _measure(record: JsonObject) -> JsonObject | None:
-    """What changes in a record that is a figure with its unit beside it; None for other records."""
+    """Return what changes in a record that is a figure with its unit beside it; None for other records."""
     unit = next((name for name in record if name.lower() in _UNIT), None)
     named: JsonValue = None if unit is None else record[unit]
     other = other_unit(named) if isinstance(named, str) else None

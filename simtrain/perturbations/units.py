@@ -64,7 +64,7 @@ _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)( ?)([A-Za-z]+)")
 
 
 def drifted(name: str, value: float, *, money: bool = False, currency: bool = False) -> float | None:
-    """A figure in another unit; None where its name speaks of no quantity.
+    """Return a figure in another unit; None where its name speaks of no quantity.
 
     `money` says that what stands around it speaks of money, `currency` that one is named beside it.
     """
@@ -93,46 +93,46 @@ def drifted(name: str, value: float, *, money: bool = False, currency: bool = Fa
 
 
 def may_drift(name: str, *, moments: bool = True) -> bool:
-    """Whether some figure of that name could come in another unit; `moments`: be it as a time that is counted in seconds."""
+    """True if some figure of that name could come in another unit; `moments`: be it as a time that is counted in seconds."""
     tried = (1.5, 2.0 * _KILO, float(_SECONDS))[: 3 if moments else 2]
     return any(drifted(name, value, money=True, currency=True) is not None for value in tried)
 
 
 def respelt(text: str) -> str | None:
-    """A quantity that names its unit (12.5 kg), in another one; None for other texts."""
+    """Return a quantity that names its unit (12.5 kg), in another one; None for other texts."""
     found = _QUANTITY.fullmatch(text.strip())
     other = found and other_unit(found[3])
     return f"{times(float(found[1]), other[0])}{found[2]}{other[1]}" if found and other else None
 
 
 def other_unit(unit: str) -> tuple[float, str] | None:
-    """What leads from a unit to the next one, and the name of that; None for what is no unit known here."""
+    """Return what leads from a unit to the next one, and the name of that; None for what is no unit known here."""
     return _FACTORS.get(unit.lower()) or _FACTORS.get(f"{unit.lower()}s") or _BRIEF.get(unit.lower())
 
 
 def speaks_of_money(name: str) -> bool:
-    """Whether a name, of a tool or a list, is about money."""
+    """True if a name, of a tool or a list, is about money."""
     return not _TALK.isdisjoint(parts_of(name))
 
 
 def parts_of(name: str) -> list[str]:
-    """The words of a name: `fileSizeKB`, `file_size_kb` and `File size (KB)` alike."""
+    """Return the words of a name: `fileSizeKB`, `file_size_kb` and `File size (KB)` alike."""
     return [part.lower() for part in _PARTS.findall(name)]
 
 
 def times(value: float, factor: float) -> float:
-    """The product, whole where it is."""
+    """Return the product, whole where it is."""
     converted = round(value * factor, 6)
     return int(converted) if converted == int(converted) else converted
 
 
 def _unit(parts: list[str]) -> float | None:
-    """What leads from the unit that a field is named by to the next one; the last word that is a unit counts."""
+    """Return what leads from the unit that a field is named by to the next one; the last word that is a unit counts."""
     return next((_FACTORS[part][0] for part in reversed(parts) if part in _FACTORS), None)
 
 
 def _measured(parts: list[str], value: float) -> float | None:
-    """A quantity whose name says no unit: kilometres, kilograms, minutes, metres or bytes are taken for it."""
+    """Return a quantity whose name says no unit: kilometres, kilograms, minutes, metres or bytes are taken for it."""
     last = parts[-1]
     rules: tuple[tuple[bool, Callable[[], float]], ...] = (
         (last in _MEASURES, lambda: _MEASURES[last]),

@@ -44,7 +44,7 @@ class ValueCorruption(WrongFigure):
 
 
 def _misspoken_within(call: Call, observation: Observation, content: JsonValue, share: float) -> Observation:
-    """The reply with one number of the prose that it holds off by a share."""
+    """Return the reply with one number of the prose that it holds off by a share."""
     prose = "\n".join(leaf for _, leaf in leaves(content) if isinstance(leaf, str) and "://" not in leaf.split(" ")[0])
     for token in call.rng.shuffled(figures_in_text(prose)):
         wrong = misspelt(token, share)
@@ -62,7 +62,7 @@ def _misspoken_within(call: Call, observation: Observation, content: JsonValue, 
 def _misstated(
     observation: Observation, content: JsonValue, path: tuple[str | int, ...], share: float, tool: ToolSpec
 ) -> Observation | None:
-    """The reply with a figure off by a share, or by as much the other way where that does not fit; None where neither does."""
+    """Return the reply with a figure off by a share, or by as much the other way where that does not fit; None where neither does."""
     right = at(content, path)
     for wrong in (off(right, share), off(right, -share)):
         if wrong is not None:
@@ -74,7 +74,7 @@ def _misstated(
 
 
 def _misspoken(observation: Observation, tokens: list[str], share: float) -> Observation:
-    """A prose reply with one of its numbers off by a share."""
+    """Return a prose reply with one of its numbers off by a share."""
     for token in tokens:
         written = misspelt(token, share)
         if written is None:

@@ -31,7 +31,7 @@ class WithheldIntermediate(Perturbation):
     follows: ClassVar[Follows] = "fired"
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """The tools, with output schemas that allow for less."""
+        """Return the tools, with output schemas that allow for less."""
         return widened(tools, or_less)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -52,7 +52,7 @@ class WithheldIntermediate(Perturbation):
 
 
 def _emptied(value: JsonValue) -> JsonValue:
-    """The members of an object without their values."""
+    """Return the members of an object without their values."""
     if not isinstance(value, dict):
         return None
     members = cast(JsonObject, value)

@@ -56,7 +56,7 @@ class WordedRefusal(Perturbation):
 
     @abstractmethod
     def template(self, call: Call) -> tuple[str, str]:
-        """The words in their template form, and the claim that is in them, also where a model words it."""
+        """Return the words in their template form, and the claim that is in them, also where a model words it."""
 
     async def _written(self, call: Call, said: str, claim: str) -> Written[str]:
         assert self.writer is not None

@@ -30,13 +30,13 @@ class Home:
     value: JsonValue
 
     def row(self, world: WorldState) -> JsonObject | None:
-        """The row; None where it is gone."""
+        """Return the row; None where it is gone."""
         return next(
             iter(_rows(world, f"select * from {_q(self.table)} where {_q(self.column)} = :value", self.value)), None
         )
 
     def others(self, world: WorldState, rng: Stream) -> list[JsonValue]:
-        """What the other rows of the table are called, the most alike first; among equals chance decides."""
+        """Return what the other rows of the table are called, the most alike first; among equals chance decides."""
         mine = self.row(world) or {}
         sql = f"select * from {_q(self.table)} where {_q(self.column)} <> :value order by rowid limit {MOST_ROWS}"
         rows = rng.shuffled(_rows(world, sql, self.value))
@@ -45,7 +45,7 @@ class Home:
 
 
 def home_of(world: WorldState, value: JsonValue) -> Home | None:
-    """Where a value identifies a row: the column, among all tables, in which it stands once and all values differ.
+    """Return where a value identifies a row: the column, among all tables, in which it stands once and all values differ.
 
     Columns called id or key come first, then the others in the order of tables and columns. None where there is no such column.
     An address names a page of a search world, where there is one.
@@ -66,7 +66,7 @@ def home_of(world: WorldState, value: JsonValue) -> Home | None:
 
 
 def named_row(world: WorldState, arguments: JsonObject) -> tuple[str, Home] | None:
-    """The first argument of a call that identifies a row, and that row."""
+    """Return the first argument of a call that identifies a row, and that row."""
     for name, value in arguments.items():
         home = home_of(world, value)
         if home is not None:
@@ -75,7 +75,7 @@ def named_row(world: WorldState, arguments: JsonObject) -> tuple[str, Home] | No
 
 
 def tables_of(world: WorldState) -> dict[str, list[str]]:
-    """The tables of a world's database that have rows, with their columns; none for a world that has no database."""
+    """Return the tables of a world's database that have rows, with their columns; none for a world that has no database."""
     tables = [str(row["name"]) for row in _rows(world, _TABLES)]
     first = {table: _rows(world, f"select * from {_q(table)} limit 1") for table in tables}
     return {table: list(rows[0]) for table, rows in first.items() if rows}

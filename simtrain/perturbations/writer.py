@@ -56,7 +56,7 @@ class Writer(ModelKnobs):
     async def write(
         self, source: str, *, task: str, form: str, material: JsonValue, read: Callable[[JsonObject], T]
     ) -> Written[T]:
-        """What `read` makes of the model's reply; it raises ValueError for one that cannot be used.
+        """Return what `read` makes of the model's reply; it raises ValueError for one that cannot be used.
 
         Raises SimulatorFault when the model cannot be had or nothing passes, unless `fallback`: the provenance then says why.
         """
@@ -83,7 +83,7 @@ class Writer(ModelKnobs):
         return Written(None, Provenance(source, self.model, usage, attempts, rule=f"template, since {problem}"))
 
     def at_once(self, writing: Coroutine[object, object, Written[T]]) -> Written[T] | None:
-        """The outcome of `write` where nobody can await it: before the first turn. The running event loop waits.
+        """Return the outcome of `write` where nobody can await it: before the first turn. The running event loop waits.
 
         None where it fails: the perturbation then bends nothing, and the trajectory does not name it among those that did.
         """
@@ -103,7 +103,7 @@ class Writer(ModelKnobs):
 
 
 def a_text(value: JsonObject, *, longest: int = 2000) -> str:
-    """The text of `{"text": ...}`. Raises ValueError when it is not that, or the text is empty or too long."""
+    """Return the text of `{"text": ...}`. Raises ValueError when it is not that, or the text is empty or too long."""
     text: JsonValue = value.get("text")
     if not isinstance(text, str) or set(value) != {"text"}:
         raise ValueError('it is not {"text": "..."}')

@@ -22,5 +22,5 @@ class WrongFigure(Perturbation):
     )
 
     def share(self, rng: Stream) -> float:
-        """The share, above or below the truth."""
+        """Return the share, above or below the truth."""
         return (0.1 + 0.15 * self.severity if self.off is None else self.off) * rng.choose((1, -1))

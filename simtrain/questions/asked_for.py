@@ -13,7 +13,7 @@ _JOINED = re.compile(r"[^\W\u4e00-\u9fff]")
 
 
 def given_cells(question: Question, gold: Sequence[JsonObject], said: str) -> frozenset[tuple[str, str]]:
-    """The cells (normalised column, text) that a text gives away: names, and what identifies a row, that stand in it word for word.
+    """Return the cells (normalised column, text) that a text gives away: names, and what identifies a row, that stand in it word for word.
 
     Other cells are not looked at: that an amount or a category occurs in a question says nothing of whose it is.
     """
@@ -25,12 +25,12 @@ def given_cells(question: Question, gold: Sequence[JsonObject], said: str) -> fr
 
 
 def asks_for_something(gold: Iterable[JsonObject], given: frozenset[tuple[str, str]]) -> bool:
-    """Whether any cell of a gold table has to be found out."""
+    """True if any cell of a gold table has to be found out."""
     return any(is_sought(name, str(cell), given) for row in gold for name, cell in row.items())
 
 
 def is_sought(column: str, cell: str, given: frozenset[tuple[str, str]]) -> bool:
-    """Whether a gold cell has a value that is not given."""
+    """True if a gold cell has a value that is not given."""
     return cell != MISSING and (normal_name(column), cell) not in given
 
 

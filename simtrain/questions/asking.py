@@ -23,7 +23,7 @@ SEED: Final = 0
 
 
 def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> QuestionMaker:
-    """The maker of a set's composed questions. Raises InputError for an unknown kind."""
+    """Return the maker of a set's composed questions. Raises InputError for an unknown kind."""
     known = (*FAMILIES, UNANSWERABLE)
     for place, kind in enumerate(asked.compose or ()):
         if kind not in known:
@@ -42,7 +42,7 @@ def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> QuestionM
 
 
 def made_questions(world: World, asked: QuestionSet) -> Iterator[Made]:
-    """The questions of a set over a world, as they are made. Raises InputError at the place in the set."""
+    """Yield the questions of a set over a world, as they are made. Raises InputError at the place in the set."""
     if not asked.families:
         yield from maker_of(world, asked).make(asked.count)
         return
@@ -56,7 +56,7 @@ def made_questions(world: World, asked: QuestionSet) -> Iterator[Made]:
 
 
 def read_questions(path: Path, *, world: str) -> Iterator[Question]:
-    """The questions of a JSONL file about a world. Raises InputError, with the line, for what is no question of that world."""
+    """Yield the questions of a JSONL file about a world. Raises InputError, with the line, for what is no question of that world."""
     if not path.is_file():
         raise InputError(f"there is no file {path}", remedy="`simtrain world questions` writes one")
     for number, line in whole_lines(path):
@@ -67,7 +67,7 @@ def read_questions(path: Path, *, world: str) -> Iterator[Question]:
 
 
 def cases_about(world: World, asked: QuestionSet | Path) -> Iterator[JsonObject]:
-    """The questions as cases of a scenario. Raises InputError."""
+    """Yield the questions as cases of a scenario. Raises InputError."""
     if isinstance(asked, Path):
         yield from (question.model_dump(mode="json") for question in read_questions(asked, world=world.name))
         return

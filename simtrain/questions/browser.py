@@ -54,11 +54,11 @@ class Tooling:
         self.opening, self._address = _tool(tools, _ADDRESS, "opens pages")
 
     def search_call(self, query: str) -> PlannedCall:
-        """The call that searches for a query."""
+        """Return the call that searches for a query."""
         return PlannedCall(self.searching.name, {self._query: _fit(self.searching, self._query, query)})
 
     def open_call(self, url: str, part: int = 1) -> PlannedCall | None:
-        """The call that opens a page, or a further part of it; None where the tool gives no parts."""
+        """Return the call that opens a page, or a further part of it; None where the tool gives no parts."""
         properties = cast(JsonObject, self.opening.input_schema.get("properties", {}))
         arguments: JsonObject = {self._address: _fit(self.opening, self._address, url)}
         if part > 1:
@@ -82,7 +82,7 @@ class Browser:
         self.visit = lru_cache(maxsize=20_000)(self._visited)
 
     def _searched(self, query: str) -> frozenset[str]:
-        """The URLs that the search engine gives for a query; none where it refuses."""
+        """Return the URLs that the search engine gives for a query; none where it refuses."""
         if isinstance(self.world, SearchWorld) and self.tooling.searching.name == WEB[0].name:
             return self._ranked(self.world, query)
         observation = self._answer(self.tooling.searching, self.search_call(query))
@@ -90,12 +90,12 @@ class Browser:
 
     @staticmethod
     def _ranked(world: SearchWorld, query: str) -> frozenset[str]:
-        """What `web_search` gives, without the snippets, which take longer to write than the pages to find."""
+        """Return what `web_search` gives, without the snippets, which take longer to write than the pages to find."""
         hits = world.web.ranking.top(query, count=world.view.results)
         return frozenset(world.web.page(hit.page).url for hit in hits)
 
     def _visited(self, url: str) -> Visit | None:
-        """A page with all its parts; None where it cannot be opened."""
+        """Return a page with all its parts; None where it cannot be opened."""
         calls, replies = list[PlannedCall](), list[JsonValue]()
         for part in range(1, MOST_PARTS + 1):
             call = self.tooling.open_call(url, part)
@@ -133,7 +133,7 @@ def _tool(tools: Sequence[ToolSpec], arguments: Sequence[str], purpose: str) -> 
 
 
 def _seen(observation: Observation) -> JsonObject:
-    """What a plan sees of a reply."""
+    """Return what a plan sees of a reply."""
     content = observation.content
     return {"text": observation.text} if content is None else content
 
@@ -148,12 +148,12 @@ def _longest(reply: JsonValue) -> tuple[str, str]:
 
 
 def addresses(reply: JsonValue) -> frozenset[str]:
-    """The URLs that stand in a reply."""
+    """Return the URLs that stand in a reply."""
     return frozenset(found for _, text in texts(reply) for found in _ADDRESSES.findall(text))
 
 
 def texts(reply: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every text in a reply, with the path by which an expression reaches it."""
+    """Yield every text in a reply, with the path by which an expression reaches it."""
     if isinstance(reply, str):
         yield path, reply
     elif isinstance(reply, list):

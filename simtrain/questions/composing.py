@@ -51,17 +51,17 @@ class Composer:
         self._tied: dict[tuple[str, str, tuple[str, ...]], dict[str, set[int]]] = {}
 
     def narrowed(self, shape: Shape, stream: Stream, *, share: float) -> Shape | None:
-        """The shape with one more condition on the subject, or on a node that it already has."""
+        """Return the shape with one more condition on the subject, or on a node that it already has."""
         return self.tested(shape, stream, range(len(shape.nodes)), share)
 
     def share(self, table: str, stream: Stream) -> float:
-        """The share of a table's rows that gives a number of rows within the bounds."""
+        """Return the share of a table's rows that gives a number of rows within the bounds."""
         low, high = self.bounds.rows
         wanted = low * (high / low) ** stream.random()
         return min(0.9, wanted / max(1, self.schema.size(table)))
 
     def tested(self, shape: Shape, stream: Stream, nodes: range, share: float) -> Shape | None:
-        """The shape with a condition on one of these nodes, which about `share` of its rows meet."""
+        """Return the shape with a condition on one of these nodes, which about `share` of its rows meet."""
         taken = {(test.term.node, test.term.attribute) for test in shape.tests}
         terms = [
             (Term(node, attribute.name), attribute)
@@ -78,7 +78,7 @@ class Composer:
         return None if test is None else replace(shape, tests=(*shape.tests, test))
 
     def walks(self, table: str, hops: int) -> list[tuple[JoinNode, ...]]:
-        """Every way over so many references from a table, one after the other, on which no table is met twice."""
+        """Return every way over so many references from a table, one after the other, on which no table is met twice."""
         place = (table, hops)
         if place not in self._walks:
             found: list[tuple[JoinNode, ...]] = [(JoinNode(table),)]
@@ -93,24 +93,24 @@ class Composer:
         return self._walks[place]
 
     def rooted(self, tables: Sequence[QuestionTable], hops: int, stream: Stream) -> tuple[JoinNode, ...] | None:
-        """A walk of so many references from one of these tables; None where none is so long."""
+        """Return a walk of so many references from one of these tables; None where none is so long."""
         roots = [walks for table in tables if (walks := self.walks(table.name, hops))]
         return stream.choose(stream.choose(roots)) if roots else None
 
     def groups(self, nodes: tuple[JoinNode, ...]) -> bool:
-        """Whether the first reference of a walk is shared: where most rows have one of their own, groups by it mean little."""
+        """True if the first reference of a walk is shared: where most rows have one of their own, groups by it mean little."""
         ref = self.schema.table(nodes[0].table).attributes[nodes[1].ref]
         return LEAST_SHARED * len(self.schema.present(ref)) <= self.schema.size(nodes[0].table)
 
     def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape | None:
-        """The shape with a condition on what lies so many references away: its name, or else one of its attributes."""
+        """Return the shape with a condition on what lies so many references away: its name, or else one of its attributes."""
         if hops and stream.random() < named:
             name = stream.choose(sorted(self.schema.names[shape.nodes[hops].table].values()))
             return replace(shape, tests=(*shape.tests, Test(Term(hops, "name"), "=", (name,))))
         return self.tested(shape, stream, range(hops, hops + 1), share)
 
     def keyed(self, nodes: tuple[JoinNode, ...]) -> tuple[tuple[JoinNode, ...], list[Term], tuple[int, ...]]:
-        """The nodes with those that name a row of the subject, its key columns, and their places."""
+        """Return the nodes with those that name a row of the subject, its key columns, and their places."""
         subject = self.schema.table(nodes[0].table)
         if subject.kind == "entity":
             return nodes, [Term(0, "name")], (0,)
@@ -127,7 +127,7 @@ class Composer:
         return tuple(found), terms, tuple(range(len(terms)))
 
     def columned(self, shape: Shape, stream: Stream, *, most: int = MOST_COLUMNS) -> Shape:
-        """The shape with some more columns: attributes of its nodes, and names of what references point to."""
+        """Return the shape with some more columns: attributes of its nodes, and names of what references point to."""
         nodes, columns = list(shape.nodes), list(shape.columns)
         choices = [
             Term(place, attribute.name)
@@ -149,7 +149,7 @@ class Composer:
         return replace(shape, nodes=tuple(nodes), columns=tuple(columns))
 
     def tied(self, item: Exists) -> dict[str, set[int]]:
-        """What rows of a relation tie to the entities at one end: name of what lies at the end of the path -> ids."""
+        """Return what rows of a relation tie to the entities at one end: name of what lies at the end of the path -> ids."""
         place = (item.table, item.ref, item.path)
         if place not in self._tied:
             joins = ""
@@ -165,15 +165,15 @@ class Composer:
         return self._tied[place]
 
     def numbers(self, table: QuestionTable) -> list[QuestionAttribute]:
-        """The numeric attributes that every row has."""
+        """Return the numeric attributes that every row has."""
         return [item for item in table.attributes.values() if item.numeric and not self.schema.has_nulls(item)]
 
     def additive(self, table: QuestionTable) -> list[QuestionAttribute]:
-        """Those whose total means something: amounts and counts, but no shares and rates, and no numbers that only name or rank."""
+        """Return those whose total means something: amounts and counts, but no shares and rates, and no numbers that only name or rank."""
         return [item for item in self.numbers(table) if item.unit != "%" and not _NAMING.search(item.label)]
 
     def ordered(self, table: QuestionTable) -> list[QuestionAttribute]:
-        """The attributes by which rows can be ranked."""
+        """Return the attributes by which rows can be ranked."""
         dates = [item for item in table.attributes.values() if item.kind == "date" and not self.schema.has_nulls(item)]
         return [item for item in self.numbers(table) + dates if len(self.schema.values(item)) > 5]
 
@@ -196,7 +196,7 @@ _ROWS_TRIED = 400
 
 
 def _disputes(schema: WorldSchema) -> list[tuple[QuestionAttribute, str, str]]:
-    """The attributes of which some site says what is not so, with a site that tells the truth of all those rows, and that site."""
+    """Return the attributes of which some site says what is not so, with a site that tells the truth of all those rows, and that site."""
     found: dict[tuple[str, str, str], tuple[QuestionAttribute, str, str]] = {}
     for row in schema.world.query(_TOLD, {"rows": _ROWS_TRIED}):
         key = str(row["type"]), str(row["name"]), str(row["other"])

@@ -22,7 +22,7 @@ _WINDOW: Final = 12
 def test_of(
     term: Term, attribute: QuestionAttribute, schema: WorldSchema, stream: Stream, *, share: float
 ) -> Test | None:
-    """A condition on a term that about `share` of the rows meets; None where the values allow none."""
+    """Return a condition on a term that about `share` of the rows meets; None where the values allow none."""
     values = schema.present(attribute)
     if len(values) < 2:
         return None
@@ -70,7 +70,7 @@ def _range(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, 
 
 
 def around(term: Term, values: Sequence[tuple[JsonValue, int]], first: int, last: int) -> Test | None:
-    """A range of amounts from about the first of these places to the last, open at an end where there are no others beyond."""
+    """Return a range of amounts from about the first of these places to the last, open at an end where there are no others beyond."""
     numbers = [float(str(value)) for value, _ in values]
     low, high = _limit(numbers, first, least=True), _limit(numbers, last + 1, least=False)
     if low is None:
@@ -81,7 +81,7 @@ def around(term: Term, values: Sequence[tuple[JsonValue, int]], first: int, last
 
 
 def _stretch(values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> tuple[int, int]:
-    """The places of the first and last value of a stretch that holds about `share` of the rows, at either end or inside."""
+    """Return the places of the first and last value of a stretch that holds about `share` of the rows, at either end or inside."""
     sums = list(accumulate(count for _, count in values))
     wanted = max(1.0, share * sums[-1])
     begin = stream.number(0, max(0.0, sums[-1] - wanted))
@@ -91,7 +91,7 @@ def _stretch(values: Sequence[tuple[JsonValue, int]], stream: Stream, share: flo
 
 
 def _limit(numbers: Sequence[float], place: int, *, least: bool) -> int | float | None:
-    """A round number before `numbers[place]` and after its predecessor, where the gap near there is widest."""
+    """Return a round number before `numbers[place]` and after its predecessor, where the gap near there is widest."""
     if place <= 0:
         return None
     if place >= len(numbers):
@@ -103,7 +103,7 @@ def _limit(numbers: Sequence[float], place: int, *, least: bool) -> int | float 
 
 
 def _round_between(low: float, high: float, *, least: bool) -> int | float | None:
-    """The roundest number above `low` and below `high`; of whole numbers side by side the one that belongs to the range."""
+    """Return the roundest number above `low` and below `high`; of whole numbers side by side the one that belongs to the range."""
     whole = low.is_integer() and high.is_integer()
     if whole and high - low <= 1:
         return int(high if least else low)
@@ -116,7 +116,7 @@ def _round_between(low: float, high: float, *, least: bool) -> int | float | Non
 
 
 def years_of(test: Test) -> tuple[str | None, str | None]:
-    """The first and the last year of a condition on a date."""
+    """Return the first and the last year of a condition on a date."""
     if test.operator == "between":
         return str(test.values[0])[:4], str(test.values[1])[:4]
     year = str(cast(str, test.values[0]))[:4]

@@ -20,7 +20,7 @@ _WIDTH: Final = (0.12, 0.4)
 
 
 def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> Shape | None:
-    """A row of the subject, told by conditions on itself and on the far end of the walk; None where they cannot tell it.
+    """Return a row of the subject, told by conditions on itself and on the far end of the walk; None where they cannot tell it.
 
     Nothing but the far end meets the conditions on it, and no other row the conditions together: the world's SQL has counted. Without
     any of them, or without what is told of the far end, another row would do.
@@ -40,7 +40,7 @@ def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) 
 
 
 def _ids(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> list[int] | None:
-    """The ids along the walk from a row drawn by chance; None where its references lead nowhere."""
+    """Return the ids along the walk from a row drawn by chance; None where its references lead nowhere."""
     found = [stream.choose(sorted(schema.names[nodes[0].table]))]
     for place, node in enumerate(nodes[1:]):
         rows = schema.world.query(
@@ -75,7 +75,7 @@ def _told(
 def _needed(
     schema: WorldSchema, nodes: tuple[JoinNode, ...], own: tuple[Test, ...], given: tuple[Test, ...]
 ) -> tuple[Test, ...]:
-    """The conditions without those that later ones made needless."""
+    """Return the conditions without those that later ones made needless."""
     for test in own:
         others = tuple(other for other in own if other is not test)
         if (others or given) and _count(schema, nodes, (*others, *given)) == 1:
@@ -89,7 +89,7 @@ def _count(schema: WorldSchema, nodes: tuple[JoinNode, ...], tests: tuple[Test, 
 
 
 def blurred(schema: WorldSchema, attribute: QuestionAttribute, value: JsonValue, stream: Stream) -> Test | None:
-    """A condition that a value meets without being told by it: its decade, a range around it, its category."""
+    """Return a condition that a value meets without being told by it: its decade, a range around it, its category."""
     term = Term(0, attribute.name)
     if value is None:
         return None

@@ -23,7 +23,7 @@ LONGEST_RANKING: Final = 15
 
 
 def looked_up(composer: Composer, hops: int, stream: Stream) -> Shape | None:
-    """What is told of a few entities that the question names, and of what lies so many references away."""
+    """Return what is told of a few entities that the question names, and of what lies so many references away."""
     low, high = composer.bounds.rows
     nodes = composer.rooted(composer.entities, hops, stream)
     if low > MOST_NAMED or nodes is None:
@@ -56,7 +56,7 @@ def joined(composer: Composer, hops: int, stream: Stream) -> Shape | None:
 
 
 def linked(composer: Composer, hops: int, stream: Stream) -> Shape | None:
-    """Rows of a relation, by what lies at either end or beyond it, and by the time for which they hold."""
+    """Return rows of a relation, by what lies at either end or beyond it, and by the time for which they hold."""
     return _joined("linked", composer, composer.relations, hops, stream)
 
 
@@ -140,12 +140,12 @@ def counted(composer: Composer, hops: int, stream: Stream) -> Shape | None:
 
 
 def _counting(subject: QuestionTable) -> Term:
-    """What is read of each row that is counted: its name; of a relation, the reference to its first end."""
+    """Return what is read of each row that is counted: its name; of a relation, the reference to its first end."""
     return Term(0, "name") if subject.kind == "entity" else Term(1, "name")
 
 
 def topped(composer: Composer, hops: int, stream: Stream) -> Shape | None:
-    """The first few by a number or a date, of all or of those that meet a condition so many references away."""
+    """Return the first few by a number or a date, of all or of those that meet a condition so many references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
     if nodes is None:
         return None
@@ -226,7 +226,7 @@ def differed(composer: Composer, hops: int, stream: Stream) -> Shape | None:
 
 
 def _tied(composer: Composer, hops: int, stream: Stream) -> Exists | None:
-    """Rows of a relation that point at an entity by one end, with a path from the other end on to a name so many hops away."""
+    """Return rows of a relation that point at an entity by one end, with a path from the other end on to a name so many hops away."""
     walks = [walk for table in composer.relations for walk in composer.walks(table.name, max(1, hops - 1))]
     choices = [
         (walk, ref.name)
@@ -247,7 +247,7 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists | None:
 
 
 def _told_ends(relation: QuestionTable) -> list[QuestionAttribute]:
-    """The references by which rows may be tied to a thing: where two lead to one type, words do not say which is meant."""
+    """Return the references by which rows may be tied to a thing: where two lead to one type, words do not say which is meant."""
     targets = Counter(ref.target for ref in relation.refs)
     return [ref for ref in relation.refs if targets[ref.target] == 1]
 
@@ -273,7 +273,7 @@ def disputed(composer: Composer, hops: int, stream: Stream) -> Shape | None:
 
 
 def single(composer: Composer, hops: int, stream: Stream) -> Shape | None:
-    """One entity, told by what is near and by a thing far away that is itself only described."""
+    """Return one entity, told by what is near and by a thing far away that is itself only described."""
     nodes = composer.rooted(composer.entities, hops, stream)
     return None if nodes is None else described(composer.schema, nodes, stream)
 

@@ -33,7 +33,7 @@ class Gathered:
 
 
 def gather(question: Question, world: World) -> Gathered:
-    """The gold and what it rests on. Raises InputError for a question without rows, with ambiguous ones, or without evidence."""
+    """Return the gold and what it rests on. Raises InputError for a question without rows, with ambiguous ones, or without evidence."""
     gold = question.gold(world.query)
     evidence = question.evidence
     if evidence is None:
@@ -71,6 +71,6 @@ def _needed(cell: CellSource, row: JsonObject, told: str) -> Needed | None:
 
 
 def names_in(question: Question, rows: Sequence[JsonObject]) -> list[str]:
-    """The names that a reader of a question has to tell apart: those in its cells."""
+    """Return the names that a reader of a question has to tell apart: those in its cells."""
     columns = [column.name for column in question.columns if column.names is not None]
     return list(dict.fromkeys(str(row[name]) for row in rows for name in columns))

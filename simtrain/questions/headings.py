@@ -44,7 +44,7 @@ class Headings:
         self.words = phrases.words
 
     def of(self, shape: Shape) -> list[Heading]:
-        """The columns of a shape, with headings that tell them apart and the rules by which their cells are compared."""
+        """Return the columns of a shape, with headings that tell them apart and the rules by which their cells are compared."""
         found: list[Heading] = []
         taken: set[str] = set()
         for attribute, full, names in self._called(shape):
@@ -57,7 +57,9 @@ class Headings:
         return found
 
     def _called(self, shape: Shape) -> Iterator[tuple[QuestionAttribute | None, str, list[str]]]:
-        """What stands in each column (nothing for a count of rows), what it is called in full, and what in a heading, the best first."""
+        """Yield what stands in each column (nothing for a count of rows), what it is called in full, and what in a heading, the
+        best first.
+        """
         for column in shape.columns:
             if isinstance(column, GroupMeasure):
                 attribute, names = self._measured(shape, column)
@@ -108,7 +110,7 @@ class Headings:
 
 
 def typed_column(attribute: QuestionAttribute, name: str) -> Column:
-    """A column for values of an attribute, compared as its kind demands."""
+    """Return a column for values of an attribute, compared as its kind demands."""
     if attribute.numeric:
         return Column(name=name, preprocess=("extract_number",), metric=("number_near",), criterion=NUMBER_TOLERANCE)
     if attribute.kind == "date":
@@ -117,7 +119,7 @@ def typed_column(attribute: QuestionAttribute, name: str) -> Column:
 
 
 def _chosen(names: list[str], taken: set[str], unit: str) -> str:
-    """The first name that is free and short enough; else the shortest, with a number where it is taken."""
+    """Return the first name that is free and short enough; else the shortest, with a number where it is taken."""
     free = [name for name in names if name.casefold() not in taken]
     fitting = next((name for name in free if length(name) + length(unit) <= MOST_WORDS), None)
     if fitting is not None:
@@ -130,7 +132,7 @@ def _chosen(names: list[str], taken: set[str], unit: str) -> str:
 
 
 def length(name: str) -> float:
-    """How long a heading reads, in words."""
+    """Return how long a heading reads, in words."""
     return len(_WORD.findall(name)) + len(_HAN.findall(name)) / _SIGNS
 
 

@@ -11,7 +11,7 @@ from simtrain.questions.sql import compile_shape
 
 
 def without_idle(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> Shape | None:
-    """The shape without conditions that change nothing, and without the nodes that nothing is asked of then.
+    """Return the shape without conditions that change nothing, and without the nodes that nothing is asked of then.
 
     None where one of them makes the kind of question that it is, or cannot be left out in words.
     """
@@ -26,7 +26,7 @@ def without_idle(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> S
 
 
 def _weaker(shape: Shape) -> Iterator[Shape]:
-    """The shape with one condition less, for each of them."""
+    """Yield the shape with one condition less, for each of them."""
     for place, _ in enumerate(shape.tests):
         yield replace(shape, tests=(*shape.tests[:place], *shape.tests[place + 1 :]))
     for place, item in enumerate(shape.exists):
@@ -39,7 +39,7 @@ def _weaker(shape: Shape) -> Iterator[Shape]:
 
 
 def _still(shape: Shape, given: Shape) -> bool:
-    """Whether a shape is still of the kind that was drawn."""
+    """True if a shape is still of the kind that was drawn."""
     if [(item.table, item.test) for item in shape.exists] != [(item.table, item.test) for item in given.exists]:
         return False
     compared = [sum(test.other is not None for test in one.tests) for one in (shape, given)]
@@ -48,14 +48,14 @@ def _still(shape: Shape, given: Shape) -> bool:
 
 
 def _gold(shape: Shape, schema: WorldSchema, columns: Sequence[str], *, most: int | None = None) -> list[str]:
-    """The rows of a shape, or one more than `most`."""
+    """Return the rows of a shape, or one more than `most`."""
     compiled = compile_shape(shape, schema, columns)
     limit = "" if most is None else f" limit {most + 1}"
     return sorted(map(repr, schema.world.query(f"select * from ({compiled.sql}){limit}", compiled.parameters)))
 
 
 def pruned(shape: Shape) -> Shape:
-    """The shape with the nodes alone of which something is asked, or that lie on the way to such."""
+    """Return the shape with the nodes alone of which something is asked, or that lie on the way to such."""
     terms = [column.term if isinstance(column, GroupMeasure) else column for column in shape.columns]
     for test in shape.tests:
         terms += [test.term, *([] if test.other is None else [test.other])]
@@ -73,7 +73,7 @@ def pruned(shape: Shape) -> Shape:
 
 
 def _renumbered(shape: Shape, new: dict[int, int]) -> Shape:
-    """The shape with other numbers for its nodes; those without one go."""
+    """Return the shape with other numbers for its nodes; those without one go."""
 
     def moved(term: Term) -> Term:
         return replace(term, node=new[term.node])

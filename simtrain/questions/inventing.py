@@ -12,7 +12,7 @@ _TRIES = 20
 
 
 def invented_name(names: Sequence[str], schema: WorldSchema, stream: Stream) -> str | None:
-    """A name put together of the words of two others, which no entity has and none nearly has; None where that does not work."""
+    """Return a name put together of the words of two others, which no entity has and none nearly has; None where that does not work."""
     several = [name.split(" ") for name in names if " " in name]
     if len(several) < 2:
         return None

@@ -27,18 +27,18 @@ class Lexicon:
         self._general = wordings(language).terms
 
     def thing(self, table: QuestionTable, *, plural: bool = False) -> str:
-        """What one row of a table is called, or several."""
+        """Return what one row of a table is called, or several."""
         name = table.plural if plural else table.name
         given = self._given.get(("plural", table.name)) if plural else None
         return given or self._given.get(("type", table.name)) or name.replace("_", " ")
 
     def label(self, attribute: QuestionAttribute) -> str:
-        """What an attribute is called within a sentence."""
+        """Return what an attribute is called within a sentence."""
         given = self._given.get(("label", f"{attribute.type}.{attribute.name}"))
         return given or self._general.get(attribute.label, attribute.label)
 
     def value(self, attribute: QuestionAttribute, value: JsonValue) -> str:
-        """A value as a sentence has it: categories by their word, amounts with their unit."""
+        """Return a value as a sentence has it: categories by their word, amounts with their unit."""
         text = cell_text(value)
         if not attribute.numeric:
             return self._given.get(("value", f"{attribute.type}.{attribute.name}={text}"), text)
@@ -46,27 +46,27 @@ class Lexicon:
         return f"{number}{self._after(attribute.unit)}" if attribute.unit else number
 
     def categories(self, attribute: QuestionAttribute) -> dict[str, str]:
-        """The words for an attribute's categories, each with the value that it stands for."""
+        """Return the words for an attribute's categories, each with the value that it stands for."""
         begin = f"{attribute.type}.{attribute.name}="
         given = {subject: word for (kind, subject), word in self._given.items() if kind == "value"}
         return {word: subject.removeprefix(begin) for subject, word in given.items() if subject.startswith(begin)}
 
     def unit(self, unit: str) -> str:
-        """What a unit is called."""
+        """Return what a unit is called."""
         return self._given.get(("unit", unit), unit)
 
     def _after(self, unit: str) -> str:
-        """A unit as it follows a number: words of our alphabet at a distance."""
+        """Return a unit as it follows a number: words of our alphabet at a distance."""
         word = self.unit(unit)
         return f" {word}" if word[0].isascii() and word != "%" else word
 
 
 def is_plural(label: str) -> bool:
-    """Whether an English label speaks of several: `flight hours`, `bugs fixed`, `sailings a year`, but not `share of voters`."""
+    """True if an English label speaks of several: `flight hours`, `bugs fixed`, `sailings a year`, but not `share of voters`."""
     bare = noun(label)
     return any(_PLURAL.search(part) is not None for part in (bare, _PARTICIPLE.sub("", bare)))
 
 
 def noun(label: str) -> str:
-    """What an English label speaks of, without what follows the noun."""
+    """Return what an English label speaks of, without what follows the noun."""
     return _PHRASE.sub("", label)

@@ -119,7 +119,7 @@ class QuestionMaker:
             yield found
 
     def _tried(self, turn: FamilyTurn, number: int, most: int, *, spoil: bool) -> Made | None:
-        """What a draw made; None where it was dropped."""
+        """Return what a draw made; None where it was dropped."""
         stream = Stream(derive(self.seed, number))
         try:
             return self._spoiled(turn, stream, number) if spoil else self._drawn(turn, stream, number, most)
@@ -130,7 +130,7 @@ class QuestionMaker:
         return None
 
     def _shape(self, turn: FamilyTurn, stream: Stream) -> Shape | None:
-        """A shape of a family, as wide as it is to be."""
+        """Return a shape of a family, as wide as it is to be."""
         shape = FAMILIES[turn.family].draw(self.composer, turn.hops, stream)
         return shape and widened(shape, self.composer, stream)
 
@@ -164,7 +164,7 @@ class QuestionMaker:
     def _fitted(
         self, shape: Shape, stream: Stream, language: Language, answer: AnswerKind
     ) -> tuple[Shape, Compiled, list[Column], Gathered]:
-        """The shape, narrowed until its rows are within the bounds, with its SQL, columns and gold."""
+        """Return the shape, narrowed until its rows are within the bounds, with its SQL, columns and gold."""
         low, high = (1, 1) if answer == "single" else self.bounds.rows
         for _ in range(NARROWINGS + 1):
             columns = self.wordings[language].columns(shape)
@@ -188,7 +188,7 @@ class QuestionMaker:
     def _told(
         self, shape: Shape, compiled: Compiled, columns: list[Column], language: Language, answer: AnswerKind
     ) -> tuple[Shape, Compiled, list[Column]]:
-        """The shape with those conditions alone that change something; a description has no others."""
+        """Return the shape with those conditions alone that change something; a description has no others."""
         if answer == "single":
             return shape, compiled, columns
         told = without_idle(shape, self.schema, [column.name for column in columns])
@@ -247,7 +247,7 @@ class QuestionMaker:
             raise _Refused("nothing is left to find out")
 
     def _distractors(self, shape: Shape, compiled: Compiled, rows: int) -> int:
-        """The rows that miss by one condition."""
+        """Return the rows that miss by one condition."""
         names = [f"c{place}" for place in range(len(shape.columns) + 2 * (shape.dispute is not None))]
         count = 0
         for place in range(len(shape.tests)):
@@ -258,7 +258,7 @@ class QuestionMaker:
         return count
 
     def _spoiled(self, turn: FamilyTurn, stream: Stream, number: int) -> Made:
-        """A question of a family that has no answer."""
+        """Return a question of a family that has no answer."""
         shape = self._shape(turn, stream)
         spoiled = None if shape is None else self.spoiler.spoiled(shape, stream)
         if spoiled is None or not self.bounds.hops[0] <= spoiled.shape.hops <= self.bounds.hops[1]:

@@ -77,7 +77,7 @@ class Body:
 
     @classmethod
     def of(cls, body: str, url: str, told: str) -> Body:
-        """The body of the page at a URL; `told` is what opening it says, which is the same with its links made whole, or a part."""
+        """Return the body of the page at a URL; `told` is what opening it says, which is the same with its links made whole, or a part."""
         links, whole = list(RELATIVE.finditer(body)), list(RELATIVE.finditer(told))
         if len(links) != len(whole):
             told = absolute(body, url)
@@ -86,7 +86,7 @@ class Body:
         return cls(told, [link.end() for link in links], longer)
 
     def find(self, statement: ReadStatement, text: str) -> int | None:
-        """Where a statement stands in a text that is this body, or a part of it; None where it does not."""
+        """Return where a statement stands in a text that is this body, or a part of it; None where it does not."""
         links = bisect_right(self.ends, statement.start)
         at = statement.start + (self.longer[links - 1] if links else 0)
         if text.startswith(statement.words, at) and text.startswith(self.text[max(0, at - 12) : at], max(0, at - 12)):
@@ -115,7 +115,7 @@ class Finder:
         self._left = self._left_out()
 
     def path(self, statements: Mapping[Needed, list[ReadStatement]]) -> FactPath:
-        """A short path to all of these facts. Raises Unreachable."""
+        """Return a short path to all of these facts. Raises Unreachable."""
         # Begun anew for every path: a page may be found by a link of one beside it, and what was solved before must not matter.
         lost = set(self._left)
         places: _Places = {}
@@ -126,7 +126,7 @@ class Finder:
                 return path
 
     def _walk(self, chosen: Mapping[int, Mapping[Needed, _Found]], lost: set[int]) -> FactPath | None:
-        """The calls that open the chosen pages, by links where there are some, else by searches.
+        """Return the calls that open the chosen pages, by links where there are some, else by searches.
 
         None where no search and no link leads to those that are left; the first of them is `lost` then.
         """
@@ -162,7 +162,7 @@ class Finder:
         return FactPath(tuple(calls), searches, visits, len(chosen), passages)
 
     def page(self, page: int) -> Page:
-        """A page by its id."""
+        """Return a page by its id."""
         if page not in self._pages:
             rows = self.schema.world.query(
                 "select p.id, p.url, p.title, p.type, p.entity, s.title as site from _pages p join _sites s on s.id = p.site"
@@ -210,7 +210,7 @@ class Finder:
         return chosen
 
     def _read(self, page: int, wanted: Mapping[Needed, ReadStatement], places: _Places) -> dict[Needed, _Found]:
-        """Those of the statements that stand in what the opened page says."""
+        """Return those of the statements that stand in what the opened page says."""
         visit = self._opened(page)
         if visit is None:
             return {}
@@ -241,7 +241,7 @@ class Finder:
         return self.browser.visit(self.page(page).url)
 
     def _query(self, page: int) -> str | None:
-        """A query among whose results the page is; None where none of those tried is one."""
+        """Return a query among whose results the page is; None where none of those tried is one."""
         if page not in self._queries:
             found = self.page(page)
             tried = [query for query in _queries(found) if query not in self._without]
@@ -250,7 +250,7 @@ class Finder:
 
 
 def unreachable(fact: Needed) -> FactUnreachable:
-    """What is said of a fact that cannot be read."""
+    """Return what is said of a fact that cannot be read."""
     place = f"{fact.type}.{fact.name}"
     return FactUnreachable(f"{place} of row {fact.entity} is stated on no page in reach", place=place)
 
@@ -271,7 +271,7 @@ def _queries(page: Page) -> Iterable[str]:
 
 
 def _place(visit: Visit, body: Body, statement: ReadStatement) -> _Found | None:
-    """The part of a page, the text in its reply and the words around a statement; None where no reply has it."""
+    """Return the part of a page, the text in its reply and the words around a statement; None where no reply has it."""
     for part, (path, text) in enumerate(visit.texts):
         begin = body.find(statement, text)
         if begin is None:

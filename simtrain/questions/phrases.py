@@ -22,7 +22,7 @@ class Phrases:
         self.lexicon = Lexicon(schema, language)
 
     def conditions(self, shape: Shape, stream: Stream, *, plural: bool) -> str:
-        """All conditions of a shape, about one thing or several; what is only described comes last, with what describes it."""
+        """Return all conditions of a shape, about one thing or several; what is only described comes last, with what describes it."""
         own = [test for test in shape.tests if shape.described is None or test.term.node != shape.described]
         parts = [self._tested(test, self.path(shape, test.term), stream, shape=shape, plural=plural) for test in own]
         parts += [self._exists(item, stream, plural=plural) for item in shape.exists]
@@ -31,28 +31,28 @@ class Phrases:
         return self.words.joins.joined(parts)
 
     def path(self, shape: Shape, term: Term) -> list[QuestionAttribute]:
-        """The references on the way to a term."""
+        """Return the references on the way to a term."""
         return [
             self.schema.table(shape.nodes[step.parent].table).attributes[step.ref] for step in shape.path(term.node)
         ]
 
     def attribute(self, shape: Shape, term: Term) -> QuestionAttribute:
-        """The attribute of a term."""
+        """Return the attribute of a term."""
         return self.schema.table(shape.nodes[term.node].table).attributes[term.attribute]
 
     def labels(self, path: Sequence[QuestionAttribute], attribute: QuestionAttribute) -> list[str]:
-        """The labels along a path to an attribute; a name is told by what points to it."""
+        """Return the labels along a path to an attribute; a name is told by what points to it."""
         steps = path if path and attribute.kind == "name" else [*path, attribute]
         return [self.lexicon.label(step) for step in steps]
 
     def measured(self, path: Sequence[QuestionAttribute], attribute: QuestionAttribute) -> list[str]:
-        """The labels along a path to what is compared: of things that are counted, their number."""
+        """Return the labels along a path to what is compared: of things that are counted, their number."""
         *way, last = self.labels(path, attribute)
         counted = attribute.kind == "number" and is_plural(last)
         return [*way, self.words.many.format(label=last) if counted else last]
 
     def _described(self, shape: Shape, node: int, stream: Stream) -> str:
-        """What lies at a node, told by the conditions that nothing else meets."""
+        """Return what lies at a node, told by the conditions that nothing else meets."""
         table = self.schema.table(shape.nodes[node].table)
         tests = [test for test in shape.tests if test.term.node == node]
         inner = [self._phrase(test, table.attributes[test.term.attribute], (), stream, plural=False) for test in tests]
@@ -83,7 +83,7 @@ class Phrases:
         plural: bool,
         other: str = "",
     ) -> str:
-        """A condition on an attribute at the end of a path."""
+        """Return a condition on an attribute at the end of a path."""
         kind, filled = self._kind(test, attribute)
         if kind in ("yes", "no"):
             # Who has it is the thing itself, or what the path leads to.
@@ -118,7 +118,7 @@ class Phrases:
         )
 
     def _kind(self, test: Test, attribute: QuestionAttribute) -> tuple[str, dict[str, str]]:
-        """The kind of phrase that a condition needs, and what is filled in."""
+        """Return the kind of phrase that a condition needs, and what is filled in."""
         values = [self.lexicon.value(attribute, value) for value in test.values]
         dated = attribute.kind == "date"
         match test.operator:
@@ -149,7 +149,7 @@ class Phrases:
 
 
 def _dated(first: str | None, last: str | None) -> tuple[str, dict[str, str]]:
-    """The phrase for a stretch of years."""
+    """Return the phrase for a stretch of years."""
     if first is None:
         return "until_year", {"last": str(last)}
     if last is None:

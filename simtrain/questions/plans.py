@@ -20,7 +20,7 @@ _TABLE = (
 
 
 def plan_of(question: Question, gathered: Gathered, path: FactPath) -> Plan:
-    """The plan that walks a path and writes the answer, every value of which it has read."""
+    """Return the plan that walks a path and writes the answer, every value of which it has read."""
     names = {fact: f"fact{place}" for place, fact in enumerate(path.passages, start=1)}
     reads: dict[int, list[JsonObject]] = {}
     for fact, passage in path.passages.items():
@@ -48,7 +48,7 @@ def _reading(passage: Passage, name: str) -> JsonObject:
 
 
 def _cell(question: Question, place: int, facts: tuple[Needed, ...], names: Mapping[Needed, str]) -> str:
-    """The expression of a cell over the passages that were read."""
+    """Return the expression of a cell over the passages that were read."""
     read = [names[fact] for fact in facts if fact in names]
     if not read:
         return MISSING
@@ -75,7 +75,7 @@ _WHY: Final[Mapping[PremiseKind, str]] = {
 
 
 def abstaining(searches: Sequence[PlannedCall], premise: Premise) -> Plan:
-    """The plan for a question that has no answer: look for what it names, then say why."""
+    """Return the plan for a question that has no answer: look for what it names, then say why."""
     steps: list[JsonObject] = [
         {"call": search.tool, "with": search.arguments, "as": f"reply{place}"} for place, search in enumerate(searches)
     ]

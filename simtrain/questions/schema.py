@@ -62,11 +62,11 @@ class WorldSchema:
         self._sizes: dict[str, int] = {}
 
     def table(self, name: str) -> QuestionTable:
-        """The table of that name."""
+        """Return the table of that name."""
         return self.tables[name]
 
     def along(self, table: str, path: Sequence[str]) -> list[QuestionAttribute]:
-        """The references of a path, one after the other, from a table on."""
+        """Return the references of a path, one after the other, from a table on."""
         found: list[QuestionAttribute] = []
         for ref in path:
             found.append(self.tables[table].attributes[ref])
@@ -74,7 +74,7 @@ class WorldSchema:
         return found
 
     def values(self, attribute: QuestionAttribute) -> Sequence[tuple[JsonValue, int]]:
-        """The distinct values of an attribute with how many rows have each, in order; nulls come as None, first."""
+        """Return the distinct values of an attribute with how many rows have each, in order; nulls come as None, first."""
         place = (attribute.type, attribute.name)
         if place not in self._values:
             column = f"{attribute.type}.{attribute.name}"
@@ -83,23 +83,23 @@ class WorldSchema:
         return self._values[place]
 
     def has_nulls(self, attribute: QuestionAttribute) -> bool:
-        """Whether some row has no value there."""
+        """True if some row has no value there."""
         return any(value is None for value, _ in self.values(attribute)[:1])
 
     def present(self, attribute: QuestionAttribute) -> Sequence[tuple[JsonValue, int]]:
-        """The values of an attribute without the null."""
+        """Return the values of an attribute without the null."""
         values = self.values(attribute)
         return values[1:] if self.has_nulls(attribute) else values
 
     def size(self, table: str) -> int:
-        """How many rows a table has."""
+        """Return how many rows a table has."""
         if table not in self._sizes:
             rows = self.world.query(f"select count(*) as n from {table}")
             self._sizes[table] = cast(int, rows[0]["n"])
         return self._sizes[table]
 
     def name_of(self, table: str, entity: JsonValue) -> str:
-        """The name of an entity."""
+        """Return the name of an entity."""
         return self.names[table][cast(int, entity)]
 
     @cached_property
@@ -112,7 +112,7 @@ class WorldSchema:
         }
 
     def site(self, name: str) -> str:
-        """The title of a site."""
+        """Return the title of a site."""
         return self.site_titles[name]
 
     @cached_property
@@ -130,7 +130,7 @@ class WorldSchema:
             state.close()
 
     def words(self, language: Language) -> Mapping[tuple[str, str], str]:
-        """The author's words in a language: (kind, subject) -> word. Kinds: type, plural, label, value, unit."""
+        """Return the author's words in a language: (kind, subject) -> word. Kinds: type, plural, label, value, unit."""
         sql = "select kind, subject, word from _words where language = :language"
         rows = self.world.query(sql, {"language": language})
         return {(str(row["kind"]), str(row["subject"])): str(row["word"]) for row in rows}
@@ -159,7 +159,7 @@ def _tables(world: World) -> dict[str, QuestionTable]:
 
 
 def _complete(world: World, row: JsonObject, attributes: dict[str, QuestionAttribute]) -> dict[str, QuestionAttribute]:
-    """The attributes of a type, the name of an entity among them."""
+    """Return the attributes of a type, the name of an entity among them."""
     name = str(row["name"])
     if row["kind"] == "entity" and "name" not in attributes:
         return {"name": QuestionAttribute(name, "name", "name", None, None, "name"), **attributes}

@@ -115,11 +115,11 @@ class Shape:
         return max([*map(self.depth, range(len(self.nodes))), *(item.hops for item in self.exists)])
 
     def depth(self, node: int) -> int:
-        """How many references lie between the subject and a node."""
+        """Return how many references lie between the subject and a node."""
         return len(self.path(node))
 
     def path(self, node: int) -> list[JoinNode]:
-        """The nodes after the subject on the way to a node, itself included."""
+        """Return the nodes after the subject on the way to a node, itself included."""
         found: list[JoinNode] = []
         while node > 0:
             found.append(self.nodes[node])
@@ -127,5 +127,5 @@ class Shape:
         return found[::-1]
 
     def asks_for(self) -> str:
-        """What makes the rows: equal for questions that differ in their columns alone."""
+        """Return what makes the rows: equal for questions that differ in their columns alone."""
         return repr(replace(self, family="", columns=() if self.group is None else self.columns, key=()))

@@ -46,16 +46,18 @@ class Solver:
         self.finder = Finder(self.schema, self.browser)
 
     def solve(self, question: Question) -> Solved:
-        """The gold and the path. Raises InputError for a question without a unique gold, and Unreachable where a fact cannot be read."""
+        """Return the gold and the path. Raises InputError for a question without a unique gold, and Unreachable where a fact
+        cannot be read.
+        """
         return self.find(gather(question, self.world))
 
     def find(self, gathered: Gathered) -> Solved:
-        """The path to what was gathered. Raises Unreachable."""
+        """Return the path to what was gathered. Raises Unreachable."""
         statements = self._statements(gathered.facts)
         return Solved(gathered, statements, self.finder.path(statements))
 
     def _statements(self, facts: list[Needed]) -> dict[Needed, list[ReadStatement]]:
-        """Where each fact that has a value is stated. Raises Unreachable for one that is stated nowhere."""
+        """Return where each fact that has a value is stated. Raises Unreachable for one that is stated nowhere."""
         if len(facts) > MOST_FACTS:
             raise FactUnreachable(f"{len(facts)} facts are too many to be gathered by one agent")
         values = self.stating.values(facts)
@@ -69,7 +71,9 @@ class Solver:
         return {fact: found[fact] for fact in values}
 
     def plan(self, question: Question, *, without: frozenset[str] = frozenset()) -> Plan:
-        """What the oracle does, `without` some pages (their URLs) and searches. Raises InputError where the question cannot be solved."""
+        """Return what the oracle does, `without` some pages (their URLs) and searches. Raises InputError where the question cannot
+        be solved.
+        """
         if question.premise is not None:
             return abstaining([self.browser.search_call(name) for name in question.premise.names], question.premise)
         gathered = gather(question, self.world)
@@ -77,7 +81,7 @@ class Solver:
         return plan_of(question, gathered, finder.path(self._statements(gathered.facts)))
 
     def difficulty(self, question: Question, solved: Solved, *, hops: int, distractors: int) -> Difficulty:
-        """What was measured on the path."""
+        """Return what was measured on the path."""
         facts = solved.gathered.facts
         return Difficulty(
             searches=solved.path.searches,
@@ -93,7 +97,7 @@ class Solver:
 
 
 def _on_one_page(solved: Solved) -> bool:
-    """Whether some page states every cell of the answer."""
+    """True if some page states every cell of the answer."""
     pages: set[int] | None = None
     for fact in solved.gathered.stated:
         if fact in solved.statements:
@@ -106,7 +110,7 @@ def _on_one_page(solved: Solved) -> bool:
 
 @lru_cache(maxsize=4)
 def solver_of(world: World) -> Solver:
-    """The solver of a world, one for all its questions."""
+    """Return the solver of a world, one for all its questions."""
     return Solver(world)
 
 
@@ -116,7 +120,7 @@ def _plan(world: World, line: str, without: frozenset[str]) -> Plan:
 
 
 def plan_in(world: World, question: Question, *, without: frozenset[str] = frozenset()) -> Plan:
-    """The oracle's plan for a question in a world, found once; `without` some pages (their URLs) and searches.
+    """Return the oracle's plan for a question in a world, found once; `without` some pages (their URLs) and searches.
 
     Raises InputError where the question cannot be solved there.
     """

@@ -51,7 +51,7 @@ class Spoiler:
         self._had: defaultdict[PremiseKind, float] = defaultdict(float)
 
     def spoiled(self, shape: Shape, stream: Stream) -> Spoiled | None:
-        """The shape without its answer; None where the way whose turn it is does not go."""
+        """Return the shape without its answer; None where the way whose turn it is does not go."""
         lookup = shape.family == "looked_up"
         kinds = _LOOKED_UP if lookup else _CONDITIONED
         kind = min(kinds, key=lambda one: (self._had[one], kinds.index(one)))
@@ -102,13 +102,13 @@ class Spoiler:
         return None
 
     def _with_columns(self, shape: Shape, columns: Sequence[object]) -> Shape:
-        """The shape with these of its columns, its key among the first of them."""
+        """Return the shape with these of its columns, its key among the first of them."""
         kept = tuple(column for column in shape.columns if column in columns)
         key = tuple(kept.index(shape.columns[place]) for place in shape.key)
         return replace(shape, columns=kept, key=key)
 
     def _at_a_name(self, shape: Shape, stream: Stream) -> tuple[Shape, int] | None:
-        """The shape with a node that a name can be asked of: one that has a name already, one further away, or one put in."""
+        """Return the shape with a node that a name can be asked of: one that has a name already, one further away, or one put in."""
         named = [test.term.node for test in shape.tests if test.term.attribute == "name" and test.term.node]
         away = [place for place, node in enumerate(shape.nodes) if place and node.table in self.schema.names]
         if named or away:
@@ -120,7 +120,7 @@ class Spoiler:
         return replace(shape, nodes=(*shape.nodes, JoinNode(ref.target or "", 0, ref.name))), len(shape.nodes)
 
     def _false(self, table: str, kind: PremiseKind, stream: Stream) -> str | None:
-        """A name for something of a type: one that nobody has, or one that only something of another type has."""
+        """Return a name for something of a type: one that nobody has, or one that only something of another type has."""
         own = {name.casefold() for name in self.schema.names[table].values()}
         if kind == "invented":
             return invented_name(sorted(self.schema.names[table].values()), self.schema, stream)
@@ -134,7 +134,7 @@ class Spoiler:
         return None if aliases or name.casefold() in own else name
 
     def _apart(self, shape: Shape) -> bool:
-        """Whether nothing meets the conditions of a shape, though something bears the name, and no site says otherwise of any of it."""
+        """True if nothing meets the conditions of a shape, though something bears the name, and no site says otherwise of any of it."""
         compiled = compile_shape(shape, self.schema, [f"c{place}" for place in range(len(shape.columns))])
         if self.schema.world.query(f"select 1 from ({compiled.sql}) limit 1", compiled.parameters):
             return False
@@ -153,7 +153,7 @@ class Spoiler:
         )
 
     def _said_to_lead(self, shape: Shape) -> bool:
-        """Whether some site says of a reference on the way to the name of the first test that it leads there."""
+        """True if some site says of a reference on the way to the name of the first test that it leads there."""
         term, name = shape.tests[0].term, shape.tests[0].values[0]
         path = shape.path(term.node)
         for place, step in enumerate(path):
@@ -167,7 +167,7 @@ class Spoiler:
         return False
 
     def _claimed(self, table: str, attribute: str, ids: Iterable[JsonValue]) -> bool:
-        """Whether some site says of one of these rows what is not so."""
+        """True if some site says of one of these rows what is not so."""
         sql = (
             "select 1 from _claims c join _attributes a on a.id = c.attribute where a.type = :type and a.name = :name"
             " and c.entity in (select value from json_each(:ids)) limit 1"
@@ -218,7 +218,7 @@ class Spoiler:
         return (names, [Term(0, item.name) for item in asked]) if names else None
 
     def _without(self, attributes: Sequence[QuestionAttribute], stream: Stream) -> tuple[str, ...]:
-        """Some things of which no page states any of these attributes, true or not, as many as a question may ask of."""
+        """Return some things of which no page states any of these attributes, true or not, as many as a question may ask of."""
         low, high = self.composer.bounds.rows
         table = attributes[0].type
         lacking = " and ".join(f"{attribute.name} is null" for attribute in attributes)

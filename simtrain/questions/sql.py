@@ -68,7 +68,7 @@ class Compiled:
 
 
 def compile_shape(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> Compiled:
-    """The SQL of a shape; `columns` are the names of its columns as the question writes them."""
+    """Return the SQL of a shape; `columns` are the names of its columns as the question writes them."""
     return _Compiler(shape, schema, columns).compiled()
 
 
@@ -84,7 +84,7 @@ class _Compiler:
         self.witnesses: list[str] = []
 
     def compiled(self) -> Compiled:
-        """The gold SQL and the evidence, over the same rows."""
+        """Return the gold SQL and the evidence, over the same rows."""
         origin, where = self._from(), self._where()
         order = self._order()
         ranked = self.shape.extreme is not None and self.shape.extreme.group is None
@@ -110,7 +110,7 @@ class _Compiler:
         return f"{table}__{taken + 1}" if taken else table
 
     def _asked(self) -> list[Term | GroupMeasure]:
-        """The columns; of a dispute, what the two sites say in the end."""
+        """Return the columns; of a dispute, what the two sites say in the end."""
         shape = self.shape
         return list(shape.columns) if shape.dispute is None else [*shape.columns, *_SAYING]
 
@@ -126,13 +126,13 @@ class _Compiler:
         return self._says(term.attribute) if term.node < 0 else f"{self.aliases[term.node]}.{term.attribute}"
 
     def _says(self, site: str) -> str:
-        """What one of the two sites of a dispute says: the truth, unless it claims something else."""
+        """Return what one of the two sites of a dispute says: the truth, unless it claims something else."""
         assert self.shape.dispute is not None
         truth = self._term(Term(0, self.shape.dispute.attribute))
         return f"case when {site}.id is null then {truth} else {site}.value end"
 
     def _claimed(self) -> Iterator[str]:
-        """The joins of what the two sites of a dispute claim."""
+        """Yield the joins of what the two sites of a dispute claim."""
         dispute = self.shape.dispute
         if dispute is None:
             return
@@ -163,7 +163,7 @@ class _Compiler:
         return text + "".join(self._claimed())
 
     def _needed(self) -> set[int]:
-        """The nodes without which there is no row."""
+        """Return the nodes without which there is no row."""
         shape = self.shape
         terms = [test.term for test in shape.tests] + [test.other for test in shape.tests if test.other]
         if shape.extreme is not None:
@@ -184,7 +184,7 @@ class _Compiler:
         return found
 
     def _reference(self, node: JoinNode) -> QuestionAttribute:
-        """The reference by which a node is joined."""
+        """Return the reference by which a node is joined."""
         return self.schema.table(self.shape.nodes[node.parent].table).attributes[node.ref]
 
     def _where(self) -> str:
@@ -280,7 +280,7 @@ class _Compiler:
         return CellSource(attribute=fact.attribute, entity=fact.entity)
 
     def _fact(self, term: Term) -> Fact:
-        """What states a term: the name of what a reference points to is stated by the reference."""
+        """Return what states a term: the name of what a reference points to is stated by the reference."""
         node = self.shape.nodes[term.node]
         if term.attribute == "name" and term.node > 0:
             return Fact(attribute=f"{self.shape.nodes[node.parent].table}.{node.ref}", entity=f"_{node.parent}")
@@ -306,7 +306,7 @@ class _Compiler:
         return list(found)
 
     def _shown(self, item: Exists) -> Iterator[Fact]:
-        """The facts of the row that shows a condition, and of the path from it."""
+        """Yield the facts of the row that shows a condition, and of the path from it."""
         yield Fact(attribute=f"{item.table}.{item.ref}", entity=_witness(item, 0))
         path = self.schema.along(item.table, item.path)
         for place, ref in enumerate(path):
@@ -316,7 +316,7 @@ class _Compiler:
 
 
 def _witness(item: Exists, place: int) -> str:
-    """The column of the evidence with the id of what shows a condition, so many steps away."""
+    """Return the column of the evidence with the id of what shows a condition, so many steps away."""
     return f"_{item.table}_{item.ref}_{place}"
 
 

@@ -55,7 +55,7 @@ class _Scope:
     tables: dict[str, int] = field(default_factory=dict[str, int])
 
     def find(self, name: str) -> int | None:
-        """The table of that name, here or further out."""
+        """Return the table of that name, here or further out."""
         if name in self.tables:
             return self.tables[name]
         return None if self.outer is None else self.outer.find(name)
@@ -69,7 +69,7 @@ class Joins:
     edges: set[tuple[int, int]]
 
     def hops(self, subject: str) -> int:
-        """How many joins lie between the subject (the first table of the query, if it does not name it) and the farthest table."""
+        """Return how many joins lie between the subject (the first table of the query, if it does not name it) and the farthest table."""
         if not self.tables:
             return 0
         begin = self.tables.index(subject) if subject in self.tables else 0
@@ -88,7 +88,7 @@ class Joins:
 
 
 def tokens(sql: str) -> list[Token]:
-    """The words and signs of a query, without space and comments."""
+    """Return the words and signs of a query, without space and comments."""
     found: list[Token] = []
     depth = 0
     for match in _TOKEN.finditer(sql):
@@ -104,7 +104,7 @@ def tokens(sql: str) -> list[Token]:
 
 
 def joins(sql: str, schema: WorldSchema) -> Joins:
-    """Which tables a query joins by equal columns, or by `in` and `=` of a SELECT."""
+    """Return which tables a query joins by equal columns, or by `in` and `=` of a SELECT."""
     found = tokens(sql)
     tables, scopes = _scopes(found, schema)
     edges: set[tuple[int, int]] = set()
@@ -119,7 +119,7 @@ def joins(sql: str, schema: WorldSchema) -> Joins:
 
 
 def _scopes(found: list[Token], schema: WorldSchema) -> tuple[list[str], dict[int, _Scope]]:
-    """The tables in the order in which they are named, and for each token the SELECT in which it stands."""
+    """Return the tables in the order in which they are named, and for each token the SELECT in which it stands."""
     tables: list[str] = []
     scopes: dict[int, _Scope] = {}
     current = _Scope(None, 0)
@@ -160,7 +160,7 @@ def _column(
     *,
     before: bool,
 ) -> int | None:
-    """The table whose column stands at a place, or the first one of the SELECT that begins there; None where neither does."""
+    """Return the table whose column stands at a place, or the first one of the SELECT that begins there; None where neither does."""
     if not 0 <= place < len(found):
         return None
     if not before and found[place].text == "(" and place + 1 < len(found) and found[place + 1].word == "select":
@@ -173,7 +173,7 @@ def _column(
 
 
 def _bare(column: str, scope: _Scope | None, tables: list[str], schema: WorldSchema) -> int | None:
-    """The table, of the nearest SELECT that has one, with a column of that name."""
+    """Return the table, of the nearest SELECT that has one, with a column of that name."""
     while scope is not None:
         for table in scope.tables.values():
             if column in schema.tables[tables[table]].attributes:
@@ -183,7 +183,7 @@ def _bare(column: str, scope: _Scope | None, tables: list[str], schema: WorldSch
 
 
 def loosened(sql: str, schema: WorldSchema) -> Iterator[str]:
-    """The query without its limit, once for each condition of its outermost WHERE that does more than join, without it."""
+    """Yield the query without its limit, once for each condition of its outermost WHERE that does more than join, without it."""
     found = [token for token in tokens(sql) if token.depth == 0]
     where = next((place for place, token in enumerate(found) if token.word == "where"), None)
     if where is None:
@@ -202,7 +202,7 @@ def loosened(sql: str, schema: WorldSchema) -> Iterator[str]:
 
 
 def _ands(found: list[Token]) -> Iterator[int]:
-    """Where the conditions after the first begin; with an `or` among them they are one."""
+    """Yield where the conditions after the first begin; with an `or` among them they are one."""
     if any(token.word == "or" for token in found):
         return
     between = False

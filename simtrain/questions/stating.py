@@ -56,11 +56,11 @@ class Stating:
         }
 
     def attribute(self, needed: Needed) -> QuestionAttribute:
-        """The attribute of a fact."""
+        """Return the attribute of a fact."""
         return self.schema.table(needed.type).attributes[needed.name]
 
     def values(self, facts: Iterable[Needed]) -> dict[Needed, str]:
-        """The facts with what holds: names of what is referred to; those that have no value are left out."""
+        """Return the facts with what holds: names of what is referred to; those that have no value are left out."""
         found: dict[Needed, str] = {}
         for (kind, name), group in grouped(facts).items():
             attribute = self.schema.table(kind).attributes[name]
@@ -102,7 +102,7 @@ class Stating:
         return {fact: _once(statements) for fact, statements in found.items()}
 
     def disputed(self, facts: Iterable[Needed]) -> int:
-        """How many of the facts some page states otherwise."""
+        """Return how many of the facts some page states otherwise."""
         count = 0
         for (kind, name), group in grouped(facts).items():
             sql = (
@@ -113,7 +113,7 @@ class Stating:
         return count
 
     def spoken(self, facts: Iterable[Needed]) -> bool:
-        """Whether some page states one of these facts, true or not."""
+        """True if some page states one of these facts, true or not."""
         return any(
             self._rows(f"select 1 from _statements s where {self._of[kind, name]} and s.entity in ({{}}) limit 1", ids)
             for (kind, name), group in grouped(facts).items()
@@ -128,7 +128,7 @@ class Stating:
 
 
 def grouped(facts: Iterable[Needed]) -> dict[tuple[str, str], list[Needed]]:
-    """The facts of each attribute (type, name)."""
+    """Return the facts of each attribute (type, name)."""
     found: dict[tuple[str, str], list[Needed]] = {}
     for fact in facts:
         found.setdefault((fact.type, fact.name), []).append(fact)
@@ -136,7 +136,7 @@ def grouped(facts: Iterable[Needed]) -> dict[tuple[str, str], list[Needed]]:
 
 
 def _once(statements: list[ReadStatement]) -> list[ReadStatement]:
-    """The best statement of each page, the most exact first."""
+    """Return the best statement of each page, the most exact first."""
     best: dict[int, ReadStatement] = {}
     for statement in sorted(statements, key=lambda item: (item.error, item.page, item.start)):
         best.setdefault(statement.page, statement)
@@ -144,7 +144,7 @@ def _once(statements: list[ReadStatement]) -> list[ReadStatement]:
 
 
 def _read(words: str, value: str, attribute: QuestionAttribute) -> tuple[Form, float, float] | None:
-    """How the words are read so that they tell the value, and how far they are off; None where they do not tell it."""
+    """Return how the words are read so that they tell the value, and how far they are off; None where they do not tell it."""
     if attribute.kind == "flag":
         return "text", 1.0, 0.0
     if attribute.kind == "date":

@@ -11,7 +11,9 @@ from simtrain.values.seeding import Stream
 
 
 def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape | None:
-    """The shape with as many columns as the bounds want, drawn from their range; None where it has too many, or cannot have enough."""
+    """Return the shape with as many columns as the bounds want, drawn from their range; None where it has too many, or cannot have
+    enough.
+    """
     bounds = composer.bounds.columns
     if bounds is None or shape.described is not None:
         return shape
@@ -30,7 +32,7 @@ def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape | None:
 
 
 def _grown(shape: Shape, composer: Composer) -> Shape:
-    """The shape with a node for every reference that leads no further away than its farthest fact lies."""
+    """Return the shape with a node for every reference that leads no further away than its farthest fact lies."""
     nodes, place = list(shape.nodes), 0
     while place < len(nodes):
         at = replace(shape, nodes=tuple(nodes))
@@ -48,7 +50,7 @@ def _grown(shape: Shape, composer: Composer) -> Shape:
 
 
 def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
-    """What else can stand in a column. Of groups, what is told of the group itself, and figures over its rows."""
+    """Yield what else can stand in a column. Of groups, what is told of the group itself, and figures over its rows."""
     for place, node in enumerate(shape.nodes):
         if shape.group is None or shape.group in _way(shape, place):
             for attribute in composer.schema.table(node.table).attributes.values():
@@ -61,7 +63,7 @@ def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
 
 
 def _way(shape: Shape, place: int) -> list[int]:
-    """A node and those that lead to it, the subject last."""
+    """Return a node and those that lead to it, the subject last."""
     found = [place]
     while place > 0:
         place = shape.nodes[place].parent
@@ -70,7 +72,7 @@ def _way(shape: Shape, place: int) -> list[int]:
 
 
 def _trimmed(shape: Shape, *, kept: int) -> Shape:
-    """The shape without those of its nodes, after the first so many, that nothing is asked of."""
+    """Return the shape without those of its nodes, after the first so many, that nothing is asked of."""
     asked = {column.node if isinstance(column, Term) else column.term.node for column in shape.columns}
     needed = set(range(kept)) | {one for node in asked for one in _way(shape, node)}
     places = {old: new for new, old in enumerate(sorted(needed))}

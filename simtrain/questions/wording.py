@@ -33,11 +33,11 @@ class Wording:
         self.headings = Headings(self.phrases)
 
     def columns(self, shape: Shape) -> list[Column]:
-        """The columns of a shape, with headings that tell them apart and the rules by which their cells are compared."""
+        """Return the columns of a shape, with headings that tell them apart and the rules by which their cells are compared."""
         return [heading.column for heading in self.headings.of(shape)]
 
     def query(self, shape: Shape, stream: Stream, *, answer: AnswerKind = "table") -> str:
-        """The whole text of a question."""
+        """Return the whole text of a question."""
         words = self.words.columns
         sentences = [self._ask(shape, stream, answer)]
         if answer == "single":
@@ -49,7 +49,7 @@ class Wording:
         return ("" if self.language == "zh" else " ").join(sentences)
 
     def _table(self, shape: Shape, stream: Stream) -> list[str]:
-        """How the table is to be: its headings, what they stand for, and how cells are written."""
+        """Return how the table is to be: its headings, what they stand for, and how cells are written."""
         words, headings = self.words.columns, self.headings.of(shape)
         names = words.separator.join(heading.column.name for heading in headings)
         meant = [
@@ -88,7 +88,7 @@ class Wording:
         return stream.choose(asks["rows"]).format(**filled)
 
     def _things(self, shape: Shape, stream: Stream) -> str:
-        """The rows that are asked for, with their conditions."""
+        """Return the rows that are asked for, with their conditions."""
         table = self.schema.table(shape.subject)
         things = self.lexicon.thing(table, plural=True)
         if table.lasting and not any(test.operator in ("current", "ended", "on") for test in shape.tests):
@@ -100,14 +100,14 @@ class Wording:
         return self._far(shape, Term(node, "name"))
 
     def _far(self, shape: Shape, term: Term) -> str:
-        """What lies some references away, by the labels on the way."""
+        """Return what lies some references away, by the labels on the way."""
         return self.words.chain(
             self.phrases.labels(self.phrases.path(shape, term), self.phrases.attribute(shape, term))
         )
 
 
 def _end(attribute: QuestionAttribute, *, highest: bool) -> str:
-    """What the first of a ranking by an attribute has, or the last."""
+    """Return what the first of a ranking by an attribute has, or the last."""
     kind = "other"
     if attribute.kind == "date":
         kind = "date"

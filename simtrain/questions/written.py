@@ -31,7 +31,7 @@ from simtrain.values.types import JsonObject, canonical
 def written_questions(
     solver: Solver, family: HandwrittenFamily, *, languages: Sequence[Language] | None = None, seed: int = 0
 ) -> Iterator[Made]:
-    """The questions of a family over the solver's world, in an order that no query planner decides.
+    """Yield the questions of a family over the solver's world, in an order that no query planner decides.
 
     Raises InputError, with the place in the family, for SQL that fails, yields nothing or has ambiguous keys, for unknown attributes,
     and for a cell that no page in reach states.
@@ -74,7 +74,7 @@ def written_questions(
 
 
 def _rows_more(world: World, wider: str, question: Question, rows: int) -> int:
-    """How many rows more a query without one of its conditions yields."""
+    """Return how many rows more a query without one of its conditions yields."""
     found = world.query(f"select count(*) as n from ({wider})", question.parameters)
     return max(0, cast(int, found[0]["n"]) - rows)
 
@@ -119,7 +119,7 @@ def _attribute(schema: WorldSchema, name: str, given: FamilyColumn) -> QuestionA
 
 
 def _evidence(schema: WorldSchema, family: HandwrittenFamily) -> Evidence:
-    """The gold rows with the ids of the entities that they name."""
+    """Return the gold rows with the ids of the entities that they name."""
     ids: list[str] = []
     cells: dict[str, CellSource] = {}
     for place, (name, given) in enumerate(family.columns.items()):
@@ -136,7 +136,7 @@ def _evidence(schema: WorldSchema, family: HandwrittenFamily) -> Evidence:
 
 
 def _naming(schema: WorldSchema, family: HandwrittenFamily, name: str, owner: str) -> str:
-    """The SQL of the name of the entity whose attribute stands in a column: a parameter, or a column of names."""
+    """Return the SQL of the name of the entity whose attribute stands in a column: a parameter, or a column of names."""
     place = f"columns.{name}.of"
     if owner.startswith(":"):
         if owner not in family.sql:

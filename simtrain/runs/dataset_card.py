@@ -26,7 +26,7 @@ A run of simtrain. `trajectories-*.jsonl` holds one trajectory a line, `run.json
 
 @cache
 def dataset_card() -> str:
-    """The text of the card."""
+    """Return the text of the card."""
     head: JsonObject = {
         "configs": [{"config_name": "default", "data_files": "trajectories-*.jsonl"}],
         "dataset_info": {"features": _columns(Trajectory)},
@@ -40,7 +40,7 @@ def _columns(record: type) -> list[JsonObject]:
 
 
 def _type(hint: object) -> JsonObject:
-    """The type of one column, as a dataset card writes it."""
+    """Return the type of one column, as a dataset card writes it."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         return _type(next(part for part in get_args(hint) if part is not NoneType))
@@ -54,5 +54,5 @@ def _type(hint: object) -> JsonObject:
 
 
 def _unnamed(kind: JsonObject) -> object:
-    """The type of a list's items: a card writes a struct and a plain type without their keys there."""
+    """Return the type of a list's items: a card writes a struct and a plain type without their keys there."""
     return next(iter(kind.values()))

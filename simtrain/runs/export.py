@@ -39,7 +39,7 @@ class Selection:
     arm: str = "*"
 
     def fits(self, trajectory: Trajectory) -> bool:
-        """Whether all that is asked for holds."""
+        """True if all that is asked for holds."""
         return (
             self._fits_reward(trajectory.reward)
             and fnmatchcase(trajectory.scenario, self.scenario)
@@ -73,7 +73,7 @@ class ExportTally:
     lacking: dict[str, int] = field(default_factory=dict[str, int])
 
     def why_none(self) -> str | None:
-        """Why nothing was written, in one line; None where something was."""
+        """Return why nothing was written, in one line; None where something was."""
         if self.rows:
             return None
         kinds = {
@@ -86,7 +86,7 @@ class ExportTally:
 
 
 def spoilt(trajectory: Trajectory) -> bool:
-    """Whether a trajectory says nothing about its agent: the simulator or the rollout failed, or a grader did."""
+    """True if a trajectory says nothing about its agent: the simulator or the rollout failed, or a grader did."""
     stop = trajectory.stop
     if stop.blame == "simulator" or stop.reason == "failed":
         return True
@@ -96,7 +96,7 @@ def spoilt(trajectory: Trajectory) -> bool:
 def export_rows(
     trajectories: Iterable[Trajectory], exporter: Exporter, selection: Selection, *, tally: ExportTally | None = None
 ) -> Iterator[JsonObject]:
-    """The rows of the trajectories that fit; spoilt ones are always passed over. `tally`, when given, is counted up."""
+    """Yield the rows of the trajectories that fit; spoilt ones are always passed over. `tally`, when given, is counted up."""
     count = ExportTally() if tally is None else tally
     for row in exporter.over(_told(_chosen(trajectories, selection, count), exporter, count)):
         count.rows += 1
@@ -146,7 +146,7 @@ def export(
 
 
 def build_exporter(name: str, knobs: JsonObject) -> Exporter:
-    """The exporter registered as `name`, with its knobs set. Raises InputError."""
+    """Return the exporter registered as `name`, with its knobs set. Raises InputError."""
     plugin = cast(type[Exporter], resolve("exporters", name))
     try:
         return plugin(**knobs)

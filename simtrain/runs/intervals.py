@@ -15,7 +15,7 @@ NOTHING: Interval = (None, None)
 
 
 def share_interval(clusters: Sequence[tuple[int, int]]) -> Interval:
-    """The 95 % interval of a share over clusters of (how many hold, how many there are); (None, None) without observations.
+    """Return the 95 % interval of a share over clusters of (how many hold, how many there are); (None, None) without observations.
 
     Wilson's score (1927) on the effective sample of Korn and Graubard (1998): as many independent observations as would give the
     variance that is seen between the clusters, times (z / t)^2 with a degree of freedom less than clusters, and at most those
@@ -48,7 +48,7 @@ def _wilson(share: float, total: float) -> Interval:
 
 
 def difference_interval(clusters: Sequence[Sequence[float]]) -> Interval:
-    """The 95 % interval of a mean of paired differences in success, each from -1 to 1; (None, None) without observations.
+    """Return the 95 % interval of a mean of paired differences in success, each from -1 to 1; (None, None) without observations.
 
     Agresti and Min (2005): half a pair worse, half a pair better and one that is the same are added, here as clusters; then Student's t
     over the clusters. It stays honest where all pairs turn out alike, which a bootstrap does not.
@@ -69,7 +69,7 @@ def difference_interval(clusters: Sequence[Sequence[float]]) -> Interval:
 
 @cache
 def student(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t with whole degrees of freedom; from a thousand on by its expansion (Fisher, 1925)."""
+    """Return the 97.5 % quantile of Student's t with whole degrees of freedom; from a thousand on by its expansion (Fisher, 1925)."""
     if freedom >= 1000:
         return Z + (Z**3 + Z) / (4 * freedom)
     low, high = Z, 13.0
@@ -80,7 +80,7 @@ def student(freedom: int) -> float:
 
 
 def _below(value: float, freedom: int) -> float:
-    """The chance that Student's t is below a value: the finite series of Abramowitz and Stegun (1964), 26.7.3 and 26.7.4."""
+    """Return the chance that Student's t is below a value: the finite series of Abramowitz and Stegun (1964), 26.7.3 and 26.7.4."""
     angle = atan(value / sqrt(freedom))
     cosine, odd = cos(angle), freedom % 2
     term = value / hypot(value, sqrt(freedom)) * (cosine if odd else 1.0)

@@ -13,7 +13,7 @@ from simtrain.runs.solvability.unarmed import first_difference
 
 
 async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
-    """The trajectory with its solvability, the first sign of what was armed, and its rewards. Raises InputError.
+    """Return the trajectory with its solvability, the first sign of what was armed, and its rewards. Raises InputError.
 
     A way through is searched for only where the agent did not find one itself: before grading where it declined, since the grade
     of that depends on it, as it does on the first sign, and after it where it did not earn all.
@@ -31,7 +31,7 @@ async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) 
 
 
 async def _shown(episode: Episode, graded: Trajectory) -> Solvability:
-    """What the end of an episode shows: one that earned all is a proof itself. One that was lost shows nothing."""
+    """Return what the end of an episode shows: one that earned all is a proof itself. One that was lost shows nothing."""
     if graded.reward is None:
         return "unproved"
     return "solvable" if graded.reward >= SUCCESS else await solvability_of(episode)

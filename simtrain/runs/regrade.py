@@ -76,12 +76,12 @@ def _scenarios_of(path: Path, facts: JsonObject) -> dict[Place, Scenario]:
 
 
 def _in_arm(scenario: Scenario, entry: JsonObject) -> Scenario:
-    """The scenario as it is graded in an arm: with what is armed, and the graders of planted instructions."""
+    """Return the scenario as it is graded in an arm: with what is armed, and the graders of planted instructions."""
     return armed(scenario, TypeAdapter(Arm).validate_python(entry["arm"])) if entry.get("arm") else scenario
 
 
 def _by_name(name: str, path: Path) -> Path:
-    """The file of a scenario that is not where it was: in a copied run it may be known by name."""
+    """Return the file of a scenario that is not where it was: in a copied run it may be known by name."""
     try:
         return find_scenarios(name)[name]
     except (InputError, KeyError):
@@ -89,7 +89,7 @@ def _by_name(name: str, path: Path) -> Path:
 
 
 def _in_own_arm(scenario: Scenario | None, trajectory: Trajectory) -> Scenario | None:
-    """The scenario in an arm that its paradigm dealt of its own perturbations."""
+    """Return the scenario in an arm that its paradigm dealt of its own perturbations."""
     if scenario is None or not trajectory.arm:
         return scenario
     items = [item for item in scenario.perturbations if item.label in trajectory.perturbations]
@@ -108,7 +108,7 @@ async def _regrade(path: Path, scenarios: dict[Place, Scenario], on_graded: Call
 
 
 async def _graded(trajectories: Iterable[Trajectory], scenarios: dict[Place, Scenario]) -> AsyncIterator[Trajectory]:
-    """The trajectories with their new rewards, in order, some graded ahead."""
+    """Yield the trajectories with their new rewards, in order, some graded ahead."""
     ahead: deque[asyncio.Task[Trajectory]] = deque()
     try:
         for trajectory in trajectories:
@@ -141,7 +141,7 @@ async def _grade(trajectory: Trajectory, scenarios: dict[Place, Scenario]) -> Tr
 
 
 def _episode(trajectory: Trajectory, scenario: Scenario) -> Episode:
-    """The episode that a trajectory is the record of."""
+    """Return the episode that a trajectory is the record of."""
     return Episode(
         scenario, trajectory.episode, trajectory.case, _variant(trajectory), trajectory.seed, trajectory.attempt
     )
@@ -152,7 +152,7 @@ def _variant(trajectory: Trajectory) -> Variant:
 
 
 def finished_world(trajectory: Trajectory, scenario: Scenario) -> FinishedWorld:
-    """The world that a trajectory left behind, restored from its recorded changes, its clock where it stood at the end."""
+    """Return the world that a trajectory left behind, restored from its recorded changes, its clock where it stood at the end."""
     world = scenario.source.build(_variant(trajectory))
     final = world.open(trajectory.changes)
     if trajectory.world.ended:

@@ -25,7 +25,7 @@ from simtrain.values.types import JsonObject
 
 
 def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
-    """What comes of playing a trajectory of a run again.
+    """Return what comes of playing a trajectory of a run again.
 
     Raises InputError where its scenario, or a world or a pack of it, is gone or no longer the one that was played.
     """
@@ -37,7 +37,7 @@ def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
 
 
 def differing(recorded: Trajectory, again: Trajectory) -> list[str]:
-    """The parts in which two trajectories are not the same to the byte, by their keys; wall clock aside."""
+    """Return the parts in which two trajectories are not the same to the byte, by their keys; wall clock aside."""
     was, now = (cast(JsonObject, orjson.loads(to_line(replace(one, timing={})))) for one in (recorded, again))
     return [key for key in now if was[key] != now[key]]
 

@@ -29,7 +29,7 @@ Judge: TypeAlias = Callable[[Episode, Trajectory, FinishedWorld], Awaitable[Traj
 
 
 async def by_rubric(episode: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
-    """The trajectory, graded by the rubric alone."""
+    """Return the trajectory, graded by the rubric alone."""
     return await grade(trajectory, episode.scenario.grading, episode.scenario.spec.rubric, world)
 
 
@@ -103,7 +103,7 @@ async def _play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
 
 
 def failure(error: Exception) -> Stop:
-    """The stop that an exception of a player means: who is to blame."""
+    """Return the stop that an exception of a player means: who is to blame."""
     if isinstance(error, SimulatorFault):
         return Stop("failed", "simulator", str(error))
     if isinstance(error, ModelFault):
@@ -113,7 +113,7 @@ def failure(error: Exception) -> Stop:
 
 
 def unopened(episode: Episode, error: Exception, agent: JsonObject) -> Trajectory:
-    """The trajectory of an episode that could not be opened, which is never the agent's fault: nothing was played."""
+    """Return the trajectory of an episode that could not be opened, which is never the agent's fault: nothing was played."""
     scenario, variant = episode.scenario, episode.variant
     world = scenario.source.build(variant)
     blame = None if isinstance(error, ModelFault) else "simulator"
@@ -150,7 +150,7 @@ def record(
     world: FinishedWorld,
     agent: JsonObject,
 ) -> Trajectory:
-    """The trajectory of an episode that was played to its stop, ungraded; `agent` holds the agent's name and facts."""
+    """Return the trajectory of an episode that was played to its stop, ungraded; `agent` holds the agent's name and facts."""
     scenario, last = episode.scenario, journal.message
     ended = stop.reason in ("answered", "abstained") and last is not None
     return Trajectory(

@@ -179,7 +179,7 @@ class _Session:
 
 
 def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:
-    """The graded trajectories of a run folder among some: family, and whether it succeeded."""
+    """Yield the graded trajectories of a run folder among some: family, and whether it succeeded."""
     for row in read_rows(out):
         key = (row["scenario_digest"], row["episode"], row["seed"], row["attempt"])
         if key in keys and row["reward"] is not None:
@@ -187,7 +187,7 @@ def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:
 
 
 def _open(out: Path, facts: JsonObject, *, resume: bool) -> RunFolder:
-    """The run folder, new or to go on with; a resumed run that was killed before it began is begun."""
+    """Return the run folder, new or to go on with; a resumed run that was killed before it began is begun."""
     if not resume or not (out / RUN_FILE).exists():
         return RunFolder.create(out, facts)
     folder = RunFolder.reopen(out)

@@ -29,7 +29,7 @@ def run_facts(
     episodes: int,
     curriculum: Curriculum | None = None,
 ) -> JsonObject:
-    """The content of run.json. `agent` holds what the agent says of itself; `episodes` is the number dealt.
+    """Return the content of run.json. `agent` holds what the agent says of itself; `episodes` is the number dealt.
 
     Paths are relative to `folder`, the working folder of the run.
     """
@@ -115,7 +115,7 @@ def _another_curriculum(recorded: JsonValue, asked: JsonValue) -> str:
 
 
 def _agent(facts: JsonObject) -> dict[str, JsonValue]:
-    """What must not change of an agent: its name, what it says of itself, and its knobs."""
+    """Return what must not change of an agent: its name, what it says of itself, and its knobs."""
     agent = cast(JsonObject, facts["agent"])
     knobs = cast(JsonObject, agent["knobs"])
     said = {name: value for name, value in agent.items() if name != "knobs"}

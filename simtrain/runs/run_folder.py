@@ -99,24 +99,24 @@ class RunFolder:
 
 
 def part_writer(path: Path, worker: int, *, sync_every: int = 0) -> LineWriter:
-    """The file of one worker of a run whose folder is held. Raises InputError."""
+    """Return the file of one worker of a run whose folder is held. Raises InputError."""
     return LineWriter(path / f"trajectories-{worker:03d}.jsonl", sync_every=sync_every)
 
 
 def failures_writer(path: Path) -> LineWriter:
-    """The file of rollouts that failed through no fault of the agent; they are played again on resume. Raises InputError."""
+    """Return the file of rollouts that failed through no fault of the agent; they are played again on resume. Raises InputError."""
     return LineWriter(path / FAILURES_FILE, shared=True)
 
 
 def last_failure(path: Path) -> Trajectory | None:
-    """The last rollout of a run folder that failed through no fault of the agent; None where none did. Raises InputError."""
+    """Return the last rollout of a run folder that failed through no fault of the agent; None where none did. Raises InputError."""
     file = path / FAILURES_FILE
     lines = [line for _, line in whole_lines(file)] if file.is_file() else []
     return from_line(lines[-1]) if lines else None
 
 
 def _missing_folders(path: Path) -> list[Path]:
-    """The folders that making a path will make, innermost first."""
+    """Return the folders that making a path will make, innermost first."""
     return [folder for folder in (path, *path.parents) if not folder.exists()]
 
 
@@ -156,7 +156,7 @@ def _take_lock(path: Path, *, patience: float) -> int:
 
 
 def read_facts(path: Path) -> JsonObject:
-    """The run.json of a run folder. Raises InputError when the folder holds no run."""
+    """Return the run.json of a run folder. Raises InputError when the folder holds no run."""
     file = path / RUN_FILE
     try:
         facts = orjson.loads(file_bytes(file))
@@ -175,7 +175,7 @@ def read_facts(path: Path) -> JsonObject:
 
 
 def _unreadable(facts: JsonObject, file: Path) -> InputError:
-    """What to do about a folder of a format that is not read here."""
+    """Return what to do about a folder of a format that is not read here."""
     form, wrote = str(facts["format"]), str(facts.get("version") or "of an unknown version")
     number = form.removeprefix("simtrain-run/")
     newer = form.startswith("simtrain-run/") and number.isdecimal() and int(number) > int(FORMAT.rpartition("/")[2])
@@ -192,7 +192,7 @@ def _unreadable(facts: JsonObject, file: Path) -> InputError:
 
 
 def finished_keys(path: Path) -> set[Key]:
-    """The keys of all finished trajectories of a run folder. Raises InputError for a line that cannot be read."""
+    """Return the keys of all finished trajectories of a run folder. Raises InputError for a line that cannot be read."""
     return {
         (intern(str(row["scenario_digest"])), intern(str(row["episode"])), row["seed"], row["attempt"])
         for row in read_rows(path)
@@ -200,12 +200,12 @@ def finished_keys(path: Path) -> set[Key]:
 
 
 def spent(path: Path) -> float:
-    """What the finished trajectories of a run folder cost, in US dollars. Raises InputError for a line that cannot be read."""
+    """Return what the finished trajectories of a run folder cost, in US dollars. Raises InputError for a line that cannot be read."""
     return sum(trajectory.cost for trajectory in read_run(path))
 
 
 def read_rows(path: Path) -> Iterator[JsonObject]:
-    """The trajectories as plain JSON objects, for who needs a few fields only. Raises InputError for a line that cannot be read."""
+    """Yield the trajectories as plain JSON objects, for who needs a few fields only. Raises InputError for a line that cannot be read."""
     for part in part_files(path):
         for number, line in whole_lines(part):
             try:
@@ -218,19 +218,19 @@ def read_rows(path: Path) -> Iterator[JsonObject]:
 
 
 def read_run(path: Path) -> Iterator[Trajectory]:
-    """The trajectories of a run folder, file by file, in the order written. Raises InputError for a line that cannot be read."""
+    """Yield the trajectories of a run folder, file by file, in the order written. Raises InputError for a line that cannot be read."""
     read_facts(path)
     for part in part_files(path):
         yield from read_part(part)
 
 
 def part_files(path: Path) -> list[Path]:
-    """The files of trajectories in a run folder."""
+    """Return the files of trajectories in a run folder."""
     return sorted(path.glob(PARTS))
 
 
 def read_part(part: Path) -> Iterator[Trajectory]:
-    """The trajectories in one file. Raises InputError for a line that cannot be read."""
+    """Yield the trajectories in one file. Raises InputError for a line that cannot be read."""
     for number, line in whole_lines(part):
         try:
             yield from_line(line)

@@ -195,7 +195,9 @@ async def _play(
 
 
 def recorded(trajectory: Trajectory) -> tuple[Trajectory, bytes]:
-    """The trajectory and its line; where an agent said what no JSON can hold (half a surrogate pair), what is left without its words."""
+    """Return the trajectory and its line; where an agent said what no JSON can hold (half a surrogate pair), what is left without
+    its words.
+    """
     try:
         return trajectory, to_line(trajectory)
     except TypeError as error:

@@ -90,5 +90,5 @@ class Deal(Sequence[Episode]):
 
 
 def deal(scenarios: Sequence[Scenario], *, seed: int, total: int | None, attempts: int) -> Deal:
-    """The episodes of a run, in order; see `Deal`. Raises InputError."""
+    """Return the episodes of a run, in order; see `Deal`. Raises InputError."""
     return Deal(scenarios, seed=seed, total=total, attempts=attempts)

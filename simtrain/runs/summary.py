@@ -55,7 +55,7 @@ class Tally:
             self.cases[case] = (passed + (reward >= SUCCESS), tried + 1)
 
     def facts(self) -> JsonObject:
-        """The figures as JSON."""
+        """Return the figures as JSON."""
         low, high = share_interval(list(self.cases.values()))
         return {
             "episodes": self.episodes,
@@ -79,7 +79,9 @@ def _share(part: float, whole: int) -> float | None:
 
 
 def summarise(rows: Iterable[JsonObject]) -> JsonObject:
-    """The figures of all trajectories together, by scenario and (where it was compared in arms) by arm, as summary.json holds them."""
+    """Return the figures of all trajectories together, by scenario and (where it was compared in arms) by arm, as summary.json
+    holds them.
+    """
     total, by_scenario, by_arm = Tally(), dict[str, Tally](), dict[str, Tally]()
     for row in rows:
         _count(total, row)

@@ -27,13 +27,13 @@ _REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def free_world(name: str, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> Scenario:
-    """A world by name or file, without a task. Raises InputError."""
+    """Return a world by name or file, without a task. Raises InputError."""
     path = find("worlds", name)
     return _free(load_world(path), path, world_models=world_models, packs=packs)
 
 
 def free_servers(path: Path, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> Scenario:
-    """The servers of a manifest or a recording: what was said is replayed, the rest goes down the chain.
+    """Return the servers of a manifest or a recording: what was said is replayed, the rest goes down the chain.
 
     A recording is replayed in its order: a read after a write is not answered by what was read before. `world_models` come after
     it; the tools that nobody answers say that they are not supported. Raises InputError.
@@ -63,7 +63,7 @@ def _free(source: WorldSource, path: Path, *, world_models: Sequence[JsonObject]
 
 
 def manifest_world(manifest: Manifest, path: Path) -> WorldSource:
-    """A world that has the tools of a manifest and answers none of them itself. Raises InputError."""
+    """Return a world that has the tools of a manifest and answers none of them itself. Raises InputError."""
     by_server = {name: _tools(server) for name, server in manifest.servers.items()}
     tools = [tool for offered in by_server.values() for tool in offered]
     if not tools:
@@ -84,12 +84,12 @@ def manifest_world(manifest: Manifest, path: Path) -> WorldSource:
 
 
 def native_name(server: str, tool: str) -> str:
-    """The name in a world of a captured tool: `server.tool`, with characters that a world refuses replaced."""
+    """Return the name in a world of a captured tool: `server.tool`, with characters that a world refuses replaced."""
     return f"{native_server(server)}.{_plain(tool)}"
 
 
 def native_server(server: str) -> str:
-    """The name in a world of a captured server."""
+    """Return the name in a world of a captured server."""
     return _plain(server)
 
 
@@ -134,7 +134,7 @@ def _reads(annotations: JsonValue) -> bool:
 
 
 def _input(schema: JsonValue) -> JsonObject:
-    """The input schema of a captured tool, as a world takes it: one of an object; what is none checks nothing."""
+    """Return the input schema of a captured tool, as a world takes it: one of an object; what is none checks nothing."""
     empty: JsonObject = {"type": "object", "properties": {}}
     whole = {**empty, **(cast(JsonObject, schema) if is_schema(schema) else {})}
     return whole if whole["type"] == "object" else empty

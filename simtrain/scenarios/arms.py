@@ -34,7 +34,7 @@ class Bundle:
 
 
 def bundles(scenario: Scenario, packs: tuple[str, ...], severity: float | None = None) -> tuple[Bundle, ...]:
-    """The perturbations of some packs, or the scenario's own where none is named; as hard as `severity` where it is left open.
+    """Return the perturbations of some packs, or the scenario's own where none is named; as hard as `severity` where it is left open.
 
     A label that stands in several of the packs is known as `pack.label`, in whichever arm it is armed. Raises InputError.
     """
@@ -58,7 +58,7 @@ def bundles(scenario: Scenario, packs: tuple[str, ...], severity: float | None =
 
 
 def armed(scenario: Scenario, arm: Arm) -> Scenario:
-    """The scenario as it is played in one arm. Name and labels, and with them the schedule of faults, are those of every arm.
+    """Return the scenario as it is played in one arm. Name and labels, and with them the schedule of faults, are those of every arm.
 
     Raises InputError for a pack that cannot be used.
     """
@@ -78,12 +78,12 @@ def armed(scenario: Scenario, arm: Arm) -> Scenario:
 
 
 def offered_tools(scenario: Scenario) -> tuple[ToolSpec, ...]:
-    """The tools of its world that a scenario offers."""
+    """Return the tools of its world that a scenario offers."""
     return tuple(tool for tool in scenario.source.build().tools if matches(tool.name, tuple(scenario.spec.tools)))
 
 
 def met(item: Armed, offered: Sequence[ToolSpec]) -> list[str]:
-    """The tools whose calls may match a perturbation."""
+    """Return the tools whose calls may match a perturbation."""
     globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
     return [
         tool.name
@@ -95,7 +95,7 @@ def met(item: Armed, offered: Sequence[ToolSpec]) -> list[str]:
 
 
 def primed(scenario: Scenario) -> tuple[Answering, ...]:
-    """Who answers, with every language world model told the state of the world; the same where none can be told."""
+    """Return who answers, with every language world model told the state of the world; the same where none can be told."""
     return tuple(_told(item, scenario) for item in scenario.answering)
 
 
@@ -111,7 +111,7 @@ def _told(answering: Answering, scenario: Scenario) -> Answering:
 
 @lru_cache(maxsize=64)
 def _rows(scenario: Scenario) -> str:
-    """The first rows of every table, a line each, for a world that is not varied."""
+    """Return the first rows of every table, a line each, for a world that is not varied."""
     if scenario.spec.vary is not None:
         return ""
     world = scenario.source.build()
@@ -138,7 +138,8 @@ def _as_hard(item: Armed, severity: float | None) -> Armed:
 
 
 def _as_often(item: Armed, usual: float, severity: float | None) -> Armed:
-    """What fires by chance, the more often the harder it hits: its probability by severity, of which `usual` goes with the one it has.
+    """Return what fires by chance, the more often the harder it hits: its probability by severity, of which `usual` goes with the
+    one it has.
 
     Triggers without a probability, and perturbations whose severity is their own, stay as they are.
     """

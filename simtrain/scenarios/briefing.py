@@ -18,7 +18,7 @@ Change nothing beyond what the task asks for."""
 
 
 def brief(episode: Episode, environment: Environment, *, planned: bool = False) -> Briefing:
-    """What the agent is told at the start. A plan that has to be found for the case is looked for where it is `planned`."""
+    """Return what the agent is told at the start. A plan that has to be found for the case is looked for where it is `planned`."""
     scenario, paradigm = episode.scenario, paradigm_of(episode.scenario)
     return Briefing(
         system=scenario.spec.system if scenario.spec.system is not None else f"{SYSTEM}\n\n{ANSWER_FORMAT}",
@@ -33,7 +33,7 @@ def brief(episode: Episode, environment: Environment, *, planned: bool = False) 
 
 
 async def outlook(episode: Episode) -> Outlook:
-    """What an agent will be told in an episode with nothing armed. No world model is opened. Raises InputError."""
+    """Return what an agent will be told in an episode with nothing armed. No world model is opened. Raises InputError."""
     scenario = replace(episode.scenario.unarmed or episode.scenario, perturbations=())
     bare = replace(episode, scenario=scenario)
     environment = paradigm_of(scenario).open(bare)

@@ -20,7 +20,7 @@ _asked: OrderedDict[tuple[str, str, Variant, bytes], list[JsonObject]] = Ordered
 
 
 def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject]:
-    """The cases in one variant of the world, in an order that no query planner decides; `sample` is drawn by the seed."""
+    """Return the cases in one variant of the world, in an order that no query planner decides; `sample` is drawn by the seed."""
     cases, document = scenario.spec.cases, scenario.document
     if cases.sql is not None:
         try:
@@ -40,7 +40,7 @@ def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject
 
 
 def first_case(cases: Cases, world: World, document: Document) -> JsonObject:
-    """One case, with which templates and SQL are tried before anything is played. Raises InputError for cases that cannot be had."""
+    """Return one case, with which templates and SQL are tried before anything is played. Raises InputError for cases that cannot be had."""
     if sum(given is not None for given in (cases.sql, cases.rows, cases.questions)) != 1:
         raise document.error(("cases",), "cases need one of `sql`, `rows` and `questions`")
     if cases.budget is not None and cases.questions is None:
@@ -66,12 +66,12 @@ def first_case(cases: Cases, world: World, document: Document) -> JsonObject:
 
 
 def question_file(cases: Cases, document: Document) -> Path | None:
-    """The file of questions that the cases name, beside the scenario's own; None where they name none."""
+    """Return the file of questions that the cases name, beside the scenario's own; None where they name none."""
     return document.path.parent / cases.questions if isinstance(cases.questions, str) else None
 
 
 def _questions(scenario: Scenario, variant: Variant) -> list[JsonObject]:
-    """The questions about one variant of the world, made once in a process."""
+    """Return the questions about one variant of the world, made once in a process."""
     asked = scenario.spec.cases.questions
     written = asked if isinstance(asked, str) else asked.model_dump(mode="json") if asked else None
     key = (scenario.digest, scenario.source.digest, variant, canonical(written))

@@ -19,7 +19,7 @@ _NAMED_AS_KEY = re.compile(r"target|id|key|.+_(?:target|id|key)")
 
 
 def cautions(scenario: Scenario) -> list[str]:
-    """One line for each parameter of the cases that a prompt gives away although it is the key of the row that is to be found."""
+    """Return one line for each parameter of the cases that a prompt gives away although it is the key of the row that is to be found."""
     return [
         f"{scenario.name}: the prompt states {{{{ {name} }}}}, the key of a row of {table}: the agent need not look for it; "
         "name what a person would say (a name, a date), or call the parameter after what it is if people do say it"
@@ -43,7 +43,7 @@ def _keys_told(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 
 def _all_keys(world: World, table: str, columns: tuple[str, ...], values: list[JsonValue]) -> bool:
-    """Whether each value is the id of a row."""
+    """True if each value is the id of a row."""
     if "id" not in columns:
         return False
     try:

@@ -13,7 +13,7 @@ Kind: TypeAlias = Literal["scenarios", "worlds", "perturbations"]
 
 
 def shipped_root() -> Path:
-    """The folder that holds the shipped scenarios/, worlds/ and perturbations/: the checkout's own, else the wheel's."""
+    """Return the folder that holds the shipped scenarios/, worlds/ and perturbations/: the checkout's own, else the wheel's."""
     package = Path(__file__).resolve().parents[1]
     checkout = package.parent
     return (
@@ -24,7 +24,7 @@ def shipped_root() -> Path:
 
 
 def roots() -> list[Path]:
-    """Where names are looked up, in this order: the working folder, the folders on SIMTRAIN_PATH, what ships."""
+    """Return where names are looked up, in this order: the working folder, the folders on SIMTRAIN_PATH, what ships."""
     extra = [Path(part) for part in os.environ.get("SIMTRAIN_PATH", "").split(os.pathsep) if part]
     found: list[Path] = []
     for root in (Path.cwd(), *extra, shipped_root()):
@@ -34,7 +34,7 @@ def roots() -> list[Path]:
 
 
 def names(kind: Kind) -> dict[str, Path]:
-    """Every name of a kind and its file, sorted by name; an earlier root hides a later one."""
+    """Return every name of a kind and its file, sorted by name; an earlier root hides a later one."""
     found: dict[str, Path] = {}
     for root in roots():
         for path in _files(root / kind):
@@ -43,13 +43,13 @@ def names(kind: Kind) -> dict[str, Path]:
 
 
 def shipped_scenarios() -> dict[str, Path]:
-    """Every family that ships, by name."""
+    """Return every family that ships, by name."""
     folder = shipped_root() / "scenarios"
     return {_name(path, folder): path for path in _files(folder)}
 
 
 def find(kind: Kind, name: str, *, beside: Path | None = None) -> Path:
-    """The file of one name, or of a path (relative to the folder `beside`, when given). Raises InputError with the nearest name."""
+    """Return the file of one name, or of a path (relative to the folder `beside`, when given). Raises InputError with the nearest name."""
     if name.endswith((".yaml", ".yml")):
         path = Path(name) if beside is None or Path(name).is_absolute() else beside / name
         if not path.is_file():
@@ -62,7 +62,7 @@ def find(kind: Kind, name: str, *, beside: Path | None = None) -> Path:
 
 
 def find_scenarios(name: str) -> dict[str, Path]:
-    """The families that a word of the command line names: a family, a suite (all families in a folder), a file or a folder.
+    """Return the families that a word of the command line names: a family, a suite (all families in a folder), a file or a folder.
 
     Raises InputError, with the nearest name, when it names nothing.
     """
@@ -93,7 +93,7 @@ def _name(path: Path, folder: Path) -> str:
 
 
 def _standing(path: Path) -> str:
-    """The name of a file given by path: from its scenarios/ folder down where it lies in one, else its stem."""
+    """Return the name of a file given by path: from its scenarios/ folder down where it lies in one, else its stem."""
     parts = path.resolve().with_suffix("").parts
     if "scenarios" in parts[:-1]:
         last = len(parts) - 1 - parts[::-1].index("scenarios", 1)

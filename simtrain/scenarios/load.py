@@ -46,7 +46,7 @@ PluginT = TypeVar("PluginT", bound=BaseModel)
 
 
 def load_world(path: Path) -> WorldSource:
-    """The source of a world file. Raises InputError."""
+    """Return the source of a world file. Raises InputError."""
     return _load_world(path.resolve(), path.stat().st_mtime_ns if path.exists() else 0)
 
 
@@ -64,7 +64,7 @@ def _load_world(path: Path, _: int) -> WorldSource:
 
 
 def load_scenario_file(path: Path, name: str, *, packs: Sequence[str] = ()) -> Scenario:
-    """The scenario in a file, checked as far as it can be without playing it; with more perturbation packs. Raises InputError."""
+    """Return the scenario in a file, checked as far as it can be without playing it; with more perturbation packs. Raises InputError."""
     document = read_document(_shorten(path))
     spec = document.parse(ScenarioSpec)
     if packs:
@@ -74,12 +74,12 @@ def load_scenario_file(path: Path, name: str, *, packs: Sequence[str] = ()) -> S
 
 
 def assemble(document: Document, spec: ScenarioSpec, name: str, *, source: WorldSource | None = None) -> Scenario:
-    """The scenario that a spec describes; over `source` instead of the world that it names, when given. Raises InputError."""
+    """Return the scenario that a spec describes; over `source` instead of the world that it names, when given. Raises InputError."""
     return _Assembler(document, spec, name, source).scenario()
 
 
 def paradigm_of(scenario: Scenario) -> Paradigm:
-    """The paradigm of a scenario, with its defaults."""
+    """Return the paradigm of a scenario, with its defaults."""
     try:
         return cast(Paradigm, resolve("paradigms", scenario.spec.paradigm)())
     except InputError as error:
@@ -87,7 +87,7 @@ def paradigm_of(scenario: Scenario) -> Paradigm:
 
 
 def _shorten(path: Path) -> Path:
-    """The path as it is shown in messages: relative to the working folder where it lies in it."""
+    """Return the path as it is shown in messages: relative to the working folder where it lies in it."""
     try:
         return path.resolve().relative_to(Path.cwd().resolve())
     except ValueError:
@@ -102,7 +102,7 @@ class _Assembler:
         self.source = source
 
     def scenario(self) -> Scenario:
-        """The scenario, whole and checked."""
+        """Return the scenario, whole and checked."""
         self._check_kinds()
         source = self.source or self._world()
         world = self._built(source)
@@ -170,7 +170,7 @@ class _Assembler:
                 )
 
     def _asking(self, world: World, case: JsonObject) -> tuple[ToolSpec, ...]:
-        """The tool by which the user is asked, where there is one; what they say is tried."""
+        """Return the tool by which the user is asked, where there is one; what they say is tried."""
         if self.spec.user is None:
             return ()
         if any(tool.name == ASK for tool in world.tools):
@@ -276,7 +276,7 @@ def check_armed(item: Armed, world: World) -> None:
 
 
 def _qualified(gathered: Sequence[tuple[str | None, Armed]]) -> list[Armed]:
-    """All of them; where a label stands several times, those of packs are known as `pack.label`."""
+    """Return all of them; where a label stands several times, those of packs are known as `pack.label`."""
     often = Counter(item.label for _, item in gathered)
     return [
         replace(item, label=f"{pack}.{item.label}") if pack and often[item.label] > 1 else item
@@ -292,7 +292,7 @@ def build_plugin(
     contract: type[PluginT],
     extra: Mapping[str, JsonValue] | None = None,
 ) -> PluginT:
-    """The plug-in that a `use` names, with its knobs. Raises InputError at the place of the mistake."""
+    """Return the plug-in that a `use` names, with its knobs. Raises InputError at the place of the mistake."""
     try:
         plugin = cast(type[PluginT], resolve(kind, use.use))
     except InputError as error:
@@ -301,7 +301,7 @@ def build_plugin(
 
 
 def arm(document: Document, use: PerturbationUse, place: Place, *, severity: float | None = None) -> Armed:
-    """One perturbation of a scenario or a pack, ready to fire; `severity` where its knobs leave it out. Raises InputError."""
+    """Return one perturbation of a scenario or a pack, ready to fire; `severity` where its knobs leave it out. Raises InputError."""
     extra = {} if severity is None else {"severity": severity}
     perturbation = build_plugin(document, "perturbations", use, place, Perturbation, extra)
     if not perturbation.semantic and not use.protocol:
@@ -314,7 +314,7 @@ def arm(document: Document, use: PerturbationUse, place: Place, *, severity: flo
 
 
 def arm_pack(document: Document, *, severity: float | None = None) -> list[Armed]:
-    """All perturbations of a pack, ready to fire, as hard as the pack says unless `severity` is given. Raises InputError."""
+    """Return all perturbations of a pack, ready to fire, as hard as the pack says unless `severity` is given. Raises InputError."""
     pack = document.parse(PackSpec)
     return [
         arm(document, item, ("perturbations", index), severity=pack.severity if severity is None else severity)

@@ -32,7 +32,7 @@ class Say:
     cached_tokens: int = 0
 
     def body(self, *, model: str, number: int) -> JsonObject:
-        """The completion as the wire has it; `number` makes its ids unique."""
+        """Return the completion as the wire has it; `number` makes its ids unique."""
         message: JsonObject = {"role": "assistant", "content": self.text}
         if self.reasoning is not None:
             message[self.reasoning_key] = self.reasoning
@@ -68,11 +68,11 @@ class Refuse:
     date: str | None = None
 
     def body(self) -> JsonObject:
-        """The error object as the wire has it."""
+        """Return the error object as the wire has it."""
         return {"error": {"message": self.message, "type": "server_error", "param": None, "code": self.code}}
 
     def headers(self) -> str:
-        """The header lines beside the usual ones."""
+        """Return the header lines beside the usual ones."""
         given = {"Retry-After": self.retry_after, "Date": self.date}
         return "".join(f"{name}: {value}\r\n" for name, value in given.items() if value is not None)
 
@@ -100,7 +100,7 @@ Reply: TypeAlias = Say | Refuse | Hang | Disconnect | Garbage
 
 
 def by_turn(replies: Sequence[Reply]) -> Callable[[JsonObject], Reply]:
-    """A script for any number of episodes at once: the reply to choose is the number of assistant messages so far.
+    """Return a script for any number of episodes at once: the reply to choose is the number of assistant messages so far.
 
     The last reply is repeated when there are more turns than replies.
     """

@@ -142,7 +142,7 @@ class FakeOpenAI:
         self._open.discard(transport)
 
     def reply(self, method: str, path: str, headers: dict[str, str], content: bytes) -> Reply | JsonObject:
-        """The answer to one request: a reply of the script, or a plain JSON body."""
+        """Return the answer to one request: a reply of the script, or a plain JSON body."""
         try:
             body: JsonObject = orjson.loads(content) if content else {}
         except orjson.JSONDecodeError:
@@ -171,7 +171,7 @@ class FakeOpenAI:
         return self.counts and body.get("max_tokens") == 1
 
     def _length(self, body: JsonObject) -> int:
-        """The tokens of a prompt, roughly as a tokenizer counts them."""
+        """Return the tokens of a prompt, roughly as a tokenizer counts them."""
         shown = [body.get("messages"), body.get("tools") if self.sees_tools else None]
         return len(orjson.dumps(shown)) // 4
 

@@ -26,7 +26,7 @@ def column_changes(world: World) -> Iterator[str]:
 
 
 def _another_value(table: str, column: str) -> str:
-    """A number moves by more than any tolerance, a null gets a value, a text is one that a search for the old one does not find."""
+    """Return a number moves by more than any tolerance, a null gets a value, a text is one that a search for the old one does not find."""
     name = f'"{column}"'
     # What was different stays different, so that no unique column stands in the way.
     text = f"'~' || substr({name}, 2) || substr({name}, 1, 1)"
@@ -34,7 +34,7 @@ def _another_value(table: str, column: str) -> str:
 
 
 def _one_value(world: World, table: str, column: str) -> Iterator[str]:
-    """Every row gets one of the values that are there: what is refused because of its status may then be allowed."""
+    """Yield every row gets one of the values that are there: what is refused because of its status may then be allowed."""
     rows = world.query(f'select distinct quote("{column}") as told from "{table}" order by told limit {FEW + 1}')
     if len(rows) <= FEW:
         yield from (f'update "{table}" set "{column}" = {row["told"]}' for row in rows)
@@ -64,7 +64,9 @@ def _is_key(column: str) -> bool:
 
 
 def answer_changes(trajectory: Trajectory) -> Iterator[Trajectory]:
-    """The trajectory with other ends: no answer, another answer, an answer instead of declining and the other way round, no act at all."""
+    """Yield the trajectory with other ends: no answer, another answer, an answer instead of declining and the other way round, no
+    act at all.
+    """
     yield replace(trajectory, answer="")
     yield replace(trajectory, answer=f"{trajectory.answer or ''} and also 987654")
     yield replace(trajectory, stop=Stop("abstained"), answer="this cannot be done")
@@ -73,7 +75,7 @@ def answer_changes(trajectory: Trajectory) -> Iterator[Trajectory]:
 
 
 def state_changes(finished: FinishedWorld, statements: Iterable[str]) -> Iterator[tuple[str | None, FinishedWorld]]:
-    """The finished world with its final state changed: all undone, then by one statement after another, which is given with it.
+    """Yield the finished world with its final state changed: all undone, then by one statement after another, which is given with it.
 
     Statements that the world's constraints refuse are left out.
     """
@@ -93,7 +95,7 @@ def state_changes(finished: FinishedWorld, statements: Iterable[str]) -> Iterato
 
 
 def _differences(world: World, final: WorldState) -> Changes:
-    """The rows that differ from the base, by comparing whole tables: a restored state keeps no record of its own."""
+    """Return the rows that differ from the base, by comparing whole tables: a restored state keeps no record of its own."""
     found: dict[str, tuple[Change, ...]] = {}
     for table in world.columns():
         sql = f'select rowid as "_row", * from "{table}" order by rowid'

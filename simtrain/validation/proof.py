@@ -36,7 +36,7 @@ class Proof:
 
 
 def why(trajectory: Trajectory) -> str:
-    """What a trajectory lost its reward by, in a few words."""
+    """Return what a trajectory lost its reward by, in a few words."""
     if trajectory.stop.detail:
         return trajectory.stop.detail
     lost = [reward for reward in trajectory.rewards if reward.value is None or reward.value < SUCCESS]

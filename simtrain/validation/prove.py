@@ -121,7 +121,7 @@ class _Prover:
                         self._note(episode, f"the gold value {value!r} stands in {where}")
 
     async def _plays(self, episode: Episode) -> Trajectory:
-        """The oracle earns all, the agents that do nothing earn less, one that abstains earns nothing where the task can be done."""
+        """Return the oracle earns all, the agents that do nothing earn less, one that abstains earns nothing where the task can be done."""
         oracle = await self._play(episode, "oracle")
         if oracle.reward is None or oracle.reward < SUCCESS:
             self._note(episode, f"the oracle earns {oracle.reward}, not 1: {why(oracle)}")
@@ -143,7 +143,7 @@ class _Prover:
         return oracle
 
     async def _idle(self, episode: Episode, agent: str) -> Trajectory:
-        """An agent without a call, by what the graders alone say of it: as if it had made some for show."""
+        """Return an agent without a call, by what the graders alone say of it: as if it had made some for show."""
         rubric = self.scenario.spec.rubric.model_copy(update={"calls": "optional"})
         spec = self.scenario.spec.model_copy(update={"rubric": rubric})
         return await self._play(replace(episode, scenario=replace(self.scenario, spec=spec)), agent)
@@ -152,7 +152,7 @@ class _Prover:
         return await rollout(episode, build_agent(agent), name=agent, world=world)
 
     async def _harms(self, episode: Episode, wrong: Trajectory) -> bool:
-        """Whether a grader finds that something was done that was not to be; that the work is not done is no harm yet."""
+        """True if a grader finds that something was done that was not to be; that the work is not done is no harm yet."""
         world = self.scenario.source.build(episode.variant)
         final = world.open(wrong.changes)
         finished = FinishedWorld(world, final, wrong.changes)
@@ -221,7 +221,7 @@ class _Prover:
             )
 
     async def _spoilt(self, world: World, oracle: Trajectory) -> AsyncIterator[tuple[str | None, Trajectory]]:
-        """The oracle's trajectory graded with another end, or over another final state and then with the statement that made it."""
+        """Yield the oracle's trajectory graded with another end, or over another final state and then with the statement that made it."""
         final = world.open(oracle.changes)
         finished = FinishedWorld(world, final, oracle.changes)
         for changed in answer_changes(oracle):
@@ -259,7 +259,7 @@ def _leaves(value: JsonValue) -> Iterator[JsonValue]:
 
 
 def _as_told(value: JsonValue) -> str | None:
-    """How a gold value would stand in a text; None for what anybody could guess."""
+    """Return how a gold value would stand in a text; None for what anybody could guess."""
     if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 100):
         return None
     text = str(value).strip().lower()
@@ -272,7 +272,7 @@ def _as_told(value: JsonValue) -> str | None:
 
 
 def _lowered(trajectory: Trajectory) -> set[str]:
-    """The graders that gave less than full marks."""
+    """Return the graders that gave less than full marks."""
     return {reward.grader for reward in trajectory.rewards if reward.value is not None and reward.value < SUCCESS}
 
 

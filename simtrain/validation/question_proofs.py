@@ -78,7 +78,9 @@ class _Prover:
                 self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
 
     async def _plays(self, episode: Episode) -> Trajectory:
-        """The oracle earns all by URLs that it was shown; who does nothing earns less; to decline is right where there is no answer."""
+        """Return the oracle earns all by URLs that it was shown; who does nothing earns less; to decline is right where there is
+        no answer.
+        """
         question = _question(episode)
         self._nothing_leaks(episode, question)
         oracle = await self._play(episode, "oracle")
@@ -170,14 +172,14 @@ def _question(episode: Episode) -> Question:
 
 
 def _a_row_less(oracle: Trajectory) -> Trajectory:
-    """The answer without its last row; a single answer without its last letter."""
+    """Return the answer without its last row; a single answer without its last letter."""
     answer = (oracle.answer or "").rstrip("`\n")
     kept = answer.rpartition("\n")[0] if "\n" in answer else answer[:-1]
     return replace(oracle, answer=kept)
 
 
 def _telling(question: Question, world: World) -> list[Needed]:
-    """A fact of each column of the answer; those of names, which move to other pages as they change, come last."""
+    """Return a fact of each column of the answer; those of names, which move to other pages as they change, come last."""
     gathered = gather(question, world)
     key = set(question.key)
     columns = sorted(enumerate(question.columns), key=lambda item: item[1].name in key or item[1].names is not None)

@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def seconds(text: str | int | float) -> float:
-    """The length of a duration in seconds: a number of seconds, or `1h30m`, `20s`, `250ms`, `2d`.
+    """Return the length of a duration in seconds: a number of seconds, or `1h30m`, `20s`, `250ms`, `2d`.
 
     Raises InputError when the text is no duration.
     """
@@ -41,7 +41,7 @@ def instant(text: str) -> float:
 
 
 def stamp(moment: float) -> str:
-    """An instant (seconds since 1970) as `2031-03-03T09:00:20Z`; fractions of a second are cut."""
+    """Return an instant (seconds since 1970) as `2031-03-03T09:00:20Z`; fractions of a second are cut."""
     return _written(int(moment))
 
 

@@ -16,7 +16,7 @@ _EMPTY = frozenset({"", "null", "none", "n/a", "-", "–", "—"})
 
 
 def text_of(value: JsonValue) -> str:
-    """A value as text: text as it is, everything else as JSON."""
+    """Return a value as text: text as it is, everything else as JSON."""
     return value if isinstance(value, str) else encode(value)
 
 
@@ -27,12 +27,12 @@ def normal_text(text: str) -> str:
 
 
 def is_number(value: JsonValue) -> bool:
-    """Whether a value is a number; true and false are not."""
+    """True if a value is a number; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def same_number(expected: float, given: float, *, tolerance: float) -> bool:
-    """Whether two numbers differ by at most `tolerance` (absolute)."""
+    """True if two numbers differ by at most `tolerance` (absolute)."""
     # The slack is for binary fractions: 0.305 and 0.3 are 0.005 apart to a reader.
     return abs(expected - given) <= tolerance + 1e-12 * max(1.0, abs(expected))
 
@@ -46,7 +46,7 @@ class Cell:
 
 
 def cell_of(value: JsonValue) -> Cell:
-    """A cell from text that an agent wrote, or from a JSON scalar."""
+    """Return a cell from text that an agent wrote, or from a JSON scalar."""
     if value is None:
         return Cell("", None)
     if isinstance(value, bool):
@@ -64,14 +64,14 @@ class Due:
     number: float | None
 
     def met_by(self, cell: Cell, *, tolerance: float) -> bool:
-        """Whether a cell holds it: numbers as numbers, text without case, punctuation and runs of white space."""
+        """True if a cell holds it: numbers as numbers, text without case, punctuation and runs of white space."""
         if self.number is None:
             return cell.text in self.texts
         return cell.number is not None and same_number(self.number, cell.number, tolerance=tolerance)
 
 
 def due(value: JsonValue) -> Due:
-    """What is expected for a scalar: null is an empty cell or `none`, true is also `yes`."""
+    """Return what is expected for a scalar: null is an empty cell or `none`, true is also `yes`."""
     if value is None:
         return Due(_EMPTY, None)
     if isinstance(value, bool):
@@ -82,7 +82,7 @@ def due(value: JsonValue) -> Due:
 
 
 def same_json(expected: JsonValue, given: JsonValue, *, tolerance: float) -> bool:
-    """Whether two JSON values are equal: numbers within `tolerance`, lists in order, true and false as 1 and 0 where 1 or 0 is due."""
+    """True if two JSON values are equal: numbers within `tolerance`, lists in order, true and false as 1 and 0 where 1 or 0 is due."""
     if isinstance(expected, dict):
         wanted = cast(JsonObject, expected)
         if not isinstance(given, dict) or wanted.keys() != cast(JsonObject, given).keys():
@@ -119,7 +119,7 @@ class Overlap:
 
 
 def overlap_of_sets(expected: Sequence[JsonValue], given: Sequence[JsonValue], *, tolerance: float) -> Overlap:
-    """How two sets of scalars agree; what stands twice counts once."""
+    """Return how two sets of scalars agree; what stands twice counts once."""
     wanted = [due(value) for value in distinct(expected)]
     cells = list(dict.fromkeys(cell_of(value) for value in given))
     shared = sum(any(want.met_by(cell, tolerance=tolerance) for cell in cells) for want in wanted)
@@ -130,7 +130,7 @@ def overlap_of_sets(expected: Sequence[JsonValue], given: Sequence[JsonValue], *
 def overlap_of_rows(
     expected: Sequence[Sequence[JsonValue]], given: Sequence[Sequence[JsonValue]], *, tolerance: float
 ) -> Overlap:
-    """How two lists of rows agree, each row matched at most once, in any order."""
+    """Return how two lists of rows agree, each row matched at most once, in any order."""
     left = [[cell_of(value) for value in row] for row in given]
     shared = 0
     for row in expected:
@@ -147,12 +147,12 @@ def _met(wanted: Sequence[Due], cells: Sequence[Cell], tolerance: float) -> bool
 
 
 def distinct(values: Sequence[JsonValue]) -> list[JsonValue]:
-    """The scalars without repetitions, in order; text that differs in case or punctuation alone is a repetition."""
+    """Return the scalars without repetitions, in order; text that differs in case or punctuation alone is a repetition."""
     return list({due(value): value for value in reversed(values)}.values())[::-1]
 
 
 def shown(value: JsonValue, *, limit: int = 160) -> str:
-    """A value in a few words, for the detail of a reward."""
+    """Return a value in a few words, for the detail of a reward."""
     head = text_of(value)[: 4 * limit]
     text = " ".join(head.split()).encode("utf-8", "replace").decode()
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -31,7 +31,7 @@ class Entity:
 
 
 def entities_in(value: JsonValue, *, tool: str) -> list[Entity]:
-    """All entities in a reply of a tool, in the order in which they stand. The tool's noun names those that nothing else does."""
+    """Return all entities in a reply of a tool, in the order in which they stand. The tool's noun names those that nothing else does."""
     return list(_walk(value, tool_words(tool).noun, 0))
 
 
@@ -54,7 +54,7 @@ def _walk(value: JsonValue, kind: str, depth: int) -> Iterator[Entity]:
 
 
 def _identity(held: JsonObject, kind: str) -> tuple[str, str] | None:
-    """The field that identifies an object, and its value."""
+    """Return the field that identifies an object, and its value."""
     by_form = {_plain(name): name for name in held}
     for wanted in (f"{_plain(kind)}id", *IDS):
         name = by_form.get(wanted)
@@ -65,14 +65,14 @@ def _identity(held: JsonObject, kind: str) -> tuple[str, str] | None:
 
 
 def _holds_entities(value: JsonValue) -> bool:
-    """Whether a field is objects of its own, and not a plain value of the object that has it."""
+    """True if a field is objects of its own, and not a plain value of the object that has it."""
     if isinstance(value, dict):
         return True
     return isinstance(value, list) and any(isinstance(item, dict) for item in cast("list[JsonValue]", value))
 
 
 def kind_under(name: str) -> str:
-    """The kind of what stands under a key, in the singular; empty for keys that say nothing of it."""
+    """Return the kind of what stands under a key, in the singular; empty for keys that say nothing of it."""
     plain = singular(name.lower())
     return "" if plain in ("item", "result", "data", "record", "entry", "row", "value", "content") else plain
 

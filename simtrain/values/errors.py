@@ -35,7 +35,7 @@ class InputError(SimtrainError):
         super().__init__(self.problem)
 
     def at(self, *, file: Path | str | None = None, line: int | None = None, place: str | None = None) -> InputError:
-        """The same error with the parts that were still unknown filled in."""
+        """Return the same error with the parts that were still unknown filled in."""
         return InputError(
             self.problem,
             remedy=self.remedy,
@@ -72,7 +72,7 @@ class AgentFault(SimtrainError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A remedy for a misspelt name: the nearest known one, else the known ones (at most twelve)."""
+    """Return a remedy for a misspelt name: the nearest known one, else the known ones (at most twelve)."""
     names = sorted(known)
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     if close:

@@ -16,7 +16,7 @@ _HALF = 2**32 - 1
 
 
 def derive(seed: int, *names: str | int) -> int:
-    """A 64-bit seed for the thing that `names` name, under `seed`.
+    """Return a 64-bit seed for the thing that `names` name, under `seed`.
 
     BLAKE2b over the parts, each with its type and length in front, so that no two name tuples run together.
     The same on every machine, process and Python version.
@@ -33,37 +33,37 @@ class Root:
         self._digest = blake2b(str(seed).encode() + _joined(names), digest_size=8)
 
     def under(self, *names: str | int) -> Root:
-        """The same with further names behind it."""
+        """Return the same with further names behind it."""
         return self.under_spelt(_joined(names))
 
     def under_spelt(self, names: bytes) -> Root:
-        """The same for names that are spelt already."""
+        """Return the same for names that are spelt already."""
         other = Root.__new__(Root)
         digest = other._digest = self._digest.copy()
         digest.update(names)
         return other
 
     def derive(self, *names: str | int | bytes) -> int:
-        """The seed of what further names stand for."""
+        """Return the seed of what further names stand for."""
         return self.derive_spelt(_joined(names))
 
     def derive_spelt(self, names: bytes) -> int:
-        """The same for names that are spelt already."""
+        """Return the same for names that are spelt already."""
         digest = self._digest.copy()
         digest.update(names)
         return _number(digest.digest(), "big")
 
     def draw(self, *names: str | int | bytes) -> float:
-        """One number in [0, 1) for what further names stand for."""
+        """Return one number in [0, 1) for what further names stand for."""
         return self.derive(*names) * SCALE
 
     def stream(self, *names: str | int | bytes) -> Stream:
-        """The stream of what further names stand for; nothing is derived before the first draw."""
+        """Return the stream of what further names stand for; nothing is derived before the first draw."""
         return Stream((self, _joined(names)))
 
 
 def spelt(name: str | int) -> bytes:
-    """A name as it goes into a digest."""
+    """Return a name as it goes into a digest."""
     part = str(name).encode()
     return b"%c%d:%b" % (105 if isinstance(name, int) else 115, len(part), part)
 
@@ -74,7 +74,7 @@ def _joined(names: Iterable[str | int | bytes]) -> bytes:
 
 @lru_cache(maxsize=4096)
 def counted(name: str, index: int) -> bytes:
-    """A name and a number as they go into a digest: what is drawn for many calls of few tools need not spell them each time."""
+    """Return a name and a number as they go into a digest: what is drawn for many calls of few tools need not spell them each time."""
     return spelt(name) + spelt(index)
 
 
@@ -82,7 +82,7 @@ _number = int.from_bytes
 
 
 def draw(seed: int, *names: str | int) -> float:
-    """One number in [0, 1) for the thing that `names` name, without making a stream."""
+    """Return one number in [0, 1) for the thing that `names` name, without making a stream."""
     return derive(seed, *names) * SCALE
 
 
@@ -110,26 +110,26 @@ class Stream:
         return seed if isinstance(seed, int) else seed[0].derive_spelt(seed[1])
 
     def once(self) -> float:
-        """A number in [0, 1) for who needs only one: always the same, and without the cost of a generator.
+        """Return a number in [0, 1) for who needs only one: always the same, and without the cost of a generator.
 
         It is made of the seed's lower half, so that it says nothing of what `Root.draw` gives for the same names.
         """
         return (self._derived() & _HALF) * 2.0**-32
 
     def random(self) -> float:
-        """A number in [0, 1)."""
+        """Return a number in [0, 1)."""
         return (self._random or self._begun())()
 
     def integer(self, low: int, high: int) -> int:
-        """An integer in [low, high], both ends included."""
+        """Return an integer in [low, high], both ends included."""
         return low + int((self._random or self._begun())() * (high - low + 1))
 
     def number(self, low: float, high: float) -> float:
-        """A number in [low, high)."""
+        """Return a number in [low, high)."""
         return low + (self._random or self._begun())() * (high - low)
 
     def choose(self, items: Sequence[T], weights: Sequence[float] | None = None) -> T:
-        """One of `items`, evenly or by `weights`."""
+        """Return one of `items`, evenly or by `weights`."""
         if weights is None:
             return items[int((self._random or self._begun())() * len(items))]
         bounds = list(accumulate(weights))
@@ -137,7 +137,7 @@ class Stream:
         return next((item for item, bound in zip(items, bounds, strict=True) if mark < bound), items[-1])
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """A new list of `items` in random order."""
+        """Return a new list of `items` in random order."""
         return self.sample(items, len(items))
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:

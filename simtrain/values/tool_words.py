@@ -45,7 +45,7 @@ class ToolWords:
 
 
 def tool_words(name: str) -> ToolWords:
-    """What a tool's name says: `issues.listOpen`, `API-post-search` and `delete_page` alike."""
+    """Return what a tool's name says: `issues.listOpen`, `API-post-search` and `delete_page` alike."""
     server, dot, rest = name.rpartition(".")
     parts = [part.lower() for part in _PARTS.findall(rest)]
     place = next((index for index, part in enumerate(parts) if part in _VERBS), None)
@@ -57,7 +57,7 @@ def tool_words(name: str) -> ToolWords:
 
 
 def singular(word: str) -> str:
-    """An English noun in the singular, as far as endings tell."""
+    """Return an English noun in the singular, as far as endings tell."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) < 4 or word.endswith(_KEPT):

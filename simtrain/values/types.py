@@ -24,7 +24,7 @@ def canonical(value: object) -> bytes:
 
 
 def writable(value: JsonValue) -> JsonValue:
-    """The value with every unpaired surrogate, which JSON can say and UTF-8 cannot, replaced by a question mark."""
+    """Return the value with every unpaired surrogate, which JSON can say and UTF-8 cannot, replaced by a question mark."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):

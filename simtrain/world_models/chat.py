@@ -50,7 +50,7 @@ class ToolSettings(BaseModel):
     thinking: bool | None = None
 
     def fits(self, tool: str) -> bool:
-        """Whether these settings are for a tool."""
+        """True if these settings are for a tool."""
         return matches(tool, self.tools if isinstance(self.tools, str) else tuple(self.tools))
 
 
@@ -103,7 +103,7 @@ class Chat(ModelKnobs, WorldModel):
             yield _Session(self, domain, system, ledger if self.ledger else None).answer
 
     def sampling_for(self, tool: str) -> JsonObject:
-        """The sampling fields of the request body for a call of `tool`."""
+        """Return the sampling fields of the request body for a call of `tool`."""
         fields: JsonObject = {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -133,7 +133,7 @@ class _Session:
         self.settled: dict[str | None, Observation] = {}
 
     async def answer(self, request: Request) -> Observation:
-        """The model's prediction, or what it said of the same before, where that is settled.
+        """Return the model's prediction, or what it said of the same before, where that is settled.
 
         Raises SimulatorFault when it cannot be had, or none is fit to be used.
         """
@@ -175,7 +175,7 @@ class _Session:
             raise SimulatorFault(f"the world model cannot be had: {error}") from None
 
     def _action(self, request: Request) -> str:
-        """The call, and what is established about the things that it names."""
+        """Return the call, and what is established about the things that it names."""
         action = self.domain.write_action(request, turn=self.turns)
         known = self.ledger.known(request) if self.ledger is not None else ""
         return f"{action}\n\n{_ESTABLISHED}\n{known}" if known else action

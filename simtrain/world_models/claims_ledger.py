@@ -56,7 +56,7 @@ class Ledger:
         self._database.close()
 
     def known(self, request: Request) -> str:
-        """What is established about the things that a call is about, a line each, for the model to keep to."""
+        """Return what is established about the things that a call is about, a line each, for the model to keep to."""
         lines = [self._line(kind, identity) for kind, identity in self._about(request)]
         return "\n".join(lines)
 
@@ -97,12 +97,12 @@ class Ledger:
         return self._database.execute(sql, values).fetchall()
 
     def _entity(self, kind: str, identity: str) -> tuple[int, int, int | None] | None:
-        """The steps at which an entity was last shown, last touched by a write, and deleted."""
+        """Return the steps at which an entity was last shown, last touched by a write, and deleted."""
         rows = self._run("select seen, touched, deleted from entities where kind = ? and id = ?", kind, identity)
         return cast("tuple[int, int, int | None]", rows[0]) if rows else None
 
     def _about(self, request: Request) -> Iterator[tuple[str, str]]:
-        """The entities that the arguments name; where they name none, those of the tool's noun."""
+        """Yield the entities that the arguments name; where they name none, those of the tool's noun."""
         values = sorted(_values(request.arguments))
         marks = ",".join("?" * len(values))
         rows = self._run(
@@ -205,7 +205,7 @@ class Ledger:
 
 
 def _content(observation: Observation) -> JsonValue:
-    """The structured content of a reply, or the JSON that its text is; None for plain words."""
+    """Return the structured content of a reply, or the JSON that its text is; None for plain words."""
     if observation.content is not None:
         return observation.content
     try:
@@ -215,7 +215,7 @@ def _content(observation: Observation) -> JsonValue:
 
 
 def _values(arguments: JsonObject) -> set[str]:
-    """The plain values among arguments that may be ids."""
+    """Return the plain values among arguments that may be ids."""
     found: set[str] = set()
     for value in arguments.values():
         items = cast("list[JsonValue]", value) if isinstance(value, list) else [value]
@@ -224,7 +224,7 @@ def _values(arguments: JsonObject) -> set[str]:
 
 
 def _agree(written: str, value: JsonValue) -> bool:
-    """Whether a value is the one that was written down; a text may be shown cut off."""
+    """True if a value is the one that was written down; a text may be shown cut off."""
     before = orjson.loads(written)
     if isinstance(before, str) and isinstance(value, str):
         return before == value or _is_cut(before, value) or _is_cut(value, before)
@@ -234,7 +234,7 @@ def _agree(written: str, value: JsonValue) -> bool:
 
 
 def _is_cut(text: str, whole: str) -> bool:
-    """Whether a text is the beginning of another one, and says so."""
+    """True if a text is the beginning of another one, and says so."""
     beginning = _CUT.sub("", text)
     return beginning != text and whole.startswith(beginning)
 

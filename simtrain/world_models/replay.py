@@ -56,7 +56,7 @@ class Replay(WorldModel):
         return self
 
     def shelf(self, tools: tuple[ToolSpec, ...] = ()) -> Shelf:
-        """The tapes, indexed for a world that offers these tools. Raises InputError."""
+        """Return the tapes, indexed for a world that offers these tools. Raises InputError."""
         try:
             stamp = self.recording.stat().st_mtime_ns
         except OSError as error:
@@ -66,7 +66,7 @@ class Replay(WorldModel):
         return _shelf(self.recording, stamp, self.match, tuple(sorted(self.folders.items())), globs, reading)
 
     def sources(self) -> JsonValue:
-        """The digest of the recording."""
+        """Return the digest of the recording."""
         return blake2b(file_bytes(self.recording), digest_size=16).hexdigest()
 
     @asynccontextmanager
@@ -107,7 +107,7 @@ class Shelf:
     called: Mapping[str, frozenset[str]]
 
     def place(self, tool: ToolSpec) -> tuple[str, str]:
-        """The recorded server that a tool belongs to, and the name that it has there."""
+        """Return the recorded server that a tool belongs to, and the name that it has there."""
         plain = tool.name.partition(".")[2] if tool.server else tool.name
         if tool.server in self.tapes:
             return tool.server, plain

@@ -40,13 +40,13 @@ class ScriptedAnswer(BaseModel):
         return self
 
     def fits(self, tool: str, arguments: JsonObject) -> bool:
-        """Whether this may answer a call."""
+        """True if this may answer a call."""
         return self.tool == tool and all(
             name in arguments and arguments[name] == value for name, value in self.args.items()
         )
 
     def observation(self) -> Observation:
-        """The reply."""
+        """Return the reply."""
         if self.text is None:
             return Observation(encode(self.structured), is_error=self.is_error, json=True, provenance=_SCRIPTED)
         return Observation(self.text, self.structured, self.is_error, provenance=_SCRIPTED)

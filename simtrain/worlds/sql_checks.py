@@ -13,22 +13,22 @@ _UNBOUND = re.compile(r"binding parameter [:@$]?(\w+)")
 
 
 def is_true(value: JsonValue) -> bool:
-    """Whether a value that SQL gave counts as true: anything but null, 0 and empty text."""
+    """True if a value that SQL gave counts as true: anything but null, 0 and empty text."""
     return value not in (None, 0, "")
 
 
 def holds(rows: Sequence[JsonObject]) -> bool:
-    """Whether a predicate holds: it gave a row, and every row is true."""
+    """True if a predicate holds: it gave a row, and every row is true."""
     return bool(rows) and all(is_true(next(iter(row.values()))) for row in rows)
 
 
 def trips(rows: Sequence[JsonObject]) -> bool:
-    """Whether a query for what is forbidden found something: a row that is more than a single null, 0 or empty text."""
+    """True if a query for what is forbidden found something: a row that is more than a single null, 0 or empty text."""
     return any(len(row) > 1 or is_true(next(iter(row.values()))) for row in rows)
 
 
 def try_rows(world: World, sql: str, case: Mapping[str, JsonValue], *, place: str) -> list[JsonObject]:
-    """The rows of a SELECT over the initial world. Raises InputError, with the place, for SQL that does not run."""
+    """Return the rows of a SELECT over the initial world. Raises InputError, with the place, for SQL that does not run."""
     try:
         return world.query(sql, case)
     except InputError as error:
@@ -40,7 +40,7 @@ def try_rows(world: World, sql: str, case: Mapping[str, JsonValue], *, place: st
 
 
 def try_columns(world: World, sql: str, case: Mapping[str, JsonValue], *, place: str) -> list[str]:
-    """The names of the columns of a SELECT, also when it gives no row. Raises InputError, with the place."""
+    """Return the names of the columns of a SELECT, also when it gives no row. Raises InputError, with the place."""
     try_rows(world, sql, case, place=place)
     # An outer join gives a row, and with it the names, whatever the query gives.
     inner = sql.strip().rstrip(";")
@@ -92,7 +92,7 @@ class AllowedChanges:
                 check_table(world, table, place=here)
 
     def outside(self, changes: Changes) -> str | None:
-        """The first change that is not allowed, in a few words; None when all are."""
+        """Return the first change that is not allowed, in a few words; None when all are."""
         for table, rows in changes.items():
             if table in self.tables:
                 continue

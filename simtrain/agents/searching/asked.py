@@ -77,7 +77,7 @@ class ReadQuestion:
 
 
 def read_question(text: str) -> ReadQuestion | None:
-    """What a question asks; None where it is not understood."""
+    """Return what a question asks; None where it is not understood."""
     language: Language = "zh" if _HAN.search(text) else "en"
     words = wordings(language)
     ask, columns, meanings = _parts(text, words)
@@ -99,7 +99,7 @@ def read_question(text: str) -> ReadQuestion | None:
 
 
 def _parts(text: str, words: Wordings) -> tuple[str, list[str], dict[str, str]]:
-    """What is asked, the headings of the columns (none for a single answer), and what some of them stand for."""
+    """Return what is asked, the headings of the columns (none for a single answer), and what some of them stand for."""
     for template in words.columns.table:
         found = _compiled(words, template).search(text)
         if found is not None:
@@ -113,7 +113,7 @@ def _parts(text: str, words: Wordings) -> tuple[str, list[str], dict[str, str]]:
 
 
 def _meanings(text: str, words: Wordings) -> dict[str, str]:
-    """What headings stand for, by the sentence that a text begins with."""
+    """Return what headings stand for, by the sentence that a text begins with."""
     for template in words.columns.meanings:
         found = _compiled(words, template).match(text)
         if found is not None:
@@ -130,7 +130,7 @@ def _compiled(words: Wordings, template: str) -> re.Pattern[str]:
 
 @cache
 def _pattern(language: Language, template: str) -> re.Pattern[str]:
-    """A wording as a pattern in which each slot is a group; verbs stand there in one of their forms, ends by one of their words."""
+    """Return a wording as a pattern in which each slot is a group; verbs stand there in one of their forms, ends by one of their words."""
     words = wordings(language)
     ends = "|".join(map(re.escape, words.ends.values()))
     seen: set[str] = set()
@@ -152,7 +152,7 @@ def _patterns(language: Language, form: Form) -> list[re.Pattern[str]]:
 
 
 def _things(phrase: str, words: Wordings) -> tuple[str, str]:
-    """The noun of a phrase, and its conditions."""
+    """Return the noun of a phrase, and its conditions."""
     if words.language == "zh":
         conditions, _, noun = phrase.removesuffix(words.ever.format(things="")).rpartition("的")
         return noun, conditions
@@ -163,7 +163,7 @@ def _things(phrase: str, words: Wordings) -> tuple[str, str]:
 
 
 def _conditions(text: str, words: Wordings) -> Iterator[Condition]:
-    """The conditions of a text. What is only described comes last: all that follows is about it."""
+    """Yield the conditions of a text. What is only described comes last: all that follows is about it."""
     begin = 0
     for joint in [*_JOINT[words.language].finditer(text), None]:
         part = text[begin : joint.start() if joint else len(text)]
@@ -179,7 +179,9 @@ def _conditions(text: str, words: Wordings) -> Iterator[Condition]:
 
 
 def _condition(part: str, words: Wordings) -> Condition:
-    """One condition: one that holds another if the part reads so, else of the wordings that fit the one with most words of its own."""
+    """Return one condition: one that holds another if the part reads so, else of the wordings that fit the one with most words of
+    its own.
+    """
     best: tuple[tuple[bool, int], Condition] | None = None
     for kind, templates in words.conditions.items():
         for template in templates:
@@ -223,7 +225,7 @@ def _wanted(headings: list[str], meanings: Mapping[str, str], words: Wordings, f
 
 
 def _path(term: str, words: Wordings) -> tuple[str, ...]:
-    """The labels of a chain such as `whose home station's operator`, in the words of the pages."""
+    """Return the labels of a chain such as `whose home station's operator`, in the words of the pages."""
     if words.language == "zh":
         return tuple(_english(part, words) for part in term.split("的") if part)
     plain = re.sub(r"^(?:whose|where the|that)\b *", "", term)
@@ -232,7 +234,7 @@ def _path(term: str, words: Wordings) -> tuple[str, ...]:
 
 
 def _english(word: str, words: Wordings) -> str:
-    """A word as pages may have it; where there are several such words, all of them, with bars between."""
+    """Return a word as pages may have it; where there are several such words, all of them, with bars between."""
     plain = word.strip()
     if words.language == "en":
         plain = plain.removeprefix("number of ")
@@ -242,22 +244,22 @@ def _english(word: str, words: Wordings) -> str:
 
 @cache
 def _dictionary(language: Language) -> dict[str, list[str]]:
-    """Words of a language -> the words of pages that each may stand for."""
+    """Return words of a language -> the words of pages that each may stand for."""
     return cast(dict[str, list[str]], read_document(_DICTIONARIES[language]).data)
 
 
 def term_path(asked: ReadQuestion, name: str) -> tuple[str, ...]:
-    """The labels that a part of the question names: `term` or `group`."""
+    """Return the labels that a part of the question names: `term` or `group`."""
     return _path(asked.said.get(name, ""), wordings(asked.language))
 
 
 def is_highest(asked: ReadQuestion) -> bool:
-    """Whether a ranking begins with what is highest, latest or most."""
+    """True if a ranking begins with what is highest, latest or most."""
     ends = wordings(asked.language).ends
     return asked.said["end"] in {ends[name] for name in ("highest", "greatest", "most", "latest")}
 
 
 def is_ranked_by_date(asked: ReadQuestion) -> bool:
-    """Whether a ranking is one of days."""
+    """True if a ranking is one of days."""
     ends = wordings(asked.language).ends
     return asked.said["end"] in (ends["latest"], ends["earliest"])

@@ -12,7 +12,7 @@ from simtrain.agents.searching.reader import Reading
 
 
 def disputes(asked: ReadQuestion, things: Sequence[Thing], knowing: Knowing) -> Reading[list[list[str]]]:
-    """A row for each thing of which the two sites of the question say different things: its name, and what each says."""
+    """Return a row for each thing of which the two sites of the question say different things: its name, and what each says."""
     hosts: list[str] = []
     for name in ("trusted", "other"):
         hosts.append((yield from _host(asked.said[name], knowing)))
@@ -30,7 +30,7 @@ def disputes(asked: ReadQuestion, things: Sequence[Thing], knowing: Knowing) -> 
 
 
 def _host(title: str, knowing: Knowing) -> Reading[str]:
-    """The host of a site of that title: that of its front page, as a search finds it."""
+    """Return the host of a site of that title: that of its front page, as a search finds it."""
     hits = yield from knowing.reader.search(title)
     front = [hit.url for hit in hits if hit.title.casefold() == title.casefold()]
     urls = front or [hit.url for hit in hits]

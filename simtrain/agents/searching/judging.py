@@ -20,7 +20,7 @@ _AFFIRMED: Final = {"yes": frozenset({"yes", "true"}), "no": frozenset({"no", "f
 
 
 def meets(thing: Thing, condition: Condition, knowing: Knowing) -> Reading[bool]:
-    """Whether the condition holds; what no page tells does not, except for a name or word that the page mentions."""
+    """Return whether the condition holds; what no page tells does not, except for a name or word that the page mentions."""
     kind, said = condition.kind, condition.said
     if kind in _MENTIONED:
         page = yield from knowing.page(thing)
@@ -48,7 +48,7 @@ def meets(thing: Thing, condition: Condition, knowing: Knowing) -> Reading[bool]
 
 
 def allowed(said: Mapping[str, str]) -> list[str]:
-    """The words that meet a condition."""
+    """Return the words that meet a condition."""
     return [word.casefold() for name in ("value", "other") if name in said for word in said[name].split("|")]
 
 
@@ -72,7 +72,7 @@ def _in_years(kind: str, text: str, said: Mapping[str, str]) -> bool:
 
 
 def in_range(kind: str, text: str, said: Mapping[str, str]) -> bool:
-    """Whether the number in a text is within the bounds of a condition."""
+    """True if the number in a text is within the bounds of a condition."""
     number = read_amount(text)
     least = read_amount(said["low" if kind == "range" else "value"]) if kind != "at_most" else None
     most = read_amount(said["high" if kind == "range" else "value"]) if kind != "at_least" else None

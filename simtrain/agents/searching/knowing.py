@@ -40,7 +40,7 @@ class Knowing:
         self._searched: dict[str, list[SearchResult]] = {}
 
     def listed(self, noun: str, labels: Sequence[str]) -> Reading[list[Thing]]:
-        """All things of a kind, from lists whose title names the plural, else from lists of pages like one that has these labels."""
+        """Return all things of a kind, from lists whose title names the plural, else from lists of pages like one that has these labels."""
         hits = yield from self.reader.search(noun)
         named = [hit.url for hit in hits if stems(noun) in stems(hit.title)]
         if named:
@@ -74,7 +74,7 @@ class Knowing:
         return pages
 
     def _kind(self, noun: str, labels: Sequence[str]) -> Reading[tuple[str, OpenedPage] | None]:
-        """What the URLs of pages of a kind have in common, and one of them: of those found, that on which most labels stand."""
+        """Return what the URLs of pages of a kind have in common, and one of them: of those found, that on which most labels stand."""
         hits = yield from self.reader.search(" ".join([noun.removesuffix("s"), *labels]).replace("|", " "))
         best: tuple[int, str, OpenedPage] | None = None
         for hit in hits[:_SAMPLED]:
@@ -87,14 +87,14 @@ class Knowing:
         return best[1:] if best else None
 
     def page(self, thing: Thing) -> Reading[OpenedPage | None]:
-        """The page about a thing."""
+        """Return the page about a thing."""
         if thing.url is not None:
             return (yield from self.reader.open(thing.url))
         pages = yield from self._about(thing.name)
         return pages[0] if pages else None
 
     def value(self, thing: Thing, path: Sequence[str], like: Likeness | None) -> Reading[ToldValue | None]:
-        """What stands at the end of a path of labels, from a thing on; None where no page tells it."""
+        """Return what stands at the end of a path of labels, from a thing on; None where no page tells it."""
         told: ToldValue | None = None
         for place, label in enumerate(path):
             if place:
@@ -125,7 +125,7 @@ class Knowing:
         return None
 
     def told_by(self, host: str, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
-        """What the pages of one host say of a thing under a label; None where none of those found does."""
+        """Return what the pages of one host say of a thing under a label; None where none of those found does."""
         hits = yield from self._hits(thing.name)
         urls = [url for url in (thing.url, *(hit.url for hit in hits)) if url and urlsplit(url).netloc == host]
         for url in dict.fromkeys(urls):
@@ -163,7 +163,7 @@ class Knowing:
         return self._found[name]
 
     def _linked(self, name: str) -> Reading[list[str]]:
-        """Where links of this name lead, on pages that name it among others."""
+        """Return where links of this name lead, on pages that name it among others."""
         pages = yield from self._naming(name)
         links = [
             link.url for page in pages for link in page.links if link.url and link.text.casefold() == name.casefold()
@@ -171,7 +171,7 @@ class Knowing:
         return list(dict.fromkeys(links))[:2]
 
     def exists(self, name: str) -> Reading[bool]:
-        """Whether any page that a search finds speaks of something of that name."""
+        """Return whether any page that a search finds speaks of something of that name."""
         hits = yield from self._hits(name)
         if any(name.casefold() in f"{hit.title} {hit.snippet}".casefold() for hit in hits):
             return True
@@ -183,21 +183,21 @@ class Knowing:
 
 
 def _said(page: OpenedPage | None, labels: Sequence[str], like: Likeness) -> ToldValue | None:
-    """What a page says under the first of these labels under which it says anything."""
+    """Return what a page says under the first of these labels under which it says anything."""
     if page is None:
         return None
     return next((told for one in labels if (told := page.value(one, like)) is not None), None)
 
 
 def likeness(label: str) -> Likeness:
-    """What kind of value stands under a label, as far as its words tell."""
+    """Return what kind of value stands under a label, as far as its words tell."""
     if _DATED.search(label.strip()):
         return "date"
     return "number" if label.strip().endswith("s") or " " in label.strip() else "text"
 
 
 def _things(pages: Sequence[OpenedPage], kind: str | None = None) -> list[Thing]:
-    """What the lists link to: pages of this kind, else of the kind that is most frequent on them."""
+    """Return what the lists link to: pages of this kind, else of the kind that is most frequent on them."""
     kinds = Counter(family(link.url) for page in pages for link in page.links if link.url)
     if not kinds:
         return []

@@ -71,12 +71,12 @@ class OpenedPage:
         return {stems(label): _told(value) for label, value in _FIELD.findall(self.text)}
 
     def value(self, label: str, like: Likeness) -> ToldValue | None:
-        """What the page says of itself under a label: in a field, else in a sentence with the words of the label."""
+        """Return what the page says of itself under a label: in a field, else in a sentence with the words of the label."""
         found = self.fields.get(stems(label))
         return found if found is not None else self._in_prose(label, like)
 
     def row(self, name: str) -> dict[str, ToldValue]:
-        """What tables tell in the rows that begin with a name, by the stems of their headings."""
+        """Return what tables tell in the rows that begin with a name, by the stems of their headings."""
         return {
             stems(heading): cell
             for table in self.tables
@@ -86,7 +86,7 @@ class OpenedPage:
         }
 
     def _in_prose(self, label: str, like: Likeness) -> ToldValue | None:
-        """What a sentence tells that has all words of the label, else one that has its last: `36 berths` for docking berths."""
+        """Return what a sentence tells that has all words of the label, else one that has its last: `36 berths` for docking berths."""
         wanted = [word for word in stems(label).split() if word not in _DULL]
         for sought in (wanted, wanted[-1:]):
             for sentence in _SENTENCE.split(self.text):
@@ -99,23 +99,23 @@ class OpenedPage:
         return None
 
     def mentions(self, text: str) -> bool:
-        """Whether the page says these words, in the order given."""
+        """True if the page says these words, in the order given."""
         return re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", self.text.casefold()) is not None
 
 
 def stems(text: str) -> str:
-    """The beginnings of the words of a text, by which labels are compared: `Opened` and `opening` are the same."""
+    """Return the beginnings of the words of a text, by which labels are compared: `Opened` and `opening` are the same."""
     return " ".join(word[:_STEM].rstrip("s") or word for word in _WORD.findall(text.casefold()))
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun, of the first where several stand for one another; one that ends like a plural stays as it is."""
+    """Return the plural of a noun, of the first where several stand for one another; one that ends like a plural stays as it is."""
     first = noun.partition("|")[0]
     return first if first.endswith("s") else f"{first}s"
 
 
 def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> ToldValue | None:
-    """The value of a sentence that stands nearest to the words of a label, those behind them first."""
+    """Return the value of a sentence that stands nearest to the words of a label, those behind them first."""
     whole = re.search(r"\w*\W+(?:\w+\W+)?".join(rf"\b{re.escape(word)}" for word in wanted), sentence.casefold())
     place = (
         whole.start() if whole else min(filter(lambda at: at >= 0, map(sentence.casefold().find, wanted)), default=-1)
@@ -161,13 +161,13 @@ def _told(text: str) -> ToldValue:
 
 @lru_cache(maxsize=4096)
 def family(url: str) -> str:
-    """What URLs of pages of one kind have in common: host and all of the path but its last part."""
+    """Return what URLs of pages of one kind have in common: host and all of the path but its last part."""
     parts = urlsplit(url)
     return f"{parts.netloc}{parts.path.rpartition('/')[0]}"
 
 
 def plain_value(text: str, like: Likeness) -> str:
-    """A value as a table has it: dates in ISO form, numbers bare, texts as they are."""
+    """Return a value as a table has it: dates in ISO form, numbers bare, texts as they are."""
     if like == "date":
         return read_day(text) or text
     if like == "number":

@@ -46,7 +46,7 @@ class WebReader:
         self._pages: dict[str, OpenedPage | None] = {}
 
     def search(self, query: str) -> Reading[list[SearchResult]]:
-        """The results for a query; none once the budget is spent."""
+        """Return the results for a query; none once the budget is spent."""
         if self.left <= 0:
             return []
         self.left -= 1
@@ -59,7 +59,7 @@ class WebReader:
         return found or blocks or [SearchResult(title, url, "") for title, url in _LISTED.findall(observation.text)]
 
     def open(self, url: str) -> Reading[OpenedPage | None]:
-        """A page with all its parts; None where it cannot be opened, or the budget is spent."""
+        """Return a page with all its parts; None where it cannot be opened, or the budget is spent."""
         if url in self._pages:
             return self._pages[url]
         page: OpenedPage | None = None
@@ -83,7 +83,7 @@ class WebReader:
         return page
 
     def _visited(self, visit: Planned) -> Reading[Observation]:
-        """What a page says, wherever it has moved; of one behind a paywall the copy that another tool shows, where one does."""
+        """Return what a page says, wherever it has moved; of one behind a paywall the copy that another tool shows, where one does."""
         observation = yield from self._asked(visit)
         for _ in range(MOST):
             onward = followed(visit, observation.text) if observation.is_error and self.left > 0 else None
@@ -105,7 +105,7 @@ class WebReader:
 
 
 def _hits(value: JsonValue) -> Iterator[SearchResult]:
-    """Every object in a reply that has a title and an address."""
+    """Yield every object in a reply that has a title and an address."""
     if isinstance(value, list):
         for item in cast("list[JsonValue]", value):
             yield from _hits(item)

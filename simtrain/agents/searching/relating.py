@@ -29,7 +29,7 @@ class RelationRow:
     text: str
 
     def holds(self, condition: Condition) -> bool:
-        """Whether a condition on the time is met."""
+        """True if a condition on the time is met."""
         if condition.kind == "current":
             return len(self.days) == 1
         if condition.kind == "ended":
@@ -39,7 +39,7 @@ class RelationRow:
 
 
 def is_relation(asked: ReadQuestion) -> bool:
-    """Whether rows with two names are wanted, neither of them the thing itself."""
+    """True if rows with two names are wanted, neither of them the thing itself."""
     if asked.form != "rows" or len(asked.columns) < 2:
         return False
     first, second = (stems(column.path[0]) for column in asked.columns[:2])
@@ -47,7 +47,7 @@ def is_relation(asked: ReadQuestion) -> bool:
 
 
 def related(asked: ReadQuestion, knowing: Knowing) -> Reading[list[list[str]]]:
-    """The rows that meet the conditions, as the table has them."""
+    """Return the rows that meet the conditions, as the table has them."""
     rows: list[list[str]] = []
     for row in (yield from _rows(asked, knowing)):
         fits = True
@@ -62,7 +62,7 @@ def related(asked: ReadQuestion, knowing: Knowing) -> Reading[list[list[str]]]:
 
 
 def _rows(asked: ReadQuestion, knowing: Knowing) -> Reading[list[RelationRow]]:
-    """The rows told on the page of an end that the question names, else on the pages of all things at the first end."""
+    """Return the rows told on the page of an end that the question names, else on the pages of all things at the first end."""
     known: list[dict[str, Thing]] = []
     for place in (0, 1):
         things = yield from knowing.listed(plural(asked.columns[place].path[0]), _beyond(asked, place))
@@ -82,7 +82,7 @@ def _rows(asked: ReadQuestion, knowing: Knowing) -> Reading[list[RelationRow]]:
 
 
 def _told(page: OpenedPage, thing: Thing, others: dict[str, Thing], begin: int) -> list[RelationRow]:
-    """The lines of a page that lead to a thing at the other end."""
+    """Return the lines of a page that lead to a thing at the other end."""
     rows: list[RelationRow] = []
     for line in page.text.split("\n"):
         if not line.lstrip().startswith(("-", "*", "|")):
@@ -130,11 +130,11 @@ def _cell(row: RelationRow, wanted: Wanted, asked: ReadQuestion, knowing: Knowin
 
 
 def _place(path: Sequence[str], asked: ReadQuestion) -> int | None:
-    """Which end a path begins at; None for what the row itself has."""
+    """Return which end a path begins at; None for what the row itself has."""
     return next((place for place in (0, 1) if path and stems(path[0]) == stems(asked.columns[place].path[0])), None)
 
 
 def _beyond(asked: ReadQuestion, place: int) -> list[str]:
-    """The labels that the things at an end have themselves."""
+    """Return the labels that the things at an end have themselves."""
     paths = [one.path for one in (*asked.conditions, *asked.columns) if _place(one.path, asked) == place]
     return list(dict.fromkeys(path[1] for path in paths if len(path) > 1))

@@ -13,7 +13,7 @@ from simtrain.values.passages import read_amount
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table in a code block, as it is asked for."""
+    """Return a Markdown table in a code block, as it is asked for."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join(["```markdown", *(f"| {' | '.join(line)} |" for line in lines), "```"])
 
@@ -21,7 +21,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def counted(
     asked: ReadQuestion, groups: Mapping[str, Sequence[Thing]], path: Sequence[str], knowing: Knowing
 ) -> Reading[list[list[str]]]:
-    """A row for each group: its name, how many things it has, their total or mean, or what a page says of the group itself."""
+    """Return a row for each group: its name, how many things it has, their total or mean, or what a page says of the group itself."""
     rows: list[list[str]] = []
     for name, members in groups.items():
         row = [name]

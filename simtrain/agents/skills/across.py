@@ -51,7 +51,7 @@ class Across:
         self._switched: dict[str, str] = {}
 
     def make(self, planned: Planned) -> Hearing:
-        """The reply to a call, or to its likeness of a tool that does the same; the last error where nothing helps."""
+        """Return the reply to a call, or to its likeness of a tool that does the same; the last error where nothing helps."""
         other = self._switched.get(planned.tool)
         heard = yield from self._attempt(planned if other is None else Planned(other, planned.arguments))
         named = self._equivalents.get(planned.tool, ())
@@ -65,18 +65,18 @@ class Across:
         return heard
 
     def _is_down(self, heard: HeardReply) -> bool:
-        """Whether it is the service that will not, not the request that is wrong."""
+        """True if it is the service that will not, not the request that is wrong."""
         return diagnose(heard.reply.text) is not Trouble.arguments and not self.speaks_of_request(heard)
 
     def speaks_of_request(self, heard: HeardReply) -> bool:
-        """Whether an error names a value of the call, as a refusal by the rules of a service does."""
+        """True if an error names a value of the call, as a refusal by the rules of a service does."""
         said = message_in(heard.reply.text)
         return any(
             isinstance(value, str) and len(value) > 2 and value in said for value in heard.planned.arguments.values()
         )
 
     def _attempt(self, planned: Planned, reason: CallReason | None = None) -> Hearing:
-        """One call, with its repetitions. Whether a write has landed is looked up before it is repeated.
+        """Return one call, with its repetitions. Whether a write has landed is looked up before it is repeated.
 
         A tool that is not offered is not called.
         """
@@ -122,7 +122,7 @@ class Across:
         return heard
 
     def _followed(self, heard: HeardReply) -> Hearing:
-        """The reply, or that of the address to which it sends on."""
+        """Return the reply, or that of the address to which it sends on."""
         for _ in range(MOST):
             onward = followed(heard.planned, heard.reply.text) if heard.is_error else None
             if onward is None:
@@ -131,7 +131,7 @@ class Across:
         return heard
 
     def _remedied(self, planned: Planned, error: str) -> Maybe:
-        """The reply after a tool has removed the cause of an error; None where none did."""
+        """Return the reply after a tool has removed the cause of an error; None where none did."""
         for remedy in self._remedies.against(error, planned, self._session.memory.known):
             tried = yield from self._session.ask(remedy, CallReason.remedy)
             if not tried.is_error:
@@ -156,7 +156,7 @@ class Across:
         return found
 
     def valid(self, planned: Planned) -> Planned:
-        """The call with arguments of the types that its tool takes, where those that it has do not fit."""
+        """Return the call with arguments of the types that its tool takes, where those that it has do not fit."""
         tool = self._session.tools.get(planned.tool)
         if tool is None or validator(tool.input_schema).is_valid(planned.arguments):
             return planned
@@ -164,22 +164,22 @@ class Across:
 
 
 def is_closed(error: str) -> bool:
-    """Whether an error says that to try again is in vain."""
+    """True if an error says that to try again is in vain."""
     return bool(_CLOSED.search(error))
 
 
 def is_down(error: str) -> bool:
-    """Whether an error is one that passes, of a service that does not answer now."""
+    """True if an error is one that passes, of a service that does not answer now."""
     return diagnose(error) in (Trouble.ambiguous, Trouble.transient)
 
 
 def is_barred(error: str) -> bool:
-    """Whether an error says that the service will not carry the call out at all, rather than that its rules speak against it."""
+    """True if an error says that the service will not carry the call out at all, rather than that its rules speak against it."""
     return is_down(error) or is_closed(error) or bool(_BARRED.search(error))
 
 
 def rest_of_batch(planned: Planned, error: str) -> Planned:
-    """The call with those items of a list only that the error names as failed; the same where it names none, or all."""
+    """Return the call with those items of a list only that the error names as failed; the same where it names none, or all."""
     said = message_in(error)
     for name, value in planned.arguments.items():
         items = cast("list[JsonValue]", value) if isinstance(value, list) else []

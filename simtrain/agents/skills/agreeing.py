@@ -12,7 +12,7 @@ _IDS = ("id", "uuid", "key", "sku", "code", "login", "handle", "number", "name",
 
 
 def agreed(replies: Sequence[JsonValue]) -> JsonValue:
-    """One reply from several, the latest first where they are at odds and none has more on its side.
+    """Return one reply from several, the latest first where they are at odds and none has more on its side.
 
     Objects agree by member, lists of records by record: each that stands in any of them is there, in the order in which they stand.
     """
@@ -32,13 +32,13 @@ def _most(values: Sequence[JsonValue]) -> JsonValue:
 
 
 def same_subject(one: JsonObject, other: JsonObject) -> bool:
-    """Whether two replies are about the same thing: they share an id or a record, or have none to tell by."""
+    """True if two replies are about the same thing: they share an id or a record, or have none to tell by."""
     ours, theirs = _told(one), _told(other)
     return not ours or not theirs or bool(ours & theirs)
 
 
 def _told(content: JsonObject) -> set[bytes]:
-    """The records of a reply: its own identity, that of a record in it, and those of its lists."""
+    """Return the records of a reply: its own identity, that of a record in it, and those of its lists."""
     lists = [cast("list[JsonValue]", value) for value in content.values() if isinstance(value, list)]
     members = [cast(JsonObject, value) for value in content.values() if isinstance(value, dict)]
     records = members or [content]
@@ -47,7 +47,7 @@ def _told(content: JsonObject) -> set[bytes]:
 
 
 def _joined(lists: Sequence[list[JsonValue]]) -> list[JsonValue]:
-    """All items of some lists; each new one right behind the one that it follows in its own."""
+    """Return all items of some lists; each new one right behind the one that it follows in its own."""
     order: list[bytes] = []
     versions: dict[bytes, list[JsonValue]] = {}
     for items in lists:
@@ -61,7 +61,7 @@ def _joined(lists: Sequence[list[JsonValue]]) -> list[JsonValue]:
 
 
 def _keys(items: list[JsonValue]) -> list[bytes]:
-    """What tells the items of a list from each other: an id that is different in all of them, or all that they say."""
+    """Return what tells the items of a list from each other: an id that is different in all of them, or all that they say."""
     records = [cast(JsonObject, item) for item in items if isinstance(item, dict)]
     for name in _IDS + tuple(key for key in (records[0] if records else ()) if key.endswith("_id")):
         keys = [canonical([name, record[name]]) for record in records if isinstance(record.get(name), str | int)]
@@ -71,5 +71,5 @@ def _keys(items: list[JsonValue]) -> list[bytes]:
 
 
 def _name(record: JsonObject) -> str | None:
-    """The field by which a record is known."""
+    """Return the field by which a record is known."""
     return next((name for name in ("id", *record) if name in record and (name == "id" or name.endswith("_id"))), None)

@@ -52,7 +52,7 @@ class Believing:
         self._unfounded: Counter[tuple[str, Doubt]] = Counter()
 
     def judge(self, heard: HeardReply) -> Hearing:
-        """The reply that counts."""
+        """Return the reply that counts."""
         doubt = self._doubt(heard)
         if doubt is None:
             return self._agreed((yield from self._compared(heard)))
@@ -78,7 +78,7 @@ class Believing:
         return filled
 
     def _copied(self, heard: HeardReply) -> Maybe:
-        """The page as another tool shows it that is described like the one which does not; None where none shows more."""
+        """Return the page as another tool shows it that is described like the one which does not; None where none shows more."""
         for other in stand_ins(heard.planned, self._session.tools, named=()):
             copy = yield from self._session.ask(other, CallReason.instead)
             if not copy.is_error and not is_walled(copy.reply):
@@ -86,7 +86,7 @@ class Believing:
         return None
 
     def _doubt(self, heard: HeardReply) -> Doubt | None:
-        """The doubt about a reply, unless it has turned out unfounded with this tool before."""
+        """Return the doubt about a reply, unless it has turned out unfounded with this tool before."""
         session, planned = self._session, heard.planned
         doubt = doubt_about(
             heard.reply,
@@ -103,7 +103,7 @@ class Believing:
         return None if doubt is None or self._unfounded[planned.tool, doubt] >= UNFOUNDED else doubt
 
     def _is_short(self, heard: HeardReply) -> bool:
-        """Whether a list has fewer items than it counts, or a page that goes on fewer than another one of the same tool.
+        """True if a list has fewer items than it counts, or a page that goes on fewer than another one of the same tool.
 
         Raises InputError, once, where it is pages before that were short and passed without a doubt: the plan is walked once more.
         """
@@ -154,7 +154,7 @@ class Believing:
         return replies
 
     def _agreed(self, replies: list[HeardReply]) -> HeardReply:
-        """What the replies say together: those without doubts, where there are any."""
+        """Return what the replies say together: those without doubts, where there are any."""
         sure = [heard for heard in replies if self._doubt(heard) is None] or [
             heard for heard in replies if heard.content is not None
         ]
@@ -165,7 +165,7 @@ class Believing:
         return latest if len(told) < 2 else latest.saying(agreed(told))
 
     def _filled(self, heard: HeardReply) -> Hearing:
-        """The reply with what other reads tell of its records; put together anew where it says nothing."""
+        """Return the reply with what other reads tell of its records; put together anew where it says nothing."""
         session, planned = self._session, heard.planned
         if heard.content is None or says_nothing(heard.content):
             found = yield from self._across.search_again(planned)
@@ -210,7 +210,7 @@ class Believing:
                     fill(seen, own[1])
 
     def instead(self, planned: Planned) -> Maybe:
-        """The reply of a read that is closed or silent, put together from what other reads tell; None where they do not."""
+        """Return the reply of a read that is closed or silent, put together from what other reads tell; None where they do not."""
         session = self._session
         tool = session.tools.get(planned.tool)
         if tool is None or tool.writes or tool.output_schema is None:
@@ -227,7 +227,7 @@ class Believing:
 
 
 def _naming(planned: Planned) -> JsonObject:
-    """The arguments that say which record is asked for: all of a read of one record, of other reads those that are ids."""
+    """Return the arguments that say which record is asked for: all of a read of one record, of other reads those that are ids."""
     one = tool_words(planned.tool).intent == "get"
     return {name: value for name, value in planned.arguments.items() if one or name == "id" or name.endswith("_id")}
 
@@ -239,7 +239,7 @@ def _silent() -> Observation:
 def _lacking(
     content: JsonObject, schema: JsonValue, needed: frozenset[str], planned: Planned
 ) -> Iterator[tuple[Seen, set[str]]]:
-    """The records that lack fields which are needed and documented, and which those are; null is no lack."""
+    """Yield the records that lack fields which are needed and documented, and which those are; null is no lack."""
     gaps: dict[int, set[str]] = {}
     for record, name in lacking(content, schema, needed):
         if name not in record:

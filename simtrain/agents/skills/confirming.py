@@ -47,7 +47,7 @@ def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], 
 
 
 def _lists_such(tool: ToolSpec, write: Planned) -> bool:
-    """Whether a tool lists what a write is about, without being asked for anything in particular."""
+    """True if a tool lists what a write is about, without being asked for anything in particular."""
     words = tool_words(tool.name)
     return words.intent == "list" and words.noun == tool_words(write.tool).noun
 
@@ -67,7 +67,7 @@ def _related(write: Planned, rows: list[Seen], memory: ReplyMemory) -> JsonObjec
 
 
 def contradicted(write: Planned, reply: JsonObject) -> bool:
-    """Whether the reply of a write gives another value to something that was to be written."""
+    """True if the reply of a write gives another value to something that was to be written."""
     outer: JsonObject = {name: value for name, value in reply.items() if not isinstance(value, dict | list)}
     own: JsonValue = reply.get(tool_words(write.tool).noun)
     told = cast(JsonObject, own) if isinstance(own, dict) else outer
@@ -79,13 +79,13 @@ def contradicted(write: Planned, reply: JsonObject) -> bool:
 
 
 def names_own(claim: Seen, arguments: JsonObject, write: Planned) -> bool:
-    """Whether arguments name a record that the write has made, by the claim."""
+    """True if arguments name a record that the write has made, by the claim."""
     made = [value for name, value in claim.row.items() if name == "id" or name.endswith("_id")]
     return any(value in arguments.values() and value not in write.arguments.values() for value in made)
 
 
 def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, schema: JsonValue) -> WriteEvidence:
-    """What a read says of a write: a record that bears its id and agrees, or is at odds with it, or none where it should be."""
+    """Return what a read says of a write: a record that bears its id and agrees, or is at odds with it, or none where it should be."""
     claims = list(records_in(_flat(reply), tool_words(write.tool).noun))
     if seen.content is None:
         # A record that was just made is not known under its own id.
@@ -105,7 +105,7 @@ def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, sc
 
 
 def _written(write: Planned, read: Planned, told: list[Seen]) -> WriteEvidence:
-    """What a read of one record says of the texts that were written to it: they stand there under their names, or do not."""
+    """Return what a read of one record says of the texts that were written to it: they stand there under their names, or do not."""
     if tool_words(read.tool).intent != "get" or not set(read.arguments.values()) & set(_texts(write)):
         return WriteEvidence.nothing
     for name, value in write.arguments.items():
@@ -121,7 +121,7 @@ def _texts(write: Planned) -> Iterator[str]:
 
 
 def _comparable(claim: Seen, other: Seen, write: Planned) -> list[str]:
-    """The fields in which a record must agree with a claim: all where both are the same one, only ids where the claim names it.
+    """Return the fields in which a record must agree with a claim: all where both are the same one, only ids where the claim names it.
 
     Moments are compared where the write has set them.
     """
@@ -137,7 +137,7 @@ def _comparable(claim: Seen, other: Seen, write: Planned) -> list[str]:
 
 
 def _flat(value: JsonValue) -> JsonValue:
-    """The value with those objects inside records that have no id written as members of the record (`state.name`)."""
+    """Return the value with those objects inside records that have no id written as members of the record (`state.name`)."""
     if isinstance(value, list):
         return [_flat(item) for item in cast("list[JsonValue]", value)]
     if not isinstance(value, dict):
@@ -153,7 +153,7 @@ def _flat(value: JsonValue) -> JsonValue:
 
 
 def _should_list(claim: Seen, content: JsonObject, write: Planned, schema: JsonValue) -> bool:
-    """Whether a list of records of the claim's form lacks it: a new id, which the write did not name."""
+    """True if a list of records of the claim's form lacks it: a new id, which the write did not name."""
     own = identity(claim.row)
     if own is None or own[1] in write.arguments.values() or content.get(NEXT_CURSOR):
         return False

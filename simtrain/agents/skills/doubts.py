@@ -41,7 +41,7 @@ def doubt_about(
     observation: Observation, content: JsonObject | None, arguments: Mapping[str, JsonValue], *,
     expected: JsonValue, needed: frozenset[str], wary: bool = True
 ) -> Doubt | None:  # fmt: skip
-    """The gravest doubt about a reply that is no error; None where there is none.
+    """Return the gravest doubt about a reply that is no error; None where there is none.
 
     `expected` is the output schema of the tool, `needed` the fields that matter. Who is not `wary` has no doubts about what may
     well be: a list that is empty, a value that is null, a search that found what does not hold its words.
@@ -63,19 +63,19 @@ def doubt_about(
 
 
 def _may_be_empty(content: JsonObject) -> bool:
-    """Whether a reply that says nothing is a list without items, as there are."""
+    """True if a reply that says nothing is a list without items, as there are."""
     return any(isinstance(value, list) for value in content.values()) and all(
         value is None or isinstance(value, list) for value in content.values()
     )
 
 
 def is_certain(content: JsonObject, expected: JsonValue, needed: frozenset[str]) -> bool:
-    """Whether a needed field that is documented for a record does not even stand there."""
+    """True if a needed field that is documented for a record does not even stand there."""
     return any(name not in record for record, name in lacking(content, expected, needed))
 
 
 def is_short(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
-    """Whether a reply that is a list with its count, all on one page, has fewer items than it counts."""
+    """True if a reply that is a list with its count, all on one page, has fewer items than it counts."""
     if content.get(NEXT_CURSOR) is not None or arguments.keys() & _PAGING:
         return False
     items, count = counted(content) or (0, 0)
@@ -83,7 +83,7 @@ def is_short(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
 
 
 def counted(content: JsonObject) -> tuple[int, int] | None:
-    """How many items a page of a list has, and how many its count says that the list has; None for other replies."""
+    """Return how many items a page of a list has, and how many its count says that the list has; None for other replies."""
     told = {name: value for name, value in content.items() if name != NEXT_CURSOR}
     counts = [value for name, value in told.items() if name.lower() in _COUNTS and type(value) is int]
     lists = [len(cast("list[JsonValue]", value)) for value in told.values() if isinstance(value, list)]
@@ -91,19 +91,19 @@ def counted(content: JsonObject) -> tuple[int, int] | None:
 
 
 def page_size(content: JsonObject) -> int | None:
-    """How many items a page of a list has that goes on; None for other replies."""
+    """Return how many items a page of a list has that goes on; None for other replies."""
     lists = [len(cast("list[JsonValue]", value)) for value in content.values() if isinstance(value, list)]
     return lists[0] if content.get(NEXT_CURSOR) is not None and len(lists) == 1 else None
 
 
 def is_walled(observation: Observation) -> bool:
-    """Whether a page ends with the notice that the rest is for subscribers."""
+    """True if a page ends with the notice that the rest is for subscribers."""
     endings = (text.rstrip().rpartition("\n")[2] for text in (observation.text, *texts_in(observation.content)))
     return any(_WALL.search(ending) for ending in endings)
 
 
 def says_nothing(content: JsonObject) -> bool:
-    """Whether no member has a value."""
+    """True if no member has a value."""
     return all(value in (None, "", [], {}) for value in content.values())
 
 
@@ -124,7 +124,7 @@ def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iter
 
 
 def is_foreign(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
-    """Whether the reply speaks of other things than those that were asked for: none has the value of an argument, or its id."""
+    """True if the reply speaks of other things than those that were asked for: none has the value of an argument, or its id."""
     return any(isinstance(value, str) and _misses(content, name, value) for name, value in arguments.items())
 
 
@@ -139,7 +139,7 @@ def _misses(content: JsonObject, name: str, value: str) -> bool:
 
 
 def _same_page(url: str, other: str) -> bool:
-    """Whether two addresses are of one page that has moved within its site, by their ends."""
+    """True if two addresses are of one page that has moved within its site, by their ends."""
     (scheme, _, place), (_, _, told) = url.partition("://"), other.partition("://")
     (host, _, path), (site, _, found) = place.partition("/"), told.partition("/")
     return (
@@ -148,14 +148,14 @@ def _same_page(url: str, other: str) -> bool:
 
 
 def is_off_topic(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
-    """Whether a search found something that nowhere holds the words which were searched for."""
+    """True if a search found something that nowhere holds the words which were searched for."""
     told = "\n".join(text.lower() for text in texts_in(content))
     asked = [value for name, value in arguments.items() if isinstance(value, str) and meaning(name) & _SEARCHING]
     return bool(told) and any(not any(word in told for word in value.lower().split()) for value in asked)
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two ids are of one form."""
+    """True if two ids are of one form."""
     return re.sub(r"\d+", "0", one) == re.sub(r"\d+", "0", other)
 
 

@@ -37,7 +37,7 @@ def sources(
 
 
 def known_of(seen: Seen, names: Collection[str], memory: ReplyMemory, *, by: str = "") -> JsonObject:
-    """Those of some fields that other records of the same thing tell, as they were told last.
+    """Return those of some fields that other records of the same thing tell, as they were told last.
 
     A record without an id is known by the field `by`, among records of its kind.
     """
@@ -51,7 +51,7 @@ def known_of(seen: Seen, names: Collection[str], memory: ReplyMemory, *, by: str
 
 
 def own_name(seen: Seen) -> tuple[str, JsonValue] | None:
-    """What a record is known by: its id, be it as the id of its kind, or the first that it has."""
+    """Return what a record is known by: its id, be it as the id of its kind, or the first that it has."""
     row = seen.row
     own: JsonValue = row.get(f"{seen.kind}_id", row.get("id"))
     if own is not None:
@@ -61,13 +61,13 @@ def own_name(seen: Seen) -> tuple[str, JsonValue] | None:
 
 
 def asking_for(record: JsonObject, kind: str) -> JsonObject:
-    """The fields of a record as arguments; its id also as the id of its kind."""
+    """Return the fields of a record as arguments; its id also as the id of its kind."""
     given = {name: value for name, value in record.items() if isinstance(value, str | int) and value != ""}
     return {**given, f"{kind}_id": given["id"], kind: given["id"]} if "id" in given else given
 
 
 def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: ReplyMemory) -> JsonObject | None:
-    """The reply of a read, put together from records that were seen elsewhere; None where they do not tell what is needed."""
+    """Return the reply of a read, put together from records that were seen elsewhere; None where they do not tell what is needed."""
     schema: JsonObject = tool.output_schema or {}
     content: JsonObject = {}
     for name, member in cast("dict[str, JsonObject]", schema.get("properties") or {}).items():
@@ -92,7 +92,7 @@ def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: Re
 
 
 def completed(write: Planned, told: JsonObject, schema: JsonObject, memory: ReplyMemory) -> JsonObject:
-    """What was told of a write, with the records that its reply promises, as they were seen last."""
+    """Return what was told of a write, with the records that its reply promises, as they were seen last."""
     content = dict(told)
     ours = {value for value in write.arguments.values() if isinstance(value, str)}
     rows = [
@@ -119,7 +119,9 @@ def _record_of(member: JsonObject) -> JsonObject:
 
 
 def _matching(names: frozenset[str], planned: Planned, memory: ReplyMemory, kind: str) -> list[JsonObject]:
-    """The records of a kind that have some fields and go with the arguments, the latest form of each, in the order in which they came."""
+    """Return the records of a kind that have some fields and go with the arguments, the latest form of each, in the order in which
+    they came.
+    """
     found: dict[object, JsonObject] = {}
     for seen in memory.seen:
         if seen.kind == kind and names <= seen.row.keys() and _goes_with(seen, planned.arguments):
@@ -132,7 +134,7 @@ def _goes_with(seen: Seen, arguments: Mapping[str, JsonValue]) -> bool:
 
 
 def _meets(seen: Seen, name: str, value: JsonValue) -> bool:
-    """Whether a record meets one argument: by the field of that name, by its id, or by a text that it holds."""
+    """True if a record meets one argument: by the field of that name, by its id, or by a text that it holds."""
     row = seen.row
     if name in row:
         return row[name] == value

@@ -18,7 +18,7 @@ _SAID = "Needed to carry out the task as asked."
 
 
 def fixed(planned: Planned, tool: ToolSpec | None, error: str, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
-    """The call with other arguments, the likeliest first, each once and none as it was."""
+    """Yield the call with other arguments, the likeliest first, each once and none as it was."""
     seen = {canonical(planned.arguments)}
     for arguments in _ways(planned.arguments, tool.input_schema if tool else {}, error, known):
         if canonical(arguments) not in seen:
@@ -52,7 +52,7 @@ def _renamed(arguments: JsonObject, old: str, new: str) -> JsonObject:
 
 
 def _allowed(schema: JsonObject) -> JsonValue:
-    """Some value that a schema allows: the first that it names, else one of its type."""
+    """Return some value that a schema allows: the first that it names, else one of its type."""
     named = [*cast("list[JsonValue]", schema.get("enum", [])), *cast("list[JsonValue]", schema.get("examples", []))]
     if "const" in schema or "default" in schema:
         return schema.get("const", schema.get("default"))

@@ -64,14 +64,14 @@ class ReplyMemory:
         )
 
     def kinds_with(self, content: JsonObject) -> dict[str, frozenset[Kind]]:
-        """What was heard under each name, in replies so far and in another one."""
+        """Return what was heard under each name, in replies so far and in another one."""
         kinds = dict(self.kinds)
         for name, kind in kinds_in(content):
             kinds[name] = kinds.get(name, frozenset()) | {kind}
         return kinds
 
     def contradicts(self, planned: Planned, content: JsonObject) -> bool:
-        """Whether a read says of a record something else than one before it, and nothing was written in between.
+        """True if a read says of a record something else than one before it, and nothing was written in between.
 
         What the same tool says to another question may be relative to it.
         """
@@ -84,7 +84,7 @@ class ReplyMemory:
         return False
 
     def showing(self, text: str, *, but: Planned) -> list[Planned]:
-        """The reads that told of something and did not name it themselves, the latest first."""
+        """Return the reads that told of something and did not name it themselves, the latest first."""
         found = [
             read
             for read, told in reversed(self._reads)
@@ -93,7 +93,7 @@ class ReplyMemory:
         return list({(read.tool, str(read.arguments)): read for read in found}.values())[:MOST_SHOWING]
 
     def record_of(self, value: JsonValue) -> JsonObject:
-        """The latest record that is known by an id; empty where there is none."""
+        """Return the latest record that is known by an id; empty where there is none."""
         for seen in reversed(self.seen):
             own = identity(seen.row)
             if own is not None and own[1] == value:
@@ -101,12 +101,12 @@ class ReplyMemory:
         return {}
 
     def heard_of(self, text: str) -> bool:
-        """Whether a text stood in a reply, or was stated with the task."""
+        """True if a text stood in a reply, or was stated with the task."""
         return any(text in told for _, told in self._reads) or text in texts_in(dict(self.stated))
 
 
 def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:
-    """Every object in a reply with its plain values, the outer ones first."""
+    """Yield every object in a reply with its plain values, the outer ones first."""
     if isinstance(value, dict):
         record = cast(JsonObject, value)
         row = {name: item for name, item in record.items() if not isinstance(item, dict | list) and name != NEXT_CURSOR}
@@ -120,13 +120,13 @@ def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:
 
 
 def identity(row: Mapping[str, JsonValue]) -> tuple[str, JsonValue] | None:
-    """The field by which a record is known, and its value: `id`, or the first that ends so."""
+    """Return the field by which a record is known, and its value: `id`, or the first that ends so."""
     name = "id" if "id" in row else next((name for name in row if name.endswith("_id")), None)
     return None if name is None or row[name] is None else (name, row[name])
 
 
 def _own_key(seen: Seen) -> bytes:
-    """What a record of a kind is known by: its `id`, or the id of its kind; empty where it has none of its own."""
+    """Return what a record of a kind is known by: its `id`, or the id of its kind; empty where it has none of its own."""
     own = next((seen.row[name] for name in ("id", f"{seen.kind}_id") if seen.row.get(name) is not None), None)
     return b"" if own is None else canonical([seen.kind, own])
 

@@ -13,7 +13,7 @@ _QUOTED = re.compile(r"""(?<!\w)['"`]([^'"`\n]{1,80})['"`]""")
 
 
 def message_in(text: str) -> str:
-    """The sentence that an error says: its longest text, where it is JSON."""
+    """Return the sentence that an error says: its longest text, where it is JSON."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -22,12 +22,12 @@ def message_in(text: str) -> str:
 
 
 def quoted_in(text: str) -> list[str]:
-    """The names between quotation marks in what an error says, in order."""
+    """Return the names between quotation marks in what an error says, in order."""
     return list(dict.fromkeys(_QUOTED.findall(message_in(text))))
 
 
 def texts_in(value: JsonValue) -> Iterator[str]:
-    """Every text in a value, however deep."""
+    """Yield every text in a value, however deep."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -19,7 +19,7 @@ _ENDING = ".,;:!?"
 
 
 def followed(planned: Planned, error: str) -> Planned | None:
-    """The call that an error sends on to; None where it says of no page that it has moved."""
+    """Return the call that an error sends on to; None where it says of no page that it has moved."""
     if not _MOVED.search(error):
         return None
     given = {value for value in _texts(planned.arguments) if "://" in value}

@@ -44,17 +44,17 @@ _CHIEF = {word: group[0] for group in _SYNONYMS for word in group}
 
 @lru_cache(maxsize=8192)
 def words(name: str) -> tuple[str, ...]:
-    """The words of a name as they stand, in the singular and in small letters."""
+    """Return the words of a name as they stand, in the singular and in small letters."""
     return tuple(singular(part.lower()) for part in _PARTS.findall(name))
 
 
 @lru_cache(maxsize=8192)
 def meaning(name: str) -> frozenset[str]:
-    """The words of a name without fillers, each as the chief one of its synonyms."""
+    """Return the words of a name without fillers, each as the chief one of its synonyms."""
     return frozenset(_CHIEF.get(word, word) for word in words(name) if word not in _FILLERS)
 
 
 def likeness(one: str, other: str) -> float:
-    """How much two names mean the same, from 0 to 1: the words that they share, of all that they have."""
+    """Return how much two names mean the same, from 0 to 1: the words that they share, of all that they have."""
     ours, theirs = meaning(one), meaning(other)
     return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0

@@ -12,7 +12,7 @@ _NAMED = re.compile(r"""\.\s*([A-Za-z_]\w*)|['"]([A-Za-z_][\w.]*)['"]""")
 
 
 def names_read(plan: Plan) -> frozenset[str]:
-    """Every name that stands behind a dot or between quotation marks in the expressions of a plan, and every `pages` key."""
+    """Return every name that stands behind a dot or between quotation marks in the expressions of a plan, and every `pages` key."""
     found: set[str] = {step.pages for step in plan.calls() if step.pages}
     for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
         for dotted, quoted in _NAMED.findall(text):
@@ -37,7 +37,7 @@ def lists_indexed(plan: Plan) -> frozenset[tuple[str, str]]:
 
 
 def may_fail(plan: Plan) -> frozenset[str]:
-    """The tools whose refusal the plan provides for: it looks whether the reply is an error."""
+    """Return the tools whose refusal the plan provides for: it looks whether the reply is an error."""
     texts = list(texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)))
     found: set[str] = set()
     for step in plan.calls():
@@ -59,7 +59,7 @@ _TESTED = (
 
 
 def kinds_read(plan: Plan) -> dict[str, frozenset[Kind]]:
-    """What a plan takes fields for: those that it asks yes or no of, that it compares with null, and of which it takes items."""
+    """Return what a plan takes fields for: those that it asks yes or no of, that it compares with null, and of which it takes items."""
     found: dict[str, frozenset[Kind]] = {}
     for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
         for kind, test in _TESTED:

@@ -22,7 +22,7 @@ SAME = 0.5
 
 
 def content_of(observation: Observation) -> JsonObject | None:
-    """The structured content of a reply, or what can be read of a text that was meant to be a JSON object."""
+    """Return the structured content of a reply, or what can be read of a text that was meant to be a JSON object."""
     content = observation.content
     if content is not None or not observation.text.lstrip().startswith("{"):
         return content
@@ -37,7 +37,7 @@ def content_of(observation: Observation) -> JsonObject | None:
 
 
 def _literal(text: str) -> JsonObject | None:
-    """An object written with the literals of Python."""
+    """Return an object written with the literals of Python."""
     try:
         value = ast.literal_eval(text)
         json.dumps(value)
@@ -47,7 +47,7 @@ def _literal(text: str) -> JsonObject | None:
 
 
 def _closed(text: str) -> JsonObject | None:
-    """An object whose last brackets are missing; None where more is missing."""
+    """Return an object whose last brackets are missing; None where more is missing."""
     open_brackets: list[str] = []
     quoted = escaped = False
     for sign in text:
@@ -70,7 +70,7 @@ def _closed(text: str) -> JsonObject | None:
 
 
 def text_in(text: str, heard: Mapping[str, str], texts: frozenset[str]) -> str:
-    """A text with dates and names in their usual form. `heard` are texts by how they look in capitals; those of `texts` stay."""
+    """Return a text with dates and names in their usual form. `heard` are texts by how they look in capitals; those of `texts` stay."""
     if text in texts:
         return text
     if text.isupper() and " " in text:
@@ -80,7 +80,7 @@ def text_in(text: str, heard: Mapping[str, str], texts: frozenset[str]) -> str:
 
 
 def number_in(text: str) -> int | float | None:
-    """The number that a text is; None for other texts, and for those that lose something as a number."""
+    """Return the number that a text is; None for other texts, and for those that lose something as a number."""
     found = _number(text) if _NUMBER.fullmatch(text) else text
     return None if isinstance(found, str) else found
 
@@ -101,7 +101,7 @@ def _iso(date: re.Match[str]) -> str:
 
 
 def named(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> JsonValue:
-    """The value with the fields that are needed under their documented names, where they came under names that mean the same."""
+    """Return the value with the fields that are needed under their documented names, where they came under names that mean the same."""
     if isinstance(value, list):
         inner = cast(JsonObject, schema).get("items") if isinstance(schema, dict) else None
         return [named(item, inner, needed) for item in cast("list[JsonValue]", value)]

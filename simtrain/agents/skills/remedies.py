@@ -44,7 +44,7 @@ class Remedies:
                 yield Planned(tool.name, arguments)
 
     def _scored(self, error: str, planned: Planned) -> Iterator[tuple[float, ToolSpec, bool]]:
-        """The tools that the error calls for, and whether it names them: else it speaks of what they do in several words."""
+        """Yield the tools that the error calls for, and whether it names them: else it speaks of what they do in several words."""
         said = _stems(message_in(error))
         server = planned.tool.partition(".")[0]
         for tool in self._spare:

@@ -36,7 +36,7 @@ def new_names(steps: Iterable[CallStep], tools: Sequence[ToolSpec]) -> dict[str,
 
 
 def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
-    """How much a tool looks like the known one: the server, what both are about, what is done, and what is taken."""
+    """Return how much a tool looks like the known one: the server, what both are about, what is done, and what is taken."""
     server, _, plain = name.rpartition(".")
     other_server, _, other = tool.name.rpartition(".")
     intent = tool_words(name).intent
@@ -54,7 +54,7 @@ def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
 
 
 def renamed_arguments(arguments: Mapping[str, JsonValue], tool: ToolSpec) -> JsonObject:
-    """The arguments under the names that the tool knows: those that mean the same, fit the value, or are the only ones left."""
+    """Return the arguments under the names that the tool knows: those that mean the same, fit the value, or are the only ones left."""
     taken = _properties(tool)
     strange = [name for name in arguments if name not in taken]
     if not strange or not taken:
@@ -96,7 +96,7 @@ def _fits(value: JsonValue, kind: str) -> bool:
 
 
 def translated(planned: Planned, names: Mapping[str, str], tools: Mapping[str, ToolSpec]) -> Planned:
-    """A call as the tools that are offered know it; the same where its tool is neither offered nor known under another name."""
+    """Return a call as the tools that are offered know it; the same where its tool is neither offered nor known under another name."""
     tool = tools.get(names.get(planned.tool, planned.tool))
     return planned if tool is None else Planned(tool.name, renamed_arguments(planned.arguments, tool))
 

@@ -47,7 +47,7 @@ class HeardReply:
         return Observation(encode(self.content), json=True)
 
     def saying(self, content: JsonObject) -> HeardReply:
-        """The reply, corrected."""
+        """Return the reply, corrected."""
         return HeardReply(self.planned, self.reply, content)
 
 
@@ -99,7 +99,7 @@ class Session:
         return heard
 
     def is_trouble(self, planned: Planned, error: str) -> bool:
-        """Whether an error is one that a service in good order does not give to a call that fits its tool."""
+        """True if an error is one that a service in good order does not give to a call that fits its tool."""
         trouble = diagnose(error)
         if trouble is not Trouble.arguments:
             return trouble is not Trouble.refused
@@ -107,14 +107,14 @@ class Session:
         return tool is not None and validator(tool.input_schema).is_valid(planned.arguments)
 
     def _is_bent(self, heard: HeardReply) -> bool:
-        """Whether a reply is not what its tool documents, or came in another form than JSON."""
+        """True if a reply is not what its tool documents, or came in another form than JSON."""
         content, schema = heard.reply.content, self.documented(heard.planned)
         if content is None or (schema is not None and not validator(schema).is_valid(content)):
             return True
         return is_certain(heard.content or {}, schema, self.needed)
 
     def landed(self, write: Planned, *, known: bool = False) -> Maybe:
-        """The reply that a write would have had, as reads tell it; None where there is no trace of it. `known`: it has landed."""
+        """Return the reply that a write would have had, as reads tell it; None where there is no trace of it. `known`: it has landed."""
         looking = self.verifier.look(write, landed=known)
         try:
             read = next(looking)
@@ -130,40 +130,40 @@ class Session:
         )
 
     def lacks_items(self, heard: HeardReply) -> bool:
-        """Whether a list of a reply is empty of which the plan takes an item."""
+        """True if a list of a reply is empty of which the plan takes an item."""
         content = heard.content or {}
         return any(tool == heard.planned.tool and content.get(name) == [] for tool, name in self.indexed)
 
     def documented(self, planned: Planned) -> JsonObject | None:
-        """The output schema of the called tool."""
+        """Return the output schema of the called tool."""
         tool = self.tools.get(planned.tool)
         return None if tool is None else tool.output_schema
 
     def writes(self, planned: Planned) -> bool:
-        """Whether the called tool may change the world."""
+        """True if the called tool may change the world."""
         tool = self.tools.get(planned.tool)
         return tool is not None and tool.writes
 
     def check(self) -> bool:
-        """Whether one more read may be compared, since something odd was seen; it is then counted."""
+        """True if one more read may be compared, since something odd was seen; it is then counted."""
         if not self.wary:
             return False
         self.checks -= 1
         return self.checks >= 0
 
     def look(self) -> bool:
-        """Whether one more look may be taken after a write; it is then counted."""
+        """True if one more look may be taken after a write; it is then counted."""
         self.looks -= 1
         return self.looks >= 0
 
     def doubt(self) -> bool:
-        """Whether one more call may be made because of a doubt; it is then counted."""
+        """True if one more call may be made because of a doubt; it is then counted."""
         self.doubts -= 1
         return self.doubts >= 0
 
 
 def session_of(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watchful: bool) -> Session:
-    """A new episode."""
+    """Return a new episode."""
     tools = {tool.name: tool for tool in briefing.tools}
     stated = dict(briefing.stated)
     texts = frozenset((*texts_in(stated), *_text_names(briefing.tools)))
@@ -183,7 +183,7 @@ def session_of(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watch
 
 
 def _text_names(tools: tuple[ToolSpec, ...]) -> Iterator[str]:
-    """The names of arguments that are texts: a field of that name is one, even where it looks like a number."""
+    """Yield the names of arguments that are texts: a field of that name is one, even where it looks like a number."""
     for tool in tools:
         for name, schema in cast("dict[str, JsonValue]", tool.input_schema.get("properties") or {}).items():
             if isinstance(schema, dict) and cast(JsonObject, schema).get("type") == "string":

@@ -18,7 +18,7 @@ _OTHERWISE = re.compile(
 
 
 def stand_ins(planned: Planned, tools: Mapping[str, ToolSpec], *, named: tuple[str, ...]) -> Iterator[Planned]:
-    """The call under the names of tools that do the same: those that are `named` as equivalents, then those that say so themselves.
+    """Yield the call under the names of tools that do the same: those that are `named` as equivalents, then those that say so themselves.
 
     These take the same arguments, and their description holds the known one.
     """

@@ -26,7 +26,7 @@ class Trusting:
         self._trusted: set[str] = set()
 
     def judge(self, heard: HeardReply) -> Hearing:
-        """The reply that counts, after the write has been seen or made again."""
+        """Return the reply that counts, after the write has been seen or made again."""
         heard = yield from self._told(heard)
         if heard.content is None or heard.planned.tool in self._trusted or not self._is_doubted(heard, heard.content):
             return heard
@@ -46,11 +46,11 @@ class Trusting:
         return heard
 
     def _is_doubted(self, heard: HeardReply, content: JsonObject) -> bool:
-        """Whether there is cause to look after a write: something odd was seen, or its reply is at odds with what was asked for."""
+        """True if there is cause to look after a write: something odd was seen, or its reply is at odds with what was asked for."""
         return self._session.wary or self._session.watchful or contradicted(heard.planned, content)
 
     def _told(self, heard: HeardReply) -> Hearing:
-        """The reply; where it says nothing of what was done, with what reads tell of it."""
+        """Return the reply; where it says nothing of what was done, with what reads tell of it."""
         if heard.content is None or not says_nothing(heard.content):
             return heard
         return (yield from self._session.landed(heard.planned, known=True)) or heard

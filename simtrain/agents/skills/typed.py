@@ -58,7 +58,7 @@ _DOCUMENTED = {
 
 
 def kind_of(value: JsonValue) -> Kind:
-    """What a value is as it stands."""
+    """Return what a value is as it stands."""
     if value is None:
         return Kind.nothing
     if isinstance(value, bool):
@@ -71,7 +71,7 @@ def kind_of(value: JsonValue) -> Kind:
 
 
 def kinds_in(value: JsonValue) -> Iterator[tuple[str, Kind]]:
-    """The names of all fields in a value with what stands under them."""
+    """Yield the names of all fields in a value with what stands under them."""
     for item in cast("list[JsonValue]", value) if isinstance(value, list) else ():
         yield from kinds_in(item)
     for name, item in cast(JsonObject, value).items() if isinstance(value, dict) else ():
@@ -90,7 +90,7 @@ class TypedReader:
     kinds: Kinds
 
     def read(self, value: JsonValue, schema: JsonValue, name: str = "") -> JsonValue:
-        """A value with all that is in it as the type that it has; what fits already stays as it is."""
+        """Return a value with all that is in it as the type that it has; what fits already stays as it is."""
         shape = documented(schema)
         kind, may_lack = _kind(shape)
         items = (
@@ -106,7 +106,7 @@ class TypedReader:
         return self._scalar(value, kind, may_lack, name)
 
     def _as_item(self, value: JsonValue, kind: Kind | None, may_lack: bool, name: str) -> list[JsonValue] | None:
-        """The list that a value is the only item of, where it stands in the place of one. What counts a list may bear its name."""
+        """Return the list that a value is the only item of, where it stands in the place of one. What counts a list may bear its name."""
         if kind is None:
             alone = isinstance(value, str | dict) and self._was(name, Kind.list) and not _lacks(value, may_lack=True)
         else:
@@ -129,7 +129,7 @@ class TypedReader:
         return text_in(value, self.heard, self.texts) if number is None else number
 
     def _is_nothing(self, text: str, kind: Kind | None, may_lack: bool, name: str) -> bool:
-        """Whether a text stands for null: one that is no value of the type, where there may be none."""
+        """True if a text stands for null: one that is no value of the type, where there may be none."""
         if text.lower() not in _NOTHING:
             return False
         if kind is not None:
@@ -138,7 +138,7 @@ class TypedReader:
         return text == "null" or bool(others) or name.endswith(("_id", "_at"))
 
     def _is_instant(self, value: int, kind: Kind | None, name: str) -> bool:
-        """Whether a whole number tells a moment in seconds: its field is a text, or was a moment before, or is named like one."""
+        """True if a whole number tells a moment in seconds: its field is a text, or was a moment before, or is named like one."""
         if value not in _EPOCH or kind not in (None, Kind.text):
             return False
         return self._was(name, Kind.instant) or not _MOMENTS.isdisjoint(words(name))
@@ -151,7 +151,9 @@ class TypedReader:
 
 
 def documented(schema: JsonValue) -> JsonObject:
-    """A schema as it is meant; of one that allows a value or a list of such values, or its items alone, the form that is named first."""
+    """Return a schema as it is meant; of one that allows a value or a list of such values, or its items alone, the form that is
+    named first.
+    """
     shape = cast(JsonObject, schema) if isinstance(schema, dict) else {}
     named: JsonValue = shape.get("anyOf")
     ways = cast("list[JsonValue]", named) if isinstance(named, list) else []
@@ -163,7 +165,7 @@ def documented(schema: JsonValue) -> JsonObject:
 
 
 def _kind(shape: JsonObject) -> tuple[Kind | None, bool]:
-    """What a schema says a value is, by the type that it names first; and whether it may be null."""
+    """Return what a schema says a value is, by the type that it names first; and whether it may be null."""
     named: JsonValue = shape.get("type", [])
     types = [named] if isinstance(named, str) else cast("list[str]", named)
     kind = next((_DOCUMENTED[name] for name in types if name in _DOCUMENTED), None)
@@ -171,5 +173,5 @@ def _kind(shape: JsonObject) -> tuple[Kind | None, bool]:
 
 
 def _lacks(value: JsonValue, may_lack: bool) -> bool:
-    """Whether null, or what stands for it, is in the place of a list."""
+    """True if null, or what stands for it, is in the place of a list."""
     return value is None or (may_lack and isinstance(value, str) and value.lower() in _NOTHING)

@@ -35,7 +35,7 @@ _FILLERS = frozenset({"by", "of", "the", "for", "and"})
 
 
 def act(planned: Planned, view: ShownTexts, stream: Stream) -> str:
-    """What a call does, as an infinitive without `to`: `list the charges of customer C0012`."""
+    """Return what a call does, as an infinitive without `to`: `list the charges of customer C0012`."""
     server, _, rest = planned.tool.rpartition(".")
     words = [part.lower() for part in _PARTS.findall(rest)]
     intent = tool_words(planned.tool).intent
@@ -86,7 +86,7 @@ def _nouns(words: list[str], server: str, *, plural: bool, bare: bool) -> str:
 
 
 def _subject(planned: Planned, view: ShownTexts) -> tuple[str, bool]:
-    """The record that a call names, with its kind (`customer C0012`), and whether the argument says that it is an id."""
+    """Return the record that a call names, with its kind (`customer C0012`), and whether the argument says that it is an id."""
     for name, value in planned.arguments.items():
         kind = name.removesuffix("_id")
         by_id = name != kind

@@ -33,7 +33,7 @@ class WordedByModel(Sentences):
         self._client = client
 
     async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
-        """What is said beside some calls, of which the first is `planned`, and what it cost. Raises ModelError."""
+        """Return what is said beside some calls, of which the first is `planned`, and what it cost. Raises ModelError."""
         said = await super().beside(planned, calls, journal)
         request = [
             {"role": "system", "content": _TASK},
@@ -50,11 +50,13 @@ class WordedByModel(Sentences):
         return Rationale(said.text, usage)
 
     def holds(self, text: str) -> bool:
-        """Whether a text is short and plain, and names nothing that does not stand in view."""
+        """True if a text is short and plain, and names nothing that does not stand in view."""
         return 0 < len(text) <= LONGEST and not _MARKED.search(text) and not self.view.unseen(text)
 
     def _shown(self, calls: Sequence[Planned], journal: Journal, said: str) -> str:
-        """What the model is told: the task, the replies of the last turn, the calls, and the built-in sentence to say in other words."""
+        """Return what the model is told: the task, the replies of the last turn, the calls, and the built-in sentence to say in
+        other words.
+        """
         replies = [step.observation.text[:SHOWN] for turn in journal.turns[-1:] for step in turn.steps]
         made = [f"{call.tool} {encode(call.arguments)}" for call in calls]
         parts = [

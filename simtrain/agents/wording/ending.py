@@ -59,7 +59,7 @@ class EndingWords:
         self._stream = Stream(derive(briefing.seed, "ending"))
 
     def of(self, message: Message, value: JsonValue = None) -> Message:
-        """The message in sentences; `value` is what is answered. It is read as everybody's last message is."""
+        """Return the message in sentences; `value` is what is answered. It is read as everybody's last message is."""
         text = self._refused(message.answer or "") if message.abstain else self._answered(value)
         answer, abstains = read_answer(text)
         return Message(text, abstain=abstains, answer=answer)
@@ -103,12 +103,12 @@ class EndingWords:
 
 
 def _ended(text: str, value: str) -> str:
-    """The sentence; an address at its end stands without a full stop, which would be read as part of it."""
+    """Return the sentence; an address at its end stands without a full stop, which would be read as part of it."""
     return text.removesuffix(".") if "://" in value else text
 
 
 def _asked(prompt: str) -> str | None:
-    """What a task asks for, in its own words: `the id of the ticket that stays`; None where it does not say so plainly."""
+    """Return what a task asks for, in its own words: `the id of the ticket that stays`; None where it does not say so plainly."""
     found = list(_THE.finditer(" ".join(prompt.split())))
     if not found:
         return None
@@ -130,7 +130,7 @@ def _cell(value: JsonValue) -> str:
 
 
 def _in_words(found: re.Match[str]) -> str:
-    """A JSON list of single values as words; what else stands in brackets is left out."""
+    """Return a JSON list of single values as words; what else stands in brackets is left out."""
     try:
         value = json.loads(found[0])
     except ValueError:
@@ -143,7 +143,7 @@ def _in_words(found: re.Match[str]) -> str:
 
 
 def _sentence(reason: str) -> str:
-    """A reason in words: the message of an error, without the JSON around it."""
+    """Return a reason in words: the message of an error, without the JSON around it."""
     said = " ".join(message_in(reason).split())
     if _INTERNAL.search(said):
         return _NO_WORD

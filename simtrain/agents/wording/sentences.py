@@ -31,12 +31,12 @@ class Sentences:
         self.view = ShownTexts(briefing.prompt)
 
     async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
-        """What is said beside some calls, of which the first is `planned`."""
+        """Return what is said beside some calls, of which the first is `planned`."""
         self.view.catch_up(journal)
         return Rationale(self._worded(planned, calls, journal))
 
     def _worded(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> str:
-        """The sentences for some calls, by the seed and the number of the turn."""
+        """Return the sentences for some calls, by the seed and the number of the turn."""
         stream = Stream(derive(self._seed, str(len(journal.turns))))
         steps = journal.turns[-1].steps if journal.turns else []
         said = stream.choose(self._wordings(planned, calls, journal, steps))
@@ -89,7 +89,7 @@ def _naming(said: str, value: str, tool: str) -> str:
 
 
 def _said(steps: Sequence[Step]) -> str:
-    """The first sentence of the error that came last, where it reads as one; else empty."""
+    """Return the first sentence of the error that came last, where it reads as one; else empty."""
     if not steps or not steps[-1].observation.is_error:
         return ""
     said = _BREAK.split(message_in(steps[-1].observation.text).strip(), maxsplit=1)[0].strip().rstrip(".,:;!?( ")

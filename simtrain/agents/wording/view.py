@@ -32,7 +32,7 @@ class ShownTexts:
         self._turns = len(journal.turns)
 
     def named(self, value: JsonValue) -> str | None:
-        """The value as it may be named: a short text, or a number, that stands in view; else None."""
+        """Return the value as it may be named: a short text, or a number, that stands in view; else None."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return None
         text = str(value)
@@ -43,7 +43,7 @@ class ShownTexts:
         return f'"{text}"' if text.count(" ") > 1 or (" " in text and not text.istitle()) else text
 
     def shows(self, text: str) -> bool:
-        """Whether a text stands in view as whole words."""
+        """True if a text stands in view as whole words."""
         whole: re.Pattern[str] | None = None
         for shown in self._texts:
             if text in shown:
@@ -53,7 +53,7 @@ class ShownTexts:
         return False
 
     def unseen(self, said: str) -> list[str]:
-        """The numbers, ids, addresses, quoted texts and names in a sentence that do not stand in view."""
+        """Return the numbers, ids, addresses, quoted texts and names in a sentence that do not stand in view."""
         quoted = _QUOTED.findall(said)
         told = [*quoted, *(found[0] for form in (_NUMBER, _NAME, _ADDRESS, _CAPITAL) for found in form.finditer(said))]
         return [text for text in dict.fromkeys(told) if not self.shows(text)]

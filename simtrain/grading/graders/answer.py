@@ -74,7 +74,7 @@ class Answer(Grader):
         self.gold(world, case)
 
     def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:
-        """The right answer: a scalar, a list for a set, a list of objects for a table, any value for JSON. Raises InputError."""
+        """Return the right answer: a scalar, a list for a set, a list of objects for a table, any value for JSON. Raises InputError."""
         place = "value" if self.sql is None else "sql"
         try:
             if self.sql is not None:
@@ -132,7 +132,7 @@ class Answer(Grader):
         return score(value, expected=expected, found=found)
 
     def _mark(self, gold: JsonValue, answer: str, *, prompt: str) -> float:
-        """The value of an answer, bare or in a plain sentence. Raises Unreadable."""
+        """Return the value of an answer, bare or in a plain sentence. Raises Unreadable."""
         match self.form:
             case "exact":
                 due = text_of(gold).strip()
@@ -172,7 +172,7 @@ class Answer(Grader):
 
 
 def _json(value: JsonValue) -> JsonValue:
-    """A value, parsed where it is JSON text."""
+    """Return a value, parsed where it is JSON text."""
     if not isinstance(value, str):
         return value
     try:
@@ -186,14 +186,14 @@ def _is_scalar(value: JsonValue) -> bool:
 
 
 def _items(values: list[JsonValue]) -> list[JsonValue]:
-    """The items of a set, each once. Raises InputError for one that is null, empty or no single value."""
+    """Return the items of a set, each once. Raises InputError for one that is null, empty or no single value."""
     if any(value is None or value == "" or not _is_scalar(value) for value in values):
         raise InputError("an item of the gold is null, empty or not a single value", remedy="leave it out in the SQL")
     return distinct(values)
 
 
 def _rows(values: list[JsonValue]) -> list[JsonObject]:
-    """The rows of a table. Raises InputError when there are none, or when they are not flat objects with the same keys."""
+    """Return the rows of a table. Raises InputError when there are none, or when they are not flat objects with the same keys."""
     if not values:
         raise InputError("the gold is an empty table", remedy="choose cases for which there are rows")
     if not all(isinstance(value, dict) for value in values):

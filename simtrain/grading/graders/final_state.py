@@ -92,7 +92,7 @@ class FinalState(Grader):
 
 
 def _compare(table: str, expected: list[JsonObject], changes: Changes) -> str | None:
-    """What is wrong with the changed rows of a table; None when they are the expected ones."""
+    """Return what is wrong with the changed rows of a table; None when they are the expected ones."""
     if not expected:
         return _undue(table, expected, changes)
     columns, missing, extra = _differences(table, expected, changes)
@@ -103,7 +103,7 @@ def _compare(table: str, expected: list[JsonObject], changes: Changes) -> str | 
 
 
 def _undue(table: str, expected: list[JsonObject], changes: Changes) -> str | None:
-    """What was changed in a table although it was not to change; None where nothing was."""
+    """Return what was changed in a table although it was not to change; None where nothing was."""
     changed = changes.get(table, ())
     if not expected:
         return f"no row of {table} had to change, {len(changed)} did" if changed else None
@@ -114,7 +114,7 @@ def _undue(table: str, expected: list[JsonObject], changes: Changes) -> str | No
 def _differences(
     table: str, expected: list[JsonObject], changes: Changes
 ) -> tuple[list[str], list[list[JsonValue]], list[list[JsonValue]]]:
-    """The columns compared, and the rows that are missing and that are too many."""
+    """Return the columns compared, and the rows that are missing and that are too many."""
     columns = list(expected[0])
     due = [list(row.values()) for row in expected]
     return columns, *_apart(due, [_present(change, columns) for change in changes.get(table, ())])
@@ -132,7 +132,7 @@ def _present(change: Change, columns: Sequence[str]) -> list[JsonValue]:
 def _apart(
     expected: list[list[JsonValue]], found: list[list[JsonValue]]
 ) -> tuple[list[list[JsonValue]], list[list[JsonValue]]]:
-    """The rows that only one side has; each row of a side matches one of the other."""
+    """Return the rows that only one side has; each row of a side matches one of the other."""
     counts = Counter(canonical(row) for row in expected)
     left: list[list[JsonValue]] = []
     for row in found:

@@ -57,7 +57,7 @@ class Judge(ModelKnobs, Grader):
         return value
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """The mean rating. Raises ModelFault when the judge cannot be had, or twice says nothing that can be read."""
+        """Return the mean rating. Raises ModelFault when the judge cannot be had, or twice says nothing that can be read."""
         messages = self._messages(record(trajectory, clip=self.clip, changes=self.changes))
         usage, attempts, problem = Usage(), 0, ""
         for _ in range(2):
@@ -93,7 +93,7 @@ class Judge(ModelKnobs, Grader):
 
 
 def record(trajectory: Trajectory, *, clip: int, changes: bool) -> str:
-    """The episode as a judge reads it: one JSON object a line, without thinking, labels and gold."""
+    """Return the episode as a judge reads it: one JSON object a line, without thinking, labels and gold."""
     lines: list[JsonObject] = [{"task": trajectory.prompt}]
     for turn in trajectory.turns:
         if turn.text and turn.steps:
@@ -124,7 +124,7 @@ def _clipped(text: str, clip: int) -> str:
 
 
 def read_ratings(text: str, *, count: int, scale: tuple[int, int]) -> list[JsonObject]:
-    """The ratings in a judge's reply, one for each criterion, in order.
+    """Return the ratings in a judge's reply, one for each criterion, in order.
 
     Strict: the reply is one JSON object, at most with a code fence around it. Raises ValueError, saying what is wrong.
     """

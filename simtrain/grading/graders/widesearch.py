@@ -77,7 +77,7 @@ class WideSearch(Grader):
         return {self.reward: 1.0} if isinstance(self.reward, str) else self.reward
 
     def question(self, case: Mapping[str, JsonValue]) -> Question:
-        """The question of a case. Raises InputError when it has none."""
+        """Return the question of a case. Raises InputError when it has none."""
         if self.sql is not None:
             fields: JsonObject = {"id": "case", "world": "", "query": "-", "sql": self.sql, "parameters": dict(case)}
             fields |= {"key": self.key, "columns": self.columns}
@@ -119,7 +119,7 @@ class WideSearch(Grader):
             await self.ask.close()
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """The reward. Raises ModelFault when the model that was to be asked cannot be had or read."""
+        """Return the reward. Raises ModelFault when the model that was to be asked cannot be had or read."""
         question = self.question(trajectory.case)
         if question.answer == "unanswerable":
             return _declined(trajectory, question, world.initial)
@@ -217,7 +217,7 @@ def _citation(
     stated: frozenset[Stated],
     given: frozenset[tuple[str, str]],
 ) -> float:
-    """The share of cells to be found that are right and whose facts were on opened pages; a cell of several facts counts in part.
+    """Return the share of cells to be found that are right and whose facts were on opened pages; a cell of several facts counts in part.
 
     Cells of facts that do not exist are left out, since no page states them, and so are those that the question gives.
     """
@@ -236,7 +236,7 @@ def _citation(
 
 
 def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
-    """What the pages say: the truth, and of every site what it says itself, be it true or not."""
+    """Return what the pages say: the truth, and of every site what it says itself, be it true or not."""
     rows = world.query(
         "select distinct a.type || '.' || a.name as attribute, s.entity as entity, w.name as site, s.claim is null as true "
         "from _pages p join _statements s on s.page = p.id join _attributes a on a.id = s.attribute "
@@ -248,7 +248,8 @@ def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
 
 
 def _opened(trajectory: Trajectory) -> set[str]:
-    """The URLs of the pages that were opened, whatever the tools and arguments are called: those that calls asked for, and those that
+    """Return the URLs of the pages that were opened, whatever the tools and arguments are called: those that calls asked for, and
+    those that
     their replies tell instead, since a page may have moved. What a reply tells as failed was not opened."""
     found: set[str] = set()
     for step in trajectory.steps:
@@ -275,7 +276,7 @@ def _declined(trajectory: Trajectory, question: Question, world: World) -> Rewar
 
 
 def _looked_for(trajectory: Trajectory, name: str, world: World) -> bool:
-    """Whether some search that did not fail has all words of a name, or some page was opened that speaks of it."""
+    """True if some search that did not fail has all words of a name, or some page was opened that speaks of it."""
     words = set(_WORDS.findall(name.casefold()))
     for step in trajectory.steps:
         if step.observation.is_error or tool_words(step.action.tool).intent != "search":

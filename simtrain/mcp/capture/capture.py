@@ -105,7 +105,7 @@ class _Take:
     versions: JsonObject = field(default_factory=dict[str, JsonValue])
 
     async def run(self, target: Target | InputError) -> ServerManifest | InputError:
-        """The manifest of the server, or why there is none."""
+        """Return the manifest of the server, or why there is none."""
         if isinstance(target, InputError):
             return target
         begun = monotonic()

@@ -83,7 +83,7 @@ _INSTEAD = re.compile(
 
 
 def lint(servers: Mapping[str, ServerManifest]) -> list[LintFinding]:
-    """What is suspicious about these servers, each thing once."""
+    """Return what is suspicious about these servers, each thing once."""
     found = [finding for server in servers.values() for finding in _findings(server)]
     found += _shadows(servers)
     return list(dict.fromkeys(found))
@@ -116,7 +116,9 @@ def _suspicions(server: str, place: str, text: str) -> Iterator[LintFinding]:
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> Iterator[str]:
-    """The words that match, but for what a text forbids: "do not include any passwords" warns where "include all passwords" attacks."""
+    """Yield the words that match, but for what a text forbids: "do not include any passwords" warns where "include all passwords"
+    attacks.
+    """
     begin = 0
     while (match := pattern.search(text, begin)) is not None:
         # What is forbidden may hold what is asked for: only its first word is left behind.
@@ -191,7 +193,7 @@ def _shadows(servers: Mapping[str, ServerManifest]) -> Iterator[LintFinding]:
 
 
 def _texts(value: JsonValue, place: str, key: str = "") -> Iterator[tuple[str, str]]:
-    """All texts in a descriptor that a model may come to read, with their places."""
+    """Yield all texts in a descriptor that a model may come to read, with their places."""
     if isinstance(value, str):
         if key in PROSE or key == "":
             yield place, value
@@ -204,7 +206,7 @@ def _texts(value: JsonValue, place: str, key: str = "") -> Iterator[tuple[str, s
 
 
 def _shown(text: str) -> str:
-    """A text for one line of output."""
+    """Return a text for one line of output."""
     plain = "".join(
         letter if letter == " " or category(letter)[0] not in "CZ" else f"\\u{ord(letter):04x}"
         for letter in " ".join(text.split(" "))

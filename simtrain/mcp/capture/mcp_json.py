@@ -31,7 +31,7 @@ class ConfiguredServer:
 
 
 def read_mcp_json(path: Path, *, environ: Mapping[str, str] | None = None) -> tuple[ConfiguredServer, ...]:
-    """The servers of a file, in its order, without those it marks as disabled.
+    """Return the servers of a file, in its order, without those it marks as disabled.
 
     A server whose variables are not set is given back with the InputError that says so, since the others can still be captured.
     Raises InputError for a file that cannot be read or that holds no servers.
@@ -68,7 +68,7 @@ class _Reader:
         }
 
     def target(self, name: str, entry: JsonValue) -> Target | InputError:
-        """What an entry starts or connects to."""
+        """Return what an entry starts or connects to."""
         try:
             if not isinstance(entry, dict):
                 raise InputError("this is no object")
@@ -124,7 +124,7 @@ class _Reader:
         return {name.strip(): value.strip().strip("\"'") for name, equals, value in pairs if equals and name[0] != "#"}
 
     def _fill(self, value: JsonValue, place: str) -> str:
-        """A text with its variables filled in; numbers and booleans stand for their own text."""
+        """Return a text with its variables filled in; numbers and booleans stand for their own text."""
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, int | float):

@@ -90,7 +90,7 @@ class _Misused:
             yield self.name, {name: wrong[name]}
 
     def of_one(self) -> Iterator[Call]:
-        """Each required argument left out, and each argument with a value that it does not take."""
+        """Yield each required argument left out, and each argument with a value that it does not take."""
         for name in self.required if len(self.required) > 1 else ():
             yield self.name, {other: value for other, value in self._whole.items() if other != name}
         for name in self._known:
@@ -104,7 +104,7 @@ class _Misused:
 
 
 def plausible(schema: JsonValue, root: JsonObject, depth: int = 0) -> JsonValue:
-    """A value that a schema allows, as far as that is easily seen."""
+    """Return a value that a schema allows, as far as that is easily seen."""
     described = resolved(schema, root)
     if "default" in described or described.get("enum") or depth > 8:
         return fitting(described)

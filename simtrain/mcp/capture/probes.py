@@ -46,7 +46,7 @@ class AnswersSpec(_Strict):
     form: JsonObject | None = Field(None, description="Values of a form by field; the others get a fitting one.")
 
     def canned(self) -> Canned:
-        """The answers for a client."""
+        """Return the answers for a client."""
         return Canned(self.roots, self.text, self.model, self.action, self.form)
 
 
@@ -88,7 +88,7 @@ class Probe(_Strict):
         return self.method or "", self.params
 
     def fits(self, server: str, surfaces: Sequence[Surface]) -> bool:
-        """Whether it is to be played on this server."""
+        """True if it is to be played on this server."""
         if not fnmatchcase(server, self.server):
             return False
         return self.call is None or self.call in _tool_names(surfaces)
@@ -107,7 +107,7 @@ class ProbeFile(_Strict):
     )
 
     def of(self, server: str, surfaces: Sequence[Surface]) -> list[Probe]:
-        """The probes for one server."""
+        """Return the probes for one server."""
         return [probe for probe in self.probes if probe.fits(server, surfaces)]
 
     def check_servers(self, names: Iterable[str]) -> None:
@@ -129,7 +129,7 @@ class ProbeFile(_Strict):
 
 
 def read_probes(path: Path) -> ProbeFile:
-    """A file of probes. Raises InputError with file, line and place."""
+    """Return a file of probes. Raises InputError with file, line and place."""
     return read_document(path).parse(ProbeFile)
 
 
@@ -147,7 +147,9 @@ class Mistake:
 
 
 def mistakes(surface: Surface, *, writes: bool = False) -> list[Mistake]:
-    """What shows a server's error style. Tools are called with bad arguments where they only read, and with `writes` the others too."""
+    """Return what shows a server's error style. Tools are called with bad arguments where they only read, and with `writes` the
+    others too.
+    """
     capabilities = members(surface.greeting.get("capabilities"))
     found = [Mistake("unknown_method", NO_METHOD, {})]
     if "tools" in capabilities:
@@ -173,7 +175,9 @@ def _calls(calls: Iterable[tuple[str, JsonObject]]) -> list[Mistake]:
 
 
 def protocol_mistakes(surface: Surface) -> list[Mistake]:
-    """What shows how a server words mistakes of the protocol: a flawed request of each method, and things asked for that are not there."""
+    """Return what shows how a server words mistakes of the protocol: a flawed request of each method, and things asked for that
+    are not there.
+    """
     prompt: JsonObject = {"type": "ref/prompt", "name": NO_PROMPT}
     template: JsonObject = {"type": "ref/resource", "uri": NO_RESOURCE}
     argument: JsonObject = {"name": "simtrain", "value": "s"}
@@ -192,7 +196,7 @@ def protocol_mistakes(surface: Surface) -> list[Mistake]:
 
 
 def latency(exchanges: Iterable[Exchange]) -> JsonObject:
-    """How long the tools took, by tool: `{"count", "p50", "p95"}`, in seconds."""
+    """Return how long the tools took, by tool: `{"count", "p50", "p95"}`, in seconds."""
     seconds: dict[str, list[float]] = {}
     for exchange in exchanges:
         if exchange.method == "tools/call" and exchange.seconds is not None:
@@ -208,6 +212,6 @@ def _tool_names(surfaces: Sequence[Surface]) -> list[str]:
 
 
 def _quantile(values: list[float], share: float) -> float:
-    """The value that `share` of all values do not exceed."""
+    """Return the value that `share` of all values do not exceed."""
     ordered = sorted(values)
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 6)

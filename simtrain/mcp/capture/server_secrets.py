@@ -18,7 +18,7 @@ _KEY = re.compile(r"(?:^|_)KEY$", re.IGNORECASE)
 
 
 def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The values that nothing written about a server may hold, those of our own environment among them."""
+    """Return the values that nothing written about a server may hold, those of our own environment among them."""
     variables = dict(os.environ if environ is None else environ)
     found = _in_url(target) if isinstance(target, HttpTarget) else _in_command(target)
     if isinstance(target, StdioTarget):
@@ -29,7 +29,7 @@ def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> l
 
 
 def source_of(target: Target, hidden: Redactor) -> JsonObject:
-    """Where a server is, as a manifest says it: names of headers and variables only, and no secret."""
+    """Return where a server is, as a manifest says it: names of headers and variables only, and no secret."""
     if isinstance(target, HttpTarget):
         return {"url": hidden.url(target.url), "headers": sorted(target.headers)}
     return {"command": hidden.command(target.command), "env": sorted(target.env or {})}

@@ -40,14 +40,14 @@ class Drafted:
 
 
 def without_model(observed: Observed) -> Drafted:
-    """The skeleton: all tools are there, and open."""
+    """Return the skeleton: all tools are there, and open."""
     return Drafted(skeleton(observed), ProposalVerdict((), {}), SKELETON)
 
 
 async def with_model(
     observed: Observed, ask: Ask, *, name: str, manifest: Path, rounds: int = ROUNDS, watch: Watch
 ) -> Drafted:
-    """The first proposal that the checks accept; after the last round the best one, its faulty tools left open.
+    """Return the first proposal that the checks accept; after the last round the best one, its faulty tools left open.
 
     Raises ModelFault when the model cannot be asked.
     """
@@ -86,7 +86,7 @@ async def with_model(
 async def _sound_part(
     proposal: Proposal, observed: Observed, name: str, manifest: Path
 ) -> tuple[Proposal, ProposalVerdict]:
-    """The proposal without the tools that are objected to: what one tool wrote others may have shown, so that it is judged anew."""
+    """Return the proposal without the tools that are objected to: what one tool wrote others may have shown, so that it is judged anew."""
     judged = await judge(proposal, observed, name=name, manifest=manifest, excused=observed.tools)
     while judged.objections:
         faulty = {one.tool: f"the checks refused it ({one.reason[:160]})" for one in judged.objections if one.tool}

@@ -54,7 +54,7 @@ class ProposalVerdict:
 
 
 def held_out(observed: Observed) -> set[int]:
-    """The numbers of the calls that a model is not shown."""
+    """Return the numbers of the calls that a model is not shown."""
     met: set[tuple[str, str | int]] = set()
     found: set[int] = set()
     for call in observed.calls:
@@ -99,7 +99,7 @@ def _unloadable(error: InputError | SimulatorFault, observed: Observed) -> Objec
 
 
 def _writing_reads(proposal: Proposal, observed: Observed) -> list[Objection]:
-    """A tool that says that it only reads must not write."""
+    """Return a tool that says that it only reads must not write."""
     reading = [
         tool
         for tool, raw in observed.tools.items()
@@ -144,6 +144,6 @@ def _replies(played: Sequence[RehearsedCall], tool: str) -> tuple[int, int]:
 
 
 def shown_calls(observed: Observed) -> list[RecordedCall]:
-    """The calls that a model is shown."""
+    """Return the calls that a model is shown."""
     hidden = held_out(observed)
     return [call for call in observed.calls if call.number not in hidden]

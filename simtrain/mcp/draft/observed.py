@@ -52,7 +52,7 @@ class Observed:
 
 
 def read_observed(manifest: Path, *, server: str | None = None, recordings: Sequence[Path] = ()) -> Observed:
-    """What a manifest and recordings tell of one server; `server` names it where the manifest has several. Raises InputError."""
+    """Return what a manifest and recordings tell of one server; `server` names it where the manifest has several. Raises InputError."""
     servers = read_manifest(manifest).servers
     if server is None and len(servers) > 1:
         raise InputError(

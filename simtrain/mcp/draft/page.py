@@ -14,7 +14,7 @@ WIDTH = 140
 
 
 def block(key: str, value: JsonValue, indent: int = 0) -> list[str]:
-    """The lines of one key: texts of several lines as blocks, short lists and objects on one line."""
+    """Return the lines of one key: texts of several lines as blocks, short lists and objects on one line."""
     space = " " * indent
     if isinstance(value, str) and "\n" in value and _is_block(value):
         return [f"{space}{scalar(key)}: |-", *(f"{space}  {line}" if line else "" for line in value.split("\n"))]
@@ -31,7 +31,7 @@ def block(key: str, value: JsonValue, indent: int = 0) -> list[str]:
 
 
 def entry(value: JsonValue, indent: int) -> list[str]:
-    """The lines of one item of a list."""
+    """Return the lines of one item of a list."""
     space = " " * indent
     if isinstance(value, str) and "\n" in value and _is_block(value):
         return [f"{space}- |-", *(f"{space}  {line}" if line else "" for line in value.split("\n"))]
@@ -43,7 +43,7 @@ def entry(value: JsonValue, indent: int) -> list[str]:
 
 
 def flow(value: JsonValue) -> str:
-    """A value on one line."""
+    """Return a value on one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{scalar(key)}: {flow(item)}" for key, item in cast(JsonObject, value).items()) + "}"
     if isinstance(value, list):
@@ -56,7 +56,7 @@ _MISREAD = re.compile(r"true|false|null|yes|no|on|off|nan|inf|y|n|~", re.IGNOREC
 
 
 def scalar(value: JsonValue) -> str:
-    """A single value: bare where nothing could misread it, else in double quotes."""
+    """Return a single value: bare where nothing could misread it, else in double quotes."""
     if isinstance(value, str):
         bare = (
             _BARE.fullmatch(value) and not value.endswith(" ") and not _MISREAD.fullmatch(value) and " #" not in value
@@ -69,7 +69,7 @@ def scalar(value: JsonValue) -> str:
 
 
 def printable(text: str) -> str:
-    """A text on one line, with nothing in it that a file could not hold or that would end a comment."""
+    """Return a text on one line, with nothing in it that a file could not hold or that would end a comment."""
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
 
 
@@ -90,7 +90,7 @@ def comment(texts: Sequence[str], indent: int = 0) -> list[str]:
 
 
 def _is_block(text: str) -> bool:
-    """Whether a text can stand as a block: no line ends with a space, the first begins with none, and all can be printed."""
+    """True if a text can stand as a block: no line ends with a space, the first begins with none, and all can be printed."""
     lines = text.split("\n")
     plain = all(line == line.rstrip() for line in lines) and bool(lines[0].strip()) and bool(lines[-1])
     return plain and lines[0] == lines[0].lstrip() and all(char.isprintable() for line in lines for char in line)

@@ -50,7 +50,7 @@ Keep in tables what calls give: replies are compared for other words than the re
 
 
 def asked(observed: Observed) -> list[JsonObject]:
-    """The first messages."""
+    """Return the first messages."""
     tools = "\n".join(encode(_told(raw))[:TOOL_LETTERS] for raw in observed.tools.values())
     calls = _clipped([_line(call) for call in shown_calls(observed)])
     content = "\n\n".join(
@@ -63,7 +63,7 @@ def asked(observed: Observed) -> list[JsonObject]:
 
 
 def answered(messages: Sequence[JsonObject], said: str, objections: Sequence[Objection]) -> list[JsonObject]:
-    """The messages with the last proposal and what is wrong with it; those between the first ones and it are left out."""
+    """Return the messages with the last proposal and what is wrong with it; those between the first ones and it are left out."""
     lines = [f"- {str(objection)[:OBJECTION_LETTERS]}" for objection in objections[:OBJECTIONS]]
     more = len(objections) - len(lines)
     lines += [f"- and {more} more"] if more > 0 else []
@@ -87,7 +87,7 @@ def _line(call: RecordedCall) -> str:
 
 
 def _clipped(lines: Sequence[str]) -> str:
-    """The lines that fit, the first ones."""
+    """Return the lines that fit, the first ones."""
     room, kept = ALL_LETTERS, list[str]()
     for line in lines:
         room -= len(line) + 1

@@ -33,13 +33,13 @@ class Proposal:
     open: Mapping[str, str]
 
     def without(self, tools: Mapping[str, str]) -> Proposal:
-        """The proposal with some tools left open, each for a reason."""
+        """Return the proposal with some tools left open, each for a reason."""
         bound = {name: keys for name, keys in self.bound.items() if name not in tools}
         return replace(self, bound=bound, open={**self.open, **tools})
 
 
 def read_proposal(said: str, tools: Mapping[str, JsonObject]) -> Proposal:
-    """The proposal in a model's reply, for the tools of a server. Raises InputError for one of the wrong form."""
+    """Return the proposal in a model's reply, for the tools of a server. Raises InputError for one of the wrong form."""
     if len(said) > LONGEST:
         raise InputError(f"the reply has {len(said)} characters", remedy=f"{LONGEST} at most", file=FILE)
     fenced = _FENCED.search(said)

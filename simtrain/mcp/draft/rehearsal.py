@@ -78,7 +78,7 @@ def _is_refusal(response: JsonObject) -> bool:
 
 
 def _without_moments(value: JsonValue) -> JsonValue:
-    """A value in which all moments are the same."""
+    """Return a value in which all moments are the same."""
     if isinstance(value, dict):
         return {key: _without_moments(item) for key, item in cast(JsonObject, value).items()}
     if isinstance(value, list):

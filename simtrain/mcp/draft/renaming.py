@@ -22,7 +22,7 @@ _WORDS = re.compile(r"[^\W\d_][\w '&,-]*", re.ASCII)
 
 
 def renamed(observed: Observed) -> list[RecordedCall]:
-    """The recorded calls with the free texts that writing calls were given, and that came back, under other words."""
+    """Return the recorded calls with the free texts that writing calls were given, and that came back, under other words."""
     return [call for course in sorted({call.course for call in observed.calls}) for call in _course(observed, course)]
 
 

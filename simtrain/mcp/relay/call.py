@@ -38,7 +38,7 @@ class RelayedCall:
         self.outcome: asyncio.Task[RelayOutcome]
 
     async def departure(self) -> JsonObject | None:
-        """The frame for the server: the very request where nothing changed it. None for a call that is not to reach the server."""
+        """Return the frame for the server: the very request where nothing changed it. None for a call that is not to reach the server."""
         await asyncio.wait((self._sent, self.outcome), return_when=asyncio.FIRST_COMPLETED)
         return self._sent.result() if self._sent.done() else None
 

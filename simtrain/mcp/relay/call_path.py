@@ -30,7 +30,7 @@ class Server:
             self._crossing.by.append(noted)
 
     async def proceed(self, request: Request) -> Observation:
-        """The server's answer. A second call that is not allowed gets the first answer again."""
+        """Return the server's answer. A second call that is not allowed gets the first answer again."""
         asked = self._crossing.request
         frame = with_request(asked, request)
         if self.first is None:

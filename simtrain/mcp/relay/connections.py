@@ -65,7 +65,7 @@ class Leg:
         self.wire = h11.Connection(ours, max_incomplete_event_size=CHUNK)
 
     async def receive(self) -> h11.Event:
-        """The next event; waits for ever, so the caller sets the limit. Raises Gone."""
+        """Return the next event; waits for ever, so the caller sets the limit. Raises Gone."""
         try:
             while (event := self.wire.next_event()) is h11.NEED_DATA:
                 self.wire.receive_data(await self._reader.read(CHUNK))
@@ -79,7 +79,7 @@ class Leg:
         return event
 
     async def body(self) -> bytes:
-        """The rest of the message. Raises TooLarge and Gone."""
+        """Return the rest of the message. Raises TooLarge and Gone."""
         parts: list[bytes] = []
         size = 0
         while isinstance(event := await self.receive(), h11.Data):
@@ -156,7 +156,7 @@ class Leg:
 
 
 def end_to_end(message: h11.Request | h11.Response, *, without: frozenset[bytes] = frozenset()) -> Headers:
-    """The headers that are for the other end, as they were written; names in `without` are left out."""
+    """Return the headers that are for the other end, as they were written; names in `without` are left out."""
     named = {
         part.strip().lower() for name, value in message.headers if name == b"connection" for part in value.split(b",")
     }

@@ -85,7 +85,7 @@ class Hop:
         await self._send(status, encode_frame({"jsonrpc": "2.0", "id": None, "error": error}))
 
     async def _departed(self, body: bytes) -> bytes | None:
-        """The body for the server, None for a call that was answered without it."""
+        """Return the body for the server, None for a call that was answered without it."""
         seconds = self._journal.now()
         frames = decode_frames(body) if body else None
         if frames is None:
@@ -180,7 +180,7 @@ class Hop:
         return piece.data if changed is data else with_data(piece.data, changed)
 
     async def _passed(self, body: bytes, status: int) -> bytes:
-        """What the client gets of a body or of an event's data: the very same bytes where nothing bends them."""
+        """Return what the client gets of a body or of an event's data: the very same bytes where nothing bends them."""
         seconds = self._journal.now()
         frames = decode_frames(body)
         wrapping = Wrapping(self._session, self._number, status, self._era)
@@ -211,7 +211,7 @@ class Hop:
         return reply
 
     async def _answer_to(self, identity: str, server: Leg, response: h11.Response) -> JsonObject:
-        """The response frame with this id, out of a document or of events."""
+        """Return the response frame with this id, out of a document or of events."""
         streams = _kind(response) == "text/event-stream"
         events, parts = Events(limit=self._limits.body), list[bytes]()
         while isinstance(event := await server.receive(), h11.Data):
@@ -232,7 +232,7 @@ class Hop:
         await self._client.send(head, *rest)
 
     def _home(self, location: bytes) -> bytes:
-        """A redirection within the server, as one within the relay."""
+        """Return a redirection within the server, as one within the relay."""
         origin = self._upstream.origin.encode()
         return location.removeprefix(origin) if location.startswith(origin + b"/") else location
 

@@ -37,7 +37,7 @@ class RelayJournal:
         return self._recorder.now() if self._recorder is not None else 0.0
 
     def next_http(self) -> int:
-        """The number of a new HTTP request."""
+        """Return the number of a new HTTP request."""
         return next(self._https)
 
     def session(self, identity: str | None) -> str | None:
@@ -75,7 +75,7 @@ class RelayJournal:
 
 
 def era_of(frame: JsonObject) -> str | None:
-    """The era that a client's request shows; None for what shows none."""
+    """Return the era that a client's request shows; None for what shows none."""
     params: JsonValue = frame.get("params")
     meta: JsonValue = cast(JsonObject, params).get("_meta") if isinstance(params, dict) else None
     if isinstance(meta, dict) and VERSION_KEY in meta:

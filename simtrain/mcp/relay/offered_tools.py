@@ -19,7 +19,9 @@ _KIND = ("io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCa
 
 
 def client_of(frame: JsonObject, session: str | None) -> str | None:
-    """Who sent a request: the session, or in the era without sessions what the client says of itself; None for one like any other."""
+    """Return who sent a request: the session, or in the era without sessions what the client says of itself; None for one like any
+    other.
+    """
     meta = members(members(frame.get("params")).get("_meta"))
     if VERSION_KEY not in meta:
         return session
@@ -49,11 +51,11 @@ class Audience:
         self._last = OfferedTools()
 
     def to(self, client: str | None) -> OfferedTools:
-        """What a client was shown; what was shown last to any, where it did not list the tools itself."""
+        """Return what a client was shown; what was shown last to any, where it did not list the tools itself."""
         return self._shown.get(client, self._last)
 
     def list(self, client: str | None, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
-        """What is offered of the tools that the server lists to a client."""
+        """Return what is offered of the tools that the server lists to a client."""
         shown = self._shown.setdefault(client, OfferedTools())
         self._shown.move_to_end(client)
         if len(self._shown) > MOST:
@@ -66,7 +68,7 @@ class Audience:
         return offered
 
     def tool(self, shown: OfferedTools, name: str) -> ToolSpec | None:
-        """The tool as a client knows it; None for one that no perturbation offers."""
+        """Return the tool as a client knows it; None for one that no perturbation offers."""
         if name in shown.tools:
             return shown.tools[name]
         bare = ToolSpec(name, "", {}, writes=True)

@@ -49,7 +49,7 @@ class RelayRules:
 
 
 def load_perturbations(names: Sequence[str]) -> list[Armed]:
-    """The perturbations of packs (names, or YAML files). Raises InputError, also for one that cannot work in a relay."""
+    """Return the perturbations of packs (names, or YAML files). Raises InputError, also for one that cannot work in a relay."""
     found: list[Armed] = []
     for name in names:
         document = read_document(find("perturbations", name))
@@ -112,7 +112,7 @@ class Bending:
     def client_sends(
         self, frame: JsonObject, scope: Scope, repeat: Repeat, *, session: str | None = None
     ) -> RelayedCall | None:
-        """A frame from a client: None for one that goes on as it is. `session` is its MCP session, where it has one."""
+        """Return a frame from a client: None for one that goes on as it is. `session` is its MCP session, where it has one."""
         if not self._active or "id" not in frame or "method" not in frame:
             if frame.get("method") == "notifications/cancelled":
                 self._forget(scope, _object(frame.get("params")).get("requestId"))
@@ -127,7 +127,7 @@ class Bending:
         return None if asked.crossing is None or asked.crossing.request is not frame else asked.crossing
 
     def server_sends(self, frame: JsonObject, scopes: Sequence[Scope]) -> RelayedCall | RelayOutcome | None:
-        """A frame from the server: None for one that goes on as it is, an Outcome for one that is bent at once."""
+        """Return a frame from the server: None for one that goes on as it is, an Outcome for one that is bent at once."""
         if not self._asked or "method" in frame or "id" not in frame:
             return None
         asked = next(
@@ -177,7 +177,7 @@ class Bending:
         return crossing
 
     def _met(self, request: Request) -> list[tuple[Active, int]]:
-        """The perturbations that meet a call, each with what `Active.meets` says."""
+        """Return the perturbations that meet a call, each with what `Active.meets` says."""
         found = [(active, active.meets(request, self._succeeded, None)) for active in self._active if active.kind.acts]
         return [(active, matching) for active, matching in found if matching is not None]
 
@@ -247,7 +247,7 @@ class Bending:
         return RelayOutcome(bent, {"by": by})
 
     def _by_offer(self, shown: OfferedTools) -> list[JsonObject]:
-        """Those that are there to change the list of tools, and did; others only made room in it for what they do to replies."""
+        """Return those that are there to change the list of tools, and did; others only made room in it for what they do to replies."""
         changing = [self._active[place].kind.armed for place in sorted(shown.changing)]
         return [
             {"label": item.label, "use": item.use, "changed": ["tools"]}
@@ -262,7 +262,7 @@ class Bending:
 
 
 def _served(owner: Active, call: Callable[[Active, Request, int], Call], inner: Answer) -> Answer:
-    """The answer to a call of a tool that a perturbation offered."""
+    """Return the answer to a call of a tool that a perturbation offered."""
 
     async def served(request: Request) -> Observation:
         return await owner.kind.perturbation.serve(call(owner, request, 0), inner)

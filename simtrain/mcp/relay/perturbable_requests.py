@@ -17,19 +17,19 @@ BENDABLE = frozenset({CALL, READ, FILL})
 
 
 def name_of(frame: JsonObject) -> str:
-    """What a request is called: the tool, or the method of a read."""
+    """Return what a request is called: the tool, or the method of a read."""
     method = str(frame["method"])
     return str(members(frame.get("params")).get("name")) if method == CALL else method
 
 
 def arguments_of(frame: JsonObject) -> JsonObject:
-    """Its arguments, as perturbations meet them."""
+    """Return its arguments, as perturbations meet them."""
     params = members(frame.get("params"))
     return members(params.get("arguments")) if frame["method"] == CALL else named(params)
 
 
 def with_request(frame: JsonObject, request: Request) -> JsonObject:
-    """The frame with the request as perturbations left it: itself where they left it alone."""
+    """Return the frame with the request as perturbations left it: itself where they left it alone."""
     if name_of(frame) == request.tool.name and arguments_of(frame) == request.arguments:
         return frame
     params = members(frame.get("params"))
@@ -38,13 +38,13 @@ def with_request(frame: JsonObject, request: Request) -> JsonObject:
 
 
 def reply_observed(frame: JsonObject, response: JsonObject) -> Observation:
-    """What perturbations see of a response frame."""
+    """Return what perturbations see of a response frame."""
     body = reply_body(response)
     return observation_of(body) if frame["method"] == CALL else replace(observed(body, "server"), provenance=None)
 
 
 def response(frame: JsonObject, identity: object, observation: Observation, clean: JsonObject | None) -> JsonObject:
-    """The response frame that says what perturbations left; `clean` is the server's own, where it gave one."""
+    """Return the response frame that says what perturbations left; `clean` is the server's own, where it gave one."""
     params = members(frame.get("params"))
     if frame["method"] == CALL:
         body = call_response(observation)

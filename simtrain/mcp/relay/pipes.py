@@ -14,7 +14,7 @@ CHUNK = 65536
 
 
 async def read_end(file: BinaryIO) -> asyncio.StreamReader:
-    """A reader of a pipe, a terminal or a file."""
+    """Return a reader of a pipe, a terminal or a file."""
     reader = asyncio.StreamReader(limit=CHUNK)
     loop = asyncio.get_running_loop()
     try:

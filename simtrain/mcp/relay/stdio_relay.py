@@ -125,7 +125,7 @@ class _Pump:
         return 0
 
     async def _exited(self, patience: float) -> int | None:
-        """The server's exit code as soon as there is one, within `patience` seconds."""
+        """Return the server's exit code as soon as there is one, within `patience` seconds."""
         # Not Process.wait: that also waits for children of the server that hold its output open.
         until = monotonic() + patience
         while (code := self._process.returncode) is None and monotonic() < until:  # noqa: ASYNC110

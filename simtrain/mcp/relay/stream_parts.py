@@ -28,7 +28,7 @@ class _Cutter:
         self._partial = False
 
     def feed(self, chunk: bytes) -> Iterator[Piece]:
-        """The pieces that `chunk` completes."""
+        """Yield the pieces that `chunk` completes."""
         buffer = self._buffer
         buffer += chunk
         while (found := self._pattern.search(buffer, self._searched)) is not None:
@@ -45,7 +45,7 @@ class _Cutter:
             self._searched = 0
 
     def rest(self) -> Iterator[Piece]:
-        """What is left at the end of the stream."""
+        """Yield what is left at the end of the stream."""
         if self._buffer:
             yield Piece(bytes(self._buffer), not self._partial)
             self._buffer.clear()
@@ -66,12 +66,12 @@ class Events(_Cutter):
 
 
 def event_data(event: bytes) -> bytes:
-    """The data of an event; empty where it has none."""
+    """Return the data of an event; empty where it has none."""
     return b"\n".join(line[5:].removeprefix(b" ") for line in event.splitlines() if line.startswith(b"data:"))
 
 
 def with_data(event: bytes, data: bytes) -> bytes:
-    """The event with other data (of one line), its other fields as they were."""
+    """Return the event with other data (of one line), its other fields as they were."""
     end = b"\r\n" if b"\r\n" in event else b"\n"
     fields = [line for line in event.splitlines() if line and not line.startswith(b"data:")]
     return end.join((*fields, b"data: " + data, b"", b""))

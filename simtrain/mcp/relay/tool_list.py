@@ -9,7 +9,7 @@ from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 
 
 def tool_of(descriptor: JsonObject) -> ToolSpec:
-    """The tool of a raw descriptor. One that does not say that it only reads may write."""
+    """Return the tool of a raw descriptor. One that does not say that it only reads may write."""
     output: JsonValue = descriptor.get("outputSchema")
     return ToolSpec(
         name=str(descriptor.get("name")),
@@ -21,7 +21,7 @@ def tool_of(descriptor: JsonObject) -> ToolSpec:
 
 
 def descriptors_of(result: JsonObject) -> list[JsonObject]:
-    """The raw descriptors in a result of tools/list."""
+    """Return the raw descriptors in a result of tools/list."""
     tools: JsonValue = result.get("tools")
     if not isinstance(tools, list):
         return []
@@ -31,7 +31,7 @@ def descriptors_of(result: JsonObject) -> list[JsonObject]:
 def rewritten(
     descriptors: Sequence[JsonObject], tools: Sequence[ToolSpec], offered: Sequence[ToolSpec]
 ) -> list[JsonObject]:
-    """The raw descriptors of the tools that are offered; `tools` are those of `descriptors`, one by one."""
+    """Return the raw descriptors of the tools that are offered; `tools` are those of `descriptors`, one by one."""
     raw = {id(tool): descriptor for tool, descriptor in zip(tools, descriptors, strict=True)}
     by_name = {tool.name: tool for tool in tools}
     return [raw[id(tool)] if id(tool) in raw else _changed(raw, by_name.get(tool.name), tool) for tool in offered]

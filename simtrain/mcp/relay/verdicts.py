@@ -20,7 +20,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 def read_verdicts(text: str | None) -> tuple[Verdict, ...]:
-    """The verdicts of a list with commas. Raises InputError."""
+    """Return the verdicts of a list with commas. Raises InputError."""
     words = [word.strip() for word in text.split(",")] if text is not None else []
     for word in words:
         if word not in VERDICTS:
@@ -38,7 +38,7 @@ class Case:
     calls: tuple[int, ...]
 
     def facts(self) -> JsonObject:
-        """The case as JSON."""
+        """Return the case as JSON."""
         return {"verdict": self.verdict, "tool": self.tool, "calls": list(self.calls)}
 
 
@@ -91,7 +91,7 @@ class Verdicts:
             self._from_server(frame, shown, bent, (session, _written(answered)), http)
 
     def cases(self) -> list[Case]:
-        """All verdicts, in the order of the calls that they begin with."""
+        """Return all verdicts, in the order of the calls that they begin with."""
         found = [case for call in self._calls for case in self._of(call)]
         return sorted(found, key=lambda case: case.calls)
 
@@ -148,7 +148,7 @@ class Verdicts:
                 self._repeatable.add(str(members(tool).get("name")))
 
     def _of(self, call: _Call) -> Iterator[Case]:
-        """The verdicts about one call, from those of the same client that came after it."""
+        """Yield the verdicts about one call, from those of the same client that came after it."""
         if call.leaks:
             yield Case("leak", call.tool, (call.number,))
         if not call.bent or not call.failed:
@@ -167,7 +167,7 @@ class Verdicts:
 
 
 def counts(cases: Sequence[Case]) -> dict[Verdict, int]:
-    """How often each verdict was given."""
+    """Return how often each verdict was given."""
     return {verdict: sum(case.verdict == verdict for case in cases) for verdict in VERDICTS}
 
 
@@ -181,5 +181,7 @@ def _succeeded(frame: JsonObject) -> bool:
 
 
 def _written(value: JsonValue) -> str:
-    """A value as text that is the same for the same value, whatever the order of its members; any JSON that a client can send has one."""
+    """Return a value as text that is the same for the same value, whatever the order of its members; any JSON that a client can
+    send has one.
+    """
     return json.dumps(value, sort_keys=True)

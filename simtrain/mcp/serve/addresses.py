@@ -39,7 +39,7 @@ class Fronts:
     page_size: int | None = None
 
     def of(self, held: HeldEpisode, server: str | None = None) -> Front:
-        """The front of one server of an episode; of all its servers when none is named. Raises InputError for an unknown server."""
+        """Return the front of one server of an episode; of all its servers when none is named. Raises InputError for an unknown server."""
         front = held.fronts.get(server)
         if front is None:
             front = held.fronts[server] = self._make(held, server)
@@ -58,7 +58,7 @@ class Fronts:
 
 
 def _captured(world: World, server: str | None) -> CapturedServer | None:
-    """What was captured of a server; without a name, of the only one."""
+    """Return what was captured of a server; without a name, of the only one."""
     if world.manifest is None:
         return None
     servers = captured_servers(world.manifest)
@@ -68,7 +68,7 @@ def _captured(world: World, server: str | None) -> CapturedServer | None:
 
 
 def server_urls(world: World, base: str) -> dict[str, str]:
-    """The address of each server of a world: by the name that it was captured under, where it was captured.
+    """Return the address of each server of a world: by the name that it was captured under, where it was captured.
 
     `base` is the address of an episode, without the `/mcp` at its end. A world without several servers has one, of its own name.
     """

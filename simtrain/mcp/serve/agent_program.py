@@ -42,7 +42,7 @@ class Command:
 
     @staticmethod
     def read(text: str, *, fields: tuple[str, ...]) -> Command:
-        """The command in a line, split as a shell splits it; no shell ever sees it. Raises InputError."""
+        """Return the command in a line, split as a shell splits it; no shell ever sees it. Raises InputError."""
         try:
             words = tuple(shlex.split(text))
         except ValueError as error:
@@ -60,7 +60,7 @@ class Command:
             raise InputError(f"there is no program {self.words[0]!r}", remedy="write the path to it, or install it")
 
     def filled(self, facts: Mapping[str, str]) -> list[str]:
-        """The words with the facts in them; what a fact says is never split or read again."""
+        """Return the words with the facts in them; what a fact says is never split or read again."""
         return [_FIELD.sub(lambda found: facts[found[1]], word).replace("\0", "") for word in self.words]
 
 
@@ -87,7 +87,7 @@ async def run_program(
 
 
 async def _ended(process: Process, *, timeout: float, over: asyncio.Event) -> bool:
-    """Whether it ended by itself."""
+    """True if it ended by itself."""
     waiting = asyncio.create_task(process.wait())
     told = asyncio.create_task(over.wait())
     try:

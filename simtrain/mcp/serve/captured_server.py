@@ -41,7 +41,7 @@ class CapturedServer:
 
 
 def captured_servers(path: Path) -> Mapping[str, CapturedServer]:
-    """The servers of a manifest or a recording, by their names in a world. Raises InputError."""
+    """Return the servers of a manifest or a recording, by their names in a world. Raises InputError."""
     return _captured(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 

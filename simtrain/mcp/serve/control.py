@@ -99,7 +99,7 @@ class Control:
         self._base = base.rstrip("/")
 
     def app(self, *, hosts: tuple[str, ...], arrival: float = ARRIVAL) -> HostGuard:
-        """The ASGI application."""
+        """Return the ASGI application."""
         routes = [
             Route("/", self._guarded(self.about), methods=["GET"]),
             Route("/episodes", self._guarded(self.list_episodes), methods=["GET"]),
@@ -142,11 +142,11 @@ class Control:
         return facts if held.token is None else facts | {"token": held.token}
 
     async def about(self, request: Request) -> Response:
-        """What is served."""
+        """Return what is served."""
         return _json({"scenarios": list(self._stage.scenarios), "open": len(self._stage.episodes), "mcp": self._base})
 
     async def list_episodes(self, request: Request) -> Response:
-        """All open episodes."""
+        """Return all open episodes."""
         return _json({"episodes": [self._facts(held) for held in self._stage.episodes]})
 
     async def open(self, request: Request) -> Response:
@@ -163,7 +163,7 @@ class Control:
         return _json(self._facts(held), 201)
 
     async def take(self, request: Request) -> Response:
-        """The next episode of a run that waits for an agent; 204 when there was none for a while."""
+        """Return the next episode of a run that waits for an agent; 204 when there was none for a while."""
         counter = self._stage.counter
         if counter is None:
             raise InputError("no run waits for agents here", remedy="open an episode with POST /episodes")
@@ -177,13 +177,13 @@ class Control:
         return _json(self._facts(held))
 
     async def inspect(self, request: Request) -> Response:
-        """One episode with its steps and what it changed so far."""
+        """Return one episode with its steps and what it changed so far."""
         held = self._held(request)
         finished = held.environment.finished()
         return _json({**self._facts(held), "turns": held.journal.turns, "changes": finished.changes})
 
     async def fork(self, request: Request) -> Response:
-        """An independent copy of an episode as it stands."""
+        """Return an independent copy of an episode as it stands."""
         asked = await _read(request, Forking)
         held = await self._stage.episodes.fork(
             self._held(request), name=asked.name, token=token_urlsafe(24) if asked.token else None
@@ -191,13 +191,13 @@ class Control:
         return _json(self._facts(held), 201)
 
     async def query(self, request: Request) -> Response:
-        """The rows of a SELECT over the episode's world as it is now."""
+        """Return the rows of a SELECT over the episode's world as it is now."""
         asked = await _read(request, StateQuery)
         final = self._held(request).environment.finished().final
         return _json({"rows": await asyncio.to_thread(final.query, asked.sql)})
 
     async def grade(self, request: Request) -> Response:
-        """The trajectory so far, graded as if it ended here; the episode goes on."""
+        """Return the trajectory so far, graded as if it ended here; the episode goes on."""
         return _json(await self._held(request).graded())
 
     async def close(self, request: Request) -> Response:
@@ -215,7 +215,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 async def _read(request: Request, model: type[BodyT]) -> BodyT:
-    """The body of a request; an empty one stands for all defaults. Raises InputError."""
+    """Return the body of a request; an empty one stands for all defaults. Raises InputError."""
     content = await request.body()
     try:
         value: JsonValue = orjson.loads(content) if content else {}

@@ -13,13 +13,13 @@ _SIGN = 12
 
 
 def seal(text: str) -> str:
-    """The text as an opaque, signed token; it holds as long as this process."""
+    """Return the text as an opaque, signed token; it holds as long as this process."""
     content = text.encode()
     return urlsafe_b64encode(_signature(content) + content).decode()
 
 
 def unseal(token: str) -> str:
-    """The text in a token. Raises ValueError for one that was not made here."""
+    """Return the text in a token. Raises ValueError for one that was not made here."""
     try:
         whole = urlsafe_b64decode(token.encode())
     except (NotBase64, UnicodeEncodeError):

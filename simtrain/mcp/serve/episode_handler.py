@@ -110,12 +110,12 @@ class EpisodeFront:
         return {name: tool.name for name, tool in self._tools.native.items()}
 
     def input_schema(self, tool: str) -> JsonObject | None:
-        """The input schema of a tool by its name on the wire."""
+        """Return the input schema of a tool by its name on the wire."""
         found = self._tools.native.get(tool)
         return found.input_schema if found is not None else None
 
     async def answer(self, asked: WireRequest, line: ClientLine) -> JsonObject:
-        """The result of a request; in the modern era signed with who gave it. Raises WireError."""
+        """Return the result of a request; in the modern era signed with who gave it. Raises WireError."""
         result = await self._answer(asked, line)
         if not asked.modern:
             return result
@@ -144,7 +144,7 @@ class EpisodeFront:
         return self._unrecorded(asked)
 
     def _recorded(self, asked: WireRequest) -> Exchange | None:
-        """What was recorded for a request: with the client most like this one, else with another one."""
+        """Return what was recorded for a request: with the client most like this one, else with another one."""
         for client in sorted(self._playing, key=_caller(asked).misfit):
             try:
                 return self._playing[client].find(asked.method, asked.params)
@@ -153,7 +153,7 @@ class EpisodeFront:
         return None
 
     def _flawed(self, asked: WireRequest) -> JsonObject:
-        """The response to a request whose params are wrong: the captured server's own to the same flaw, else to one of its kind."""
+        """Return the response to a request whose params are wrong: the captured server's own to the same flaw, else to one of its kind."""
         found = flaw(asked.method, None if asked.bare else asked.params) or f"{asked.method} params"
         name = asked.params.get("name")
         for kind in (found, f"{found.rpartition(' ')[0]} missing"):
@@ -163,7 +163,7 @@ class EpisodeFront:
         return _error(INVALID_PARAMS, "Invalid request parameters", "")
 
     def _refused(self, asked: WireRequest) -> JsonObject | None:
-        """The response to a method that is not supported here; None for one that is."""
+        """Return the response to a method that is not supported here; None for one that is."""
         method, word = asked.method, asked.method.partition("/")[0]
         unknown = self._mistake("unknown_method", asked, method)
         if method not in LISTED and method not in _ACKNOWLEDGED and method not in _ANSWERED:
@@ -212,7 +212,7 @@ class EpisodeFront:
         )
 
     async def _read(self, asked: WireRequest, line: ClientLine) -> JsonObject:
-        """A resource that is read or a prompt that is filled in: a step of the episode, as a call is."""
+        """Return a resource that is read or a prompt that is filled in: a step of the episode, as a call is."""
         if self._conversations.knows(asked):
             return self._conversations.go_on(asked)
         replies: list[tuple[JsonObject, Observation]] = []
@@ -234,7 +234,7 @@ class EpisodeFront:
         return outcome(bent(asked.method, asked.params, observation, replies[0][0] if replies else None))
 
     def _reply(self, asked: WireRequest) -> tuple[JsonObject, str]:
-        """The reply to a read, with all that was recorded of it, and who gives it: the recording, else the world."""
+        """Return the reply to a read, with all that was recorded of it, and who gives it: the recording, else the world."""
         recorded = self._recorded(asked)
         if recorded is not None:
             return _wire(recorded), "replay"
@@ -247,7 +247,7 @@ class EpisodeFront:
             return _error(error.code, error.message, error.data), "embedded"
 
     def _unanswered(self, name: str, fault: SimtrainError) -> WireError:
-        """The error for what nobody could answer."""
+        """Return the error for what nobody could answer."""
         # Whoever serves must learn of it; what it says may tell of recordings and plans, which are nothing for an agent.
         _LOG.error("%s: %s: %s", self.name, name, fault)
         return WireError(INTERNAL_ERROR, "Internal error")
@@ -311,19 +311,19 @@ class EpisodeFront:
         return await self._replay(asked, line, {**observation.wire, **response})
 
     def _step_of(self, method: str) -> str:
-        """What a read is called in the trajectory, and by the globs of perturbations: the method, of the server at this address."""
+        """Return what a read is called in the trajectory, and by the globs of perturbations: the method, of the server at this address."""
         server = self._prefix or self._server
         return f"{server}.{method}" if server else method
 
     def _native(self, name: str) -> str:
-        """The name in the world of a tool on the wire, or of one that is not there: a captured server's, if this is one."""
+        """Return the name in the world of a tool on the wire, or of one that is not there: a captured server's, if this is one."""
         tool = self._tools.native.get(name)
         if tool is not None:
             return tool.name
         return f"{self._prefix}.{name}" if self._prefix else name
 
     async def _replay(self, asked: WireRequest, line: ClientLine, wire: JsonObject) -> JsonObject:
-        """A recorded reply with all that went before it: notifications, and questions to the client."""
+        """Return a recorded reply with all that went before it: notifications, and questions to the client."""
         if wire.get("resumed"):
             await line.hang_up()
         for notification in cast(Sequence[JsonObject], wire.get("notifications") or ()):
@@ -343,7 +343,7 @@ def _error(code: int, message: str, data: JsonValue = None) -> JsonObject:
 
 
 def outcome(wire: JsonObject) -> JsonObject:
-    """The result in a recorded reply. Raises WireError for a recorded error."""
+    """Return the result in a recorded reply. Raises WireError for a recorded error."""
     if "error" in wire:
         error = cast(JsonObject, wire["error"])
         raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))

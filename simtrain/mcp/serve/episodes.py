@@ -112,7 +112,7 @@ class HeldEpisode:
         return "the episode is over" if stop is None else f"the episode is over: {stop.detail or stop.reason}"
 
     def facts(self) -> JsonObject:
-        """What the control plane tells of the episode."""
+        """Return what the control plane tells of the episode."""
         stop = self.journal.stop
         return {
             "episode": self.name,
@@ -141,7 +141,7 @@ class HeldEpisode:
                 self.journal.end(stop)
 
     async def graded(self) -> Trajectory:
-        """The trajectory so far, graded; the episode goes on."""
+        """Return the trajectory so far, graded; the episode goes on."""
         stop = self.journal.stop or Stop("answered", detail="no answer was given")
         finished = self.environment.finished()
         trajectory = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, self.agent)
@@ -191,11 +191,11 @@ class Episodes:
         return iter(list(self._held.values()))
 
     def find(self, name: str) -> HeldEpisode | None:
-        """The open episode of that name."""
+        """Return the open episode of that name."""
         return self._held.get(name)
 
     def by_token(self, token: str) -> HeldEpisode | None:
-        """The open episode that a bearer token belongs to."""
+        """Return the open episode that a bearer token belongs to."""
         return next((held for held in self._held.values() if held.token == token), None)
 
     async def open(self, episode: Episode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
@@ -211,7 +211,9 @@ class Episodes:
         return self._hold(held)
 
     async def fork(self, held: HeldEpisode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
-        """An independent copy of an episode as it stands, transcript included. Raises InputError where a world model cannot be copied."""
+        """Return an independent copy of an episode as it stands, transcript included. Raises InputError where a world model cannot
+        be copied.
+        """
         chosen = self._free_name(name)
         copy = HeldEpisode(chosen, held.episode, await held.environment.fork(), token=token, agent=self._agent)
         copy.journal.take_over(held.journal)

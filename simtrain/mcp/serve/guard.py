@@ -47,18 +47,18 @@ def _without_port(netloc: str) -> str:
 
 
 def bearer(scope: Scope) -> str | None:
-    """The bearer token of a request."""
+    """Return the bearer token of a request."""
     kind, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
     return token.strip() or None if kind.lower() == "bearer" else None
 
 
 def same(given: str | None, wanted: str) -> bool:
-    """Whether a token is the wanted one, in a time that does not tell how much of it is right."""
+    """True if a token is the wanted one, in a time that does not tell how much of it is right."""
     return given is not None and hmac.compare_digest(given.encode(), wanted.encode())
 
 
 def refusal(status: int, message: str) -> Response:
-    """An HTTP error whose body is a JSON-RPC error, as MCP clients expect it."""
+    """Return an HTTP error whose body is a JSON-RPC error, as MCP clients expect it."""
     body: JsonObject = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
     headers = {"www-authenticate": "Bearer"} if status == 401 else None
     return JSONResponse(body, status, headers)

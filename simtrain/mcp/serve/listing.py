@@ -25,33 +25,33 @@ class ServedSurface(ABC):
 
     @abstractmethod
     def greeting(self, asked: WireRequest) -> JsonObject:
-        """The result of initialize or server/discover."""
+        """Return the result of initialize or server/discover."""
 
     @abstractmethod
     def capabilities(self, asked: WireRequest) -> JsonObject:
-        """What the server says that it can do."""
+        """Return what the server says that it can do."""
 
     @abstractmethod
     def items(self, asked: WireRequest) -> list[JsonObject]:
-        """All items of a list."""
+        """Return all items of a list."""
 
     def shows(self, asked: WireRequest) -> bool:
-        """Whether there is an answer to a list method; a captured server may have refused one."""
+        """True if there is an answer to a list method; a captured server may have refused one."""
         return True
 
     def names(self, method: str, key: str, name: str, asked: WireRequest) -> bool:
-        """Whether a list names something, though it may not be answered here."""
+        """True if a list names something, though it may not be answered here."""
         return False
 
     def page(self, asked: WireRequest) -> JsonObject:
-        """One page of a list. Raises WireError for a cursor that is none."""
+        """Return one page of a list. Raises WireError for a cursor that is none."""
         if asked.params.get("cursor") is not None:
             raise WireError(INVALID_PARAMS, "Invalid cursor")
         return {LISTED[asked.method]: self.items(asked)}
 
 
 def _negotiated(asked: WireRequest) -> str:
-    """The revision of the handshake era that a client and a server which speaks them all agree on."""
+    """Return the revision of the handshake era that a client and a server which speaks them all agree on."""
     wanted = asked.params.get("protocolVersion")
     return cast(str, wanted) if wanted in HANDSHAKE_VERSIONS else HANDSHAKE
 
@@ -133,7 +133,9 @@ class CapturedSurface(ServedSurface):
         }
 
     def _version(self, asked: WireRequest, own: JsonValue) -> JsonValue:
-        """The revision that the captured server answers with; by the rule of the specification where it was not asked for this one."""
+        """Return the revision that the captured server answers with; by the rule of the specification where it was not asked for
+        this one.
+        """
         wanted, versions = asked.params.get("protocolVersion"), self._manifest.versions
         if wanted is None:
             return own
@@ -185,7 +187,7 @@ class CapturedSurface(ServedSurface):
         raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))
 
     def _offered(self, captured: list[JsonObject], *, last: bool) -> list[JsonObject]:
-        """The captured descriptors of the tools that are offered; bent ones as they are now, tools of other names at the end."""
+        """Return the captured descriptors of the tools that are offered; bent ones as they are now, tools of other names at the end."""
         found: list[JsonObject] = []
         for descriptor in captured:
             name = cast(str, descriptor.get("name"))

@@ -91,7 +91,7 @@ class _Hosts(ABC):
         self._timeout = timeout
 
     async def play(self, episode: Episode) -> Trajectory:
-        """One episode, whole. Raises InputError."""
+        """Return one episode, whole. Raises InputError."""
         episodes = self._stage.episodes
         try:
             held = await episodes.open(episode)

@@ -21,7 +21,7 @@ class Fitting:
         self._checks: dict[str, Any] = {}
 
     def fit(self, result: JsonObject, tool: ToolSpec) -> JsonObject:
-        """The CallToolResult, certain to be accepted by clients that check it against the tool's output schema.
+        """Return the CallToolResult, certain to be accepted by clients that check it against the tool's output schema.
 
         Where the structured content is missing and the text holds it, it is put in place; where it cannot be had, the result
         becomes an error. Every official client raises on the rest, so that its agent would never see the reply.
@@ -41,7 +41,7 @@ class Fitting:
 
 
 def _written(result: JsonObject) -> JsonValue:
-    """The JSON value that the only text block holds; None where there is none."""
+    """Return the JSON value that the only text block holds; None where there is none."""
     blocks = cast(list[JsonObject], result.get("content") or [])
     if len(blocks) != 1 or blocks[0].get("type") != "text":
         return None

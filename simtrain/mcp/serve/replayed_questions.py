@@ -22,7 +22,7 @@ class Conversations:
         self._waiting: OrderedDict[str, tuple[JsonObject, int]] = OrderedDict()
 
     def questions(self, wire: JsonObject) -> list[JsonObject]:
-        """What the recorded server asked its client, as requests of the handshake era."""
+        """Return what the recorded server asked its client, as requests of the handshake era."""
         asks = cast(Sequence[JsonObject], wire.get("asks") or ())
         if asks:
             return list(asks)
@@ -33,11 +33,11 @@ class Conversations:
         ]
 
     def begin(self, asked: WireRequest, wire: JsonObject) -> JsonObject | None:
-        """The first input_required result of a reply that asks something; None for one that does not."""
+        """Return the first input_required result of a reply that asks something; None for one that does not."""
         return self._go_on(asked, wire, 0) if _rounds(wire) else None
 
     def knows(self, asked: WireRequest) -> bool:
-        """Whether a request goes on with a conversation. Raises WireError for a state that is not one of ours."""
+        """True if a request goes on with a conversation. Raises WireError for a state that is not one of ours."""
         state = asked.params.get("requestState")
         if not asked.modern or state is None:
             return False
@@ -46,7 +46,7 @@ class Conversations:
         return True
 
     def go_on(self, asked: WireRequest) -> JsonObject:
-        """The next round, or the reply itself when every question is answered. Raises WireError for a recorded error."""
+        """Return the next round, or the reply itself when every question is answered. Raises WireError for a recorded error."""
         return self._go_on(asked, *self._waiting.pop(cast(str, asked.params["requestState"])))
 
     def _go_on(self, asked: WireRequest, wire: JsonObject, number: int) -> JsonObject:
@@ -77,7 +77,7 @@ class Conversations:
 
 
 def _answered(given: JsonValue, recorded: JsonObject) -> bool:
-    """Whether responses answer every question of a round; what a client says beyond that does not count."""
+    """True if responses answer every question of a round; what a client says beyond that does not count."""
     if not isinstance(given, dict):
         return False
     answers = cast(JsonObject, given)
@@ -85,7 +85,7 @@ def _answered(given: JsonValue, recorded: JsonObject) -> bool:
 
 
 def _rounds(wire: JsonObject) -> list[JsonObject]:
-    """The input_required results of a recorded reply; questions of the handshake era become one round."""
+    """Return the input_required results of a recorded reply; questions of the handshake era become one round."""
     rounds = [cast(JsonObject, item["result"]) for item in cast(Sequence[JsonObject], wire.get("rounds") or ())]
     if rounds:
         return [item for item in rounds if item.get("inputRequests")]

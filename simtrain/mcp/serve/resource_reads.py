@@ -11,12 +11,12 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance
 
 
 def named(params: JsonObject) -> JsonObject:
-    """The arguments of a read as its step records them: the URI, or the prompt's name and arguments."""
+    """Return the arguments of a read as its step records them: the URI, or the prompt's name and arguments."""
     return {key: params[key] for key in ("uri", "name", "arguments") if key in params}
 
 
 def observed(response: JsonObject, source: str) -> Observation:
-    """What a step records of a reply, `{"result": ...}` or `{"error": ...}`: its texts, one below the other.
+    """Return what a step records of a reply, `{"result": ...}` or `{"error": ...}`: its texts, one below the other.
 
     What is no text is named in square brackets. `source` is who gave it.
     """
@@ -26,7 +26,7 @@ def observed(response: JsonObject, source: str) -> Observation:
 
 
 def bent(method: str, params: JsonObject, observation: Observation, clean: JsonObject | None) -> JsonObject:
-    """The reply to a read that perturbations bent; `clean` is the one without them, where anybody gave one.
+    """Return the reply to a read that perturbations bent; `clean` is the one without them, where anybody gave one.
 
     Neither resources nor prompts have error results: what went wrong is a JSON-RPC error. Of a bent text all is in the first block.
     """
@@ -45,7 +45,7 @@ def bent(method: str, params: JsonObject, observation: Observation, clean: JsonO
 
 
 def _blocks(result: JsonObject) -> list[JsonObject]:
-    """The contents of a resource, or the contents of a prompt's messages."""
+    """Return the contents of a resource, or the contents of a prompt's messages."""
     if "messages" in result:
         return [content for message in _objects(result["messages"]) for content in _objects([message.get("content")])]
     return _objects(result.get("contents"))

@@ -88,7 +88,7 @@ class ServingSession:
         return await self.episodes.open(played, name=name, token=token)
 
     async def open_default(self) -> HeldEpisode:
-        """The episode at `/mcp`, opened when it is not."""
+        """Return the episode at `/mcp`, opened when it is not."""
         async with self._opening:
             return self.episodes.find(DEFAULT) or await self.open(name=DEFAULT)
 
@@ -109,7 +109,7 @@ class ServingSession:
 
 
 def episode_of(scenario: Scenario, *, case: int, seed: int, attempt: int) -> Episode:
-    """One episode of a scenario, by the number of its case. Raises InputError."""
+    """Return one episode of a scenario, by the number of its case. Raises InputError."""
     for number, found in enumerate(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1)):
         if number == case:
             return Episode(scenario, found.id, found.case, found.variant, seed, attempt)

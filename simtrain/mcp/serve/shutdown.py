@@ -65,5 +65,5 @@ class _Reply:
 
 
 def _stands(scope: Scope) -> bool:
-    """Whether a request asks for a stream without end: those of the handshake era are fetched, that of 2026-07-28 is asked for."""
+    """True if a request asks for a stream without end: those of the handshake era are fetched, that of 2026-07-28 is asked for."""
     return scope["method"] == "GET" or Headers(scope=scope).get("mcp-method") == "subscriptions/listen"

@@ -15,7 +15,8 @@ from simtrain.values.types import JsonObject
 
 
 def load_target(name: str, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> list[Scenario]:
-    """The scenarios that a word of the command line stands for: a manifest (.json), a recording (.jsonl), a world, a scenario or a suite.
+    """Return the scenarios that a word of the command line stands for: a manifest (.json), a recording (.jsonl), a world, a
+    scenario or a suite.
 
     `world_models` answer for worlds and manifests, before the world itself; a scenario names its own. Raises InputError.
     """
@@ -39,7 +40,7 @@ def load_target(name: str, *, world_models: Sequence[JsonObject] = (), packs: Se
 
 
 def _is_world(name: str) -> bool:
-    """Whether a name or a file means a world; a suite of scenarios may have the name of its world."""
+    """True if a name or a file means a world; a suite of scenarios may have the name of its world."""
     if name.endswith((".yaml", ".yml")):
         return "kind" in read_document(Path(name)).data
     return name in names("worlds")

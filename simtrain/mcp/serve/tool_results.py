@@ -6,7 +6,7 @@ from simtrain.values.types import JsonObject, Observation
 
 
 def call_result(observation: Observation) -> JsonObject:
-    """The CallToolResult of an observation; what came over the wire goes out as it came.
+    """Return the CallToolResult of an observation; what came over the wire goes out as it came.
 
     For an observation whose `wire` is a JSON-RPC error there is no result: see `call_response`.
     """
@@ -20,7 +20,7 @@ def call_result(observation: Observation) -> JsonObject:
 
 
 def call_response(observation: Observation) -> JsonObject:
-    """The response to a tools/call: {"result": ...} or {"error": ...}."""
+    """Return the response to a tools/call: {"result": ...} or {"error": ...}."""
     wire = observation.wire
     if wire is None:
         return {"result": call_result(observation)}

@@ -94,7 +94,7 @@ class _Through:
 
     @classmethod
     async def open(cls, seat: _Seat, client: SdkClient, native: dict[str, str]) -> Environment:
-        """The environment of a client that has just connected. Raises SimulatorFault when it is shown other tools than there are."""
+        """Return the environment of a client that has just connected. Raises SimulatorFault when it is shown other tools than there are."""
         listed = [_spec(descriptor, native) for descriptor in await client.tools()]
         if {tool.name for tool in listed} != {tool.name for tool in seat.environment.tools}:
             raise SimulatorFault("the client is shown other tools than the episode has")
@@ -133,7 +133,7 @@ class _Through:
         return self._inner.bent
 
     def asks(self, prompt: str) -> str:
-        """The task as the agent reads it."""
+        """Return the task as the agent reads it."""
         return self._inner.asks(prompt)
 
     def begin_turn(self) -> None:
@@ -141,11 +141,11 @@ class _Through:
         self._inner.begin_turn()
 
     def finished(self) -> FinishedWorld:
-        """The world as it was found and as it is now."""
+        """Return the world as it was found and as it is now."""
         return self._inner.finished()
 
     async def fork(self) -> Environment:
-        """A fork of the environment behind the wire."""
+        """Return a fork of the environment behind the wire."""
         return await self._inner.fork()
 
     async def __aenter__(self) -> Self:
@@ -170,7 +170,7 @@ def _spec(descriptor: JsonObject, native: dict[str, str]) -> ToolSpec:
 
 
 def _as_received(sent: Observation, reply: JsonObject) -> Observation:
-    """The observation that was sent, or, where another one arrived, that one."""
+    """Return the observation that was sent, or, where another one arrived, that one."""
     received = observation_of(reply, sent.provenance)
     same = received.text == sent.text and received.is_error == sent.is_error and received.structured == sent.content
     return sent if same or sent.wire is not None else received

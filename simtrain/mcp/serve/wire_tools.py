@@ -26,14 +26,14 @@ class WireTools:
 
 
 def servers_of(tools: Sequence[ToolSpec]) -> list[str]:
-    """The servers that offer tools, in order; the empty name stands for tools without one."""
+    """Return the servers that offer tools, in order; the empty name stands for tools without one."""
     return list(dict.fromkeys(tool.server for tool in tools))
 
 
 def wire_tools(
     tools: Sequence[ToolSpec], descriptors: Mapping[str, JsonObject], *, server: str | None = None
 ) -> WireTools:
-    """The tools of `server` under their plain names, or of all servers, named `server__tool` where there are several."""
+    """Return the tools of `server` under their plain names, or of all servers, named `server__tool` where there are several."""
     several = server is None and len(servers_of(tools)) > 1
     native: dict[str, ToolSpec] = {}
     own: dict[str, JsonObject] = {}
@@ -49,7 +49,7 @@ def wire_tools(
 
 
 def _descriptor(tool: ToolSpec) -> JsonObject:
-    """What every MCP descriptor of a tool says (name, description, schemas), and whether it writes."""
+    """Return what every MCP descriptor of a tool says (name, description, schemas), and whether it writes."""
     said: JsonObject = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
     if tool.output_schema is not None:
         said["outputSchema"] = tool.output_schema

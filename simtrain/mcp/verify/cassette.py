@@ -72,7 +72,7 @@ def _of_server(
 
 
 def _recorded(cassette: Path, server: str) -> tuple[Surface, ...]:
-    """What the server showed while it was recorded; nothing where no client greeted it and listed its tools."""
+    """Return what the server showed while it was recorded; nothing where no client greeted it and listed its tools."""
     try:
         return read_servers(cassette).servers[server].surfaces
     except InputError:

@@ -16,7 +16,7 @@ UNCOMPARED = frozenset({"isError", "_meta", "resultType", "ttlMs", "cacheScope"}
 
 
 def difference(real: JsonObject, own: JsonObject, pairing: Pairing, *, other: str = "stand-in") -> str | None:
-    """The first place where a stand-in's response differs from the real one, in a few words; None where they agree.
+    """Return the first place where a stand-in's response differs from the real one, in a few words; None where they agree.
 
     Responses are {"result": any result} or {"error": {code, message}}; tokens are paired as they are met. `other` is what the second
     side is called.
@@ -39,7 +39,7 @@ def difference(real: JsonObject, own: JsonObject, pairing: Pairing, *, other: st
 
 
 def channel(response: JsonObject) -> str:
-    """How a response says what it says: result, error result, or protocol error."""
+    """Return how a response says what it says: result, error result, or protocol error."""
     if "error" in response:
         return "protocol error"
     return "error result" if response["result"].get("isError", False) else "result"

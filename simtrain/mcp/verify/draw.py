@@ -58,20 +58,20 @@ class Past:
             self._gone.setdefault(kind, []).append(value)
 
     def initial(self, kind: str) -> Sequence[JsonValue]:
-        """The values of the initial state that no call has deleted or changed since."""
+        """Return the values of the initial state that no call has deleted or changed since."""
         earlier = self._earlier.get(kind, ())
         return [value for value in self._initial.get(kind, ()) if value not in earlier]
 
     def earlier(self, kind: str) -> Sequence[JsonValue]:
-        """The values that calls of this sequence established, in the order of their last change."""
+        """Return the values that calls of this sequence established, in the order of their last change."""
         return self._earlier.get(kind, ())
 
     def values(self, kind: str) -> Sequence[JsonValue]:
-        """All values that exist now."""
+        """Return all values that exist now."""
         return [*self.initial(kind), *self.earlier(kind)]
 
     def gone(self, kind: str) -> Sequence[JsonValue]:
-        """The values that calls of this sequence deleted."""
+        """Return the values that calls of this sequence deleted."""
         return self._gone.get(kind, ())
 
 
@@ -84,7 +84,7 @@ class Draw:
         self.established: list[JsonValue] = []
 
     def one(self, items: Sequence[T], weights: Sequence[float] | None = None) -> T:
-        """One of `items`."""
+        """Return one of `items`."""
         if not items:
             raise NothingToDraw("no item")
         return self.stream.choose(items, weights)
@@ -100,30 +100,30 @@ class Draw:
         return self.stream.random() < probability
 
     def integer(self, low: int, high: int) -> int:
-        """An integer in [low, high]."""
+        """Return an integer in [low, high]."""
         return self.stream.integer(low, high)
 
     def word(self) -> str:
-        """A plain word; the same one turns up again and again in a sequence."""
+        """Return a plain word; the same one turns up again and again in a sequence."""
         return self.one(WORDS)
 
     def words(self, *, most: int = 6) -> str:
-        """A line of words."""
+        """Return a line of words."""
         return " ".join(self.word() for _ in range(self.integer(1, most)))
 
     def odd_text(self) -> str:
-        """A text that is rarely thought of: empty, padded, foreign letters, quotes, two lines."""
+        """Return a text that is rarely thought of: empty, padded, foreign letters, quotes, two lines."""
         return self.one(ODD_TEXTS)
 
     def earlier(self, kind: str) -> JsonValue:
-        """A value that an earlier call of the sequence established: the call depends on it."""
+        """Return a value that an earlier call of the sequence established: the call depends on it."""
         values = self.past.earlier(kind)
         if not values:
             raise NothingToDraw(kind)
         return self.drawn(kind, self.one(values))
 
     def gone(self, kind: str) -> JsonValue:
-        """A value that an earlier call of the sequence deleted: the call depends on it."""
+        """Return a value that an earlier call of the sequence deleted: the call depends on it."""
         values = self.past.gone(kind)
         if not values:
             raise NothingToDraw(kind)
@@ -132,13 +132,13 @@ class Draw:
         return value
 
     def drawn(self, kind: str, value: T) -> T:
-        """The value, noted as drawn: the call depends on what established it."""
+        """Return the value, noted as drawn: the call depends on what established it."""
         if value in self.past.earlier(kind):
             self.established.append(value)
         return value
 
     def existing(self, kind: str, *, earlier: float = 0.75) -> JsonValue:
-        """A value that exists now; with probability `earlier` one that an earlier call established, if there is any."""
+        """Return a value that exists now; with probability `earlier` one that an earlier call established, if there is any."""
         initial = self.past.initial(kind)
         if self.past.earlier(kind) and (not initial or self.chance(earlier)):
             return self.earlier(kind)
@@ -148,7 +148,7 @@ class Draw:
 
 
 def occurs(value: JsonValue, arguments: JsonValue) -> bool:
-    """Whether a value, or a part of it, stands in the arguments of a call, also within a longer text and in another case."""
+    """True if a value, or a part of it, stands in the arguments of a call, also within a longer text and in another case."""
     given = list(_leaves(arguments))
     texts = [leaf.casefold() for leaf in given if isinstance(leaf, str)]
     return any(

@@ -43,7 +43,7 @@ class Figures:
         return self.agreed / self.calls if self.calls else 1.0
 
     def facts(self) -> JsonObject:
-        """The counts with their shares."""
+        """Return the counts with their shares."""
         return {
             "calls": self.calls,
             "agreed": self.agreed,
@@ -95,14 +95,14 @@ class Findings:
         return _figures(self.outcomes)
 
     def tools(self) -> dict[str, Figures]:
-        """The figures of each tool, by name."""
+        """Return the figures of each tool, by name."""
         by_tool: dict[str, list[CallOutcome]] = {}
         for outcome in self.outcomes:
             by_tool.setdefault(outcome.call.tool, []).append(outcome)
         return {tool: _figures(outcomes) for tool, outcomes in sorted(by_tool.items())}
 
     def shares(self) -> dict[str, float]:
-        """The shares that DEMANDED speaks of."""
+        """Return the shares that DEMANDED speaks of."""
         total = self.total
         tools = self.tools()
         least = min((tools[tool].calls if tool in tools else 0 for tool in self.offered), default=0)
@@ -110,7 +110,7 @@ class Findings:
         return {name: _share(count, total.calls) for name, count in counts.items()}
 
     def below(self, thresholds: Thresholds) -> list[str]:
-        """What does not reach its threshold, in words; empty when all is well."""
+        """Return what does not reach its threshold, in words; empty when all is well."""
         found = [
             f"{tool} agrees on {figures.agreement:.1%} of {figures.calls} calls, below {thresholds.per_tool:.0%}"
             for tool, figures in self.tools().items()
@@ -124,7 +124,7 @@ class Findings:
         return found
 
     def divergences(self) -> list[JsonObject]:
-        """Every call on which the sides differ, with the calls of its sequence that came before."""
+        """Return every call on which the sides differ, with the calls of its sequence that came before."""
         found: list[JsonObject] = []
         for number, sequence in enumerate(self.sequences, self.first):
             for index, outcome in enumerate(sequence):
@@ -152,7 +152,7 @@ def _call_facts(outcome: CallOutcome) -> JsonObject:
 
 
 def _writable(response: JsonObject) -> JsonValue:
-    """A response as it can be written: one with half a surrogate pair or an endless integer in it as Python shows it."""
+    """Return a response as it can be written: one with half a surrogate pair or an endless integer in it as Python shows it."""
     try:
         encode(response)
     except TypeError:

@@ -94,7 +94,7 @@ def _note_aspects(found: ShownAlike, name: str, real: JsonObject, own: JsonObjec
 
 
 def _greeting(surface: Surface) -> JsonObject:
-    """The members of a greeting that both eras have, by one name each, and whatever else it holds."""
+    """Return the members of a greeting that both eras have, by one name each, and whatever else it holds."""
     greeting = surface.greeting
     rest = {key: value for key, value in greeting.items() if key not in ENVELOPE}
     info = rest.pop("serverInfo", None) or members(greeting.get("_meta")).get(INFO)
@@ -102,7 +102,7 @@ def _greeting(surface: Surface) -> JsonObject:
 
 
 def _by_name(surface: Surface, method: str) -> dict[str, JsonObject]:
-    """The entries of a list by name or URI; one whose name stands twice gets a number."""
+    """Return the entries of a list by name or URI; one whose name stands twice gets a number."""
     found: dict[str, JsonObject] = {}
     for name, item in _named(surface.items(method)):
         number = sum(1 for known in found if known == name or known.startswith(f"{name} ("))
@@ -116,7 +116,7 @@ def _named(items: Sequence[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
 
 
 def _plain(value: JsonValue) -> bytes | str:
-    """A value for comparison: 1 and true differ, the order of members does not count."""
+    """Return a value for comparison: 1 and true differ, the order of members does not count."""
     try:
         return canonical(value)
     except TypeError:

@@ -28,7 +28,7 @@ class Pairing:
         self._real: dict[tuple[str, str], str] = {}
 
     def copy(self) -> Pairing:
-        """An independent copy as it stands."""
+        """Return an independent copy as it stands."""
         other = copy(self)
         other._own, other._real = dict(self._own), dict(self._real)
         return other
@@ -38,15 +38,15 @@ class Pairing:
         return rewritten(value, lambda text: self._replaced(_placed(text, self._roots), self._real))
 
     def from_real(self, value: JsonValue) -> JsonValue:
-        """A reply of the real server in the stand-in's terms, as far as they have been paired."""
+        """Return a reply of the real server in the stand-in's terms, as far as they have been paired."""
         return rewritten(value, lambda text: self._replaced(_swapped(text, self._real_roots), self._own))
 
     def unpaired(self, value: JsonValue) -> JsonValue:
-        """A reply of the real server with its roots translated and nothing else."""
+        """Return a reply of the real server with its roots translated and nothing else."""
         return rewritten(value, lambda text: _swapped(text, self._real_roots))
 
     def same_text(self, real: str, own: str) -> bool:
-        """Whether two texts say the same. Pairs the tokens that they have in the same places, unless that breaks the one-to-one map."""
+        """True if two texts say the same. Pairs the tokens that they have in the same places, unless that breaks the one-to-one map."""
         real = _swapped(real, self._real_roots)
         real_rest, real_tokens = self._split(real)
         own_rest, own_tokens = self._split(own)
@@ -62,7 +62,7 @@ class Pairing:
         return self._own.get(real) == own[1] and self._real.get(own) == real[1]
 
     def _split(self, text: str) -> tuple[list[str], list[tuple[str, str]]]:
-        """The text between the tokens, and the tokens with their kinds."""
+        """Return the text between the tokens, and the tokens with their kinds."""
         if self._token is None:
             return [text], []
         rest: list[str] = []
@@ -84,7 +84,7 @@ class Pairing:
 
 
 def rewritten(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
-    """A JSON value with every text in it, keys included, changed."""
+    """Return a JSON value with every text in it, keys included, changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):

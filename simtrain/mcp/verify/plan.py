@@ -18,7 +18,7 @@ KINDS: tuple[Kind, ...] = ("valid", "edge", "invalid")
 
 
 def deal(tools: Sequence[str], subject: Subject, *, calls: int, seed: int) -> list[list[str]]:
-    """The tools of every call, sequence by sequence.
+    """Return the tools of every call, sequence by sequence.
 
     Each tool gets its share by weight, but at least LEAST_SHARE of all calls where that many tools fit.
     """
@@ -30,7 +30,7 @@ def deal(tools: Sequence[str], subject: Subject, *, calls: int, seed: int) -> li
 
 
 def _counts(tools: Sequence[str], weights: Mapping[str, float], calls: int) -> dict[str, int]:
-    """How often each tool is called; the counts add up to `calls`."""
+    """Return how often each tool is called; the counts add up to `calls`."""
     weight = {tool: weights.get(tool, 1.0) for tool in tools}
     floor = min(LEAST_SHARE, 1 / len(tools))
     rest = 1 - floor * len(tools)
@@ -59,7 +59,7 @@ class Generator:
         return sorted({tool for tool, _ in self._makers} - set(self._schemas))
 
     def call(self, tool: str, past: Past, stream: Stream) -> GeneratedCall:
-        """A call of a tool: its kind by the subject's shares, its arguments by one of the makers that can make some now."""
+        """Return a call of a tool: its kind by the subject's shares, its arguments by one of the makers that can make some now."""
         if tool not in self._schemas:
             return GeneratedCall(tool, {"name": stream.choose(("a", "b"))}, "invalid")
         shares = self._subject.shares
@@ -77,7 +77,7 @@ class Generator:
         return _made(tool, fitting(self._schemas[tool], draw), "valid", draw)
 
     def _order(self, tool: str, kind: Kind, stream: Stream) -> list[CallMaker]:
-        """The makers of a kind in the order in which they are tried: at random, by weight."""
+        """Return the makers of a kind in the order in which they are tried: at random, by weight."""
         left = [*self._makers.get((tool, kind), ()), *self._from_schema(tool, kind)]
         ordered: list[CallMaker] = []
         while left:
@@ -87,7 +87,7 @@ class Generator:
         return ordered
 
     def _from_schema(self, tool: str, kind: Kind) -> list[CallMaker]:
-        """What the schema alone gives: mistakes always, the rest for a tool that the subject has no maker for."""
+        """Return what the schema alone gives: mistakes always, the rest for a tool that the subject has no maker for."""
         schema = self._schemas[tool]
         if kind == "invalid":
             return [CallMaker(tool, kind, 1.0, lambda draw: spoiled(schema, self._sound(tool, draw), draw))]
@@ -105,5 +105,5 @@ class Generator:
 
 
 def _made(tool: str, arguments: JsonObject, kind: Kind, draw: Draw) -> GeneratedCall:
-    """The call. What was drawn and then left out of the arguments makes no call depend on it."""
+    """Return the call. What was drawn and then left out of the arguments makes no call depend on it."""
     return GeneratedCall(tool, arguments, kind, any(occurs(value, arguments) for value in draw.established))

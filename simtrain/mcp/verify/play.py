@@ -78,7 +78,7 @@ async def verify(
 
 
 async def shown_surfaces(bench: LiveBench) -> list[Surface]:
-    """What a real server shows in the handshake era, and in the other one where it speaks it. Raises InputError."""
+    """Return what a real server shows in the handshake era, and in the other one where it speaks it. Raises InputError."""
     try:
         await bench.fresh(0)
         surfaces = [await bench.surface()]
@@ -89,7 +89,7 @@ async def shown_surfaces(bench: LiveBench) -> list[Surface]:
 
 
 def offered_schemas(real: Surface, own: Surface) -> dict[str, JsonObject]:
-    """The input schemas of all tools that either side offers, by name: the real server's where both do. Raises InputError."""
+    """Return the input schemas of all tools that either side offers, by name: the real server's where both do. Raises InputError."""
     offered, ours = (
         {
             tool["name"]: _schema(tool.get("inputSchema"))
@@ -104,7 +104,7 @@ def offered_schemas(real: Surface, own: Surface) -> dict[str, JsonObject]:
 
 
 def _schema(value: JsonValue) -> JsonObject:
-    """An input schema from which calls can be made; one that is none describes no argument."""
+    """Return an input schema from which calls can be made; one that is none describes no argument."""
     if not isinstance(value, dict):
         return {}
     try:
@@ -203,7 +203,7 @@ class _Sequence:
             ) from None
 
     async def _compared(self, call: GeneratedCall, answered: ServerResponse) -> tuple[JsonObject, str | None]:
-        """The stand-in's response and where it differs.
+        """Return the stand-in's response and where it differs.
 
         Where the second changed while the real server was at work, it may have seen the one or the other: the stand-in is asked at
         both, and the better answer stands. An answer that agrees letter for letter is better than one that agrees by pairing.
@@ -236,7 +236,7 @@ class _Sequence:
 
 
 def _rank(own: JsonObject, problem: str | None, answered: ServerResponse, pairing: Pairing) -> int:
-    """How well a response agrees: 0 not at all, 1 by pairing, 2 letter for letter."""
+    """Return how well a response agrees: 0 not at all, 1 by pairing, 2 letter for letter."""
     if problem is not None:
         return 0
     return 2 if difference(pairing.unpaired(answered.response), own, Pairing({}, {})) is None else 1

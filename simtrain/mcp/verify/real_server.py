@@ -56,7 +56,7 @@ class Bench(Protocol):
         ...
 
     async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
-        """One call, in the real server's terms. A server that dies or is silent gives an error response."""
+        """Return one call, in the real server's terms. A server that dies or is silent gives an error response."""
         ...
 
     async def close(self) -> None:
@@ -99,12 +99,12 @@ class LiveBench:
             self._client = await self._stack.enter_async_context(connect(self._target, era=HANDSHAKE))
 
     async def surface(self) -> Surface:
-        """What the server shows to a client of the handshake era. Raises SimulatorFault."""
+        """Return what the server shows to a client of the handshake era. Raises SimulatorFault."""
         assert self._client is not None
         return (await shown(self._client, timeout=self._timeout))[0]
 
     async def modern_surface(self) -> Surface | None:
-        """What it shows in the era without a handshake; None where it does not speak it. Raises SimulatorFault."""
+        """Return what it shows in the era without a handshake; None where it does not speak it. Raises SimulatorFault."""
         await self.close()
         self._lay_out()
         limit = min(self._timeout, OTHER_ERA_LIMIT)
@@ -116,7 +116,7 @@ class LiveBench:
             return None
 
     async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
-        """One tools/call. After a server was lost, the rest of its sequence is lost with it."""
+        """Return one tools/call. After a server was lost, the rest of its sequence is lost with it."""
         if self._client is None:
             return ServerResponse(self._unanswered(), time(), time())
         await self._within_a_second()
@@ -161,7 +161,7 @@ class LiveBench:
 
 
 def _readable(response: JsonObject) -> JsonObject:
-    """The response; an error of ours in the place of one that is neither a CallToolResult nor an error."""
+    """Return the response; an error of ours in the place of one that is neither a CallToolResult nor an error."""
     result, error = response.get("result"), response.get("error")
     if isinstance(result, dict) and isinstance(cast(JsonObject, result).get("content", []), list):
         return {"result": result}

@@ -15,7 +15,9 @@ ENDINGS = (".json", ".html")
 
 
 def facts(findings: Findings, thresholds: Thresholds) -> JsonObject:
-    """Everything that was found. `problems` is empty when every threshold is reached; `shortfalls` names shares below what is demanded."""
+    """Return everything that was found. `problems` is empty when every threshold is reached; `shortfalls` names shares below what
+    is demanded.
+    """
     shares = findings.shares()
     return {
         "format": FORMAT,

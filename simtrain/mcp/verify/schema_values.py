@@ -41,7 +41,7 @@ def at_the_border(schema: JsonObject, draw: Draw) -> JsonObject:
 
 
 def spoiled(schema: JsonObject, arguments: JsonObject, draw: Draw) -> JsonObject:
-    """The arguments with one mistake: an argument missing, null, of another type, not among the enumerated, or all of them gone."""
+    """Return the arguments with one mistake: an argument missing, null, of another type, not among the enumerated, or all of them gone."""
     properties: JsonObject = schema.get("properties", {})
     required = [name for name in schema.get("required", []) if name in arguments]
     ways: list[Callable[[], JsonObject]] = []
@@ -143,7 +143,9 @@ class _Values:
         return text.ljust(min(int(schema.get("minLength", 0)), LONGEST), "x")[: int(schema.get("maxLength", LONGEST))]
 
     def _known(self, name: str, kind: type[T]) -> T | None:
-        """A value of this type that replies or the initial state had under the argument's name, or as an id where it asks for one."""
+        """Return a value of this type that replies or the initial state had under the argument's name, or as an id where it asks
+        for one.
+        """
         asked = name.lower().replace("_", "").replace("-", "")
         for place in (asked, asked.removesuffix("id"), "id" if asked.endswith("id") else asked):
             values = [value for value in self._draw.past.values(place) if type(value) is kind]
@@ -152,7 +154,7 @@ class _Values:
         return None
 
     def _resolved(self, schema: JsonObject) -> JsonObject:
-        """The schema with references into the same document followed, and what `allOf` adds."""
+        """Return the schema with references into the same document followed, and what `allOf` adds."""
         for _ in range(MAX_DEPTH):
             reference = schema.get("$ref")
             if not isinstance(reference, str) or not reference.startswith("#/"):

@@ -40,7 +40,7 @@ class StandIn:
         return self.scenario.source.build()
 
     async def surfaces(self) -> list[Surface]:
-        """What it shows in each era."""
+        """Return what it shows in each era."""
         async with self.episode(seed=0) as opened:
             return [await opened.surface(era) for era in ERAS]
 
@@ -66,7 +66,7 @@ class OpenStandIn:
         self._clock = held.environment.finished().final.clock
 
     async def surface(self, era: str) -> Surface:
-        """What it shows to a client of an era that can do nothing."""
+        """Return what it shows to a client of an era that can do nothing."""
         greeting = await self._front.answer(
             _asked("server/discover" if era == MODERN else "initialize", {}, era), _Deaf()
         )
@@ -88,7 +88,7 @@ class OpenStandIn:
                 return
 
     async def call(self, tool: str, arguments: JsonObject, *, moment: float) -> JsonObject:
-        """The response to one call made at `moment` (seconds since 1970)."""
+        """Return the response to one call made at `moment` (seconds since 1970)."""
         # The proxy lets the clock tick once before it answers.
         self._clock.moment = moment - self._clock.per_step
         try:
@@ -104,7 +104,7 @@ class OpenStandIn:
         return (stop.detail or stop.reason) if stop is not None and stop.blame == "simulator" else None
 
     async def fork(self) -> OpenStandIn:
-        """An independent copy as it stands. Raises InputError where a world model has no copy."""
+        """Return an independent copy as it stands. Raises InputError where a world model has no copy."""
         copy = HeldEpisode("verify", self._held.episode, await self._held.environment.fork())
         copy.journal.take_over(self._held.journal)
         return OpenStandIn(copy, self._server)
@@ -134,7 +134,7 @@ class _Deaf:
 
 
 def stand_in(name: str, *, server: str | None = None) -> StandIn:
-    """The stand-in that a world, a scenario or a manifest stands for. Raises InputError."""
+    """Return the stand-in that a world, a scenario or a manifest stands for. Raises InputError."""
     scenarios = load_target(name)
     if len(scenarios) > 1:
         raise InputError(f"{name!r} names {len(scenarios)} scenarios", remedy="name one")

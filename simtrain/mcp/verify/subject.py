@@ -89,7 +89,7 @@ class Subject:
         return {*self.tables} <= {*world.columns()} and all(maker.tool in tools for maker in self.makers())
 
     def placeholders(self, root: Path) -> Mapping[str, str]:
-        """What `{name}` stands for in the command under test. Each must occur in it, so that nobody's own files are played with."""
+        """Return what `{name}` stands for in the command under test. Each must occur in it, so that nobody's own files are played with."""
         return {}
 
     def environment(self, root: Path) -> Mapping[str, str]:
@@ -104,18 +104,18 @@ class Subject:
         """Write the world's initial state into the empty folder `root`; called before every sequence, `root` emptied before."""
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """The values of the initial state that makers may draw, by kind (see `Draw.existing`)."""
+        """Return the values of the initial state that makers may draw, by kind (see `Draw.existing`)."""
         return {}
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
         """Note in `past` what a call that worked has created, changed, deleted or reported. `reply` is the real CallToolResult."""
 
     def failed(self, response: JsonObject) -> bool:
-        """Whether a response, {"result": ...} or {"error": ...}, refuses the call."""
+        """True if a response, {"result": ...} or {"error": ...}, refuses the call."""
         return "error" in response or bool(response["result"].get("isError", False))
 
     def makers(self) -> tuple[CallMaker, ...]:
-        """The marked makers, in the order in which they are written."""
+        """Return the marked makers, in the order in which they are written."""
         found: list[CallMaker] = []
         for name in dict.fromkeys(name for base in reversed(type(self).__mro__) for name in vars(base)):
             method = getattr(self, name)

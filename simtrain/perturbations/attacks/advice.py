@@ -10,5 +10,5 @@ from simtrain.files.yaml_files import read_document
 
 @cache
 def harmful_advice() -> tuple[str, ...]:
-    """The advice that ships, one sentence each."""
+    """Return the advice that ships, one sentence each."""
     return tuple(read_document(Path(__file__).with_name("advice.yaml")).data["advice"])

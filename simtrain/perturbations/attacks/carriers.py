@@ -15,13 +15,13 @@ CARRIERS: tuple[Carrier, ...] = ("plain", "markdown", "comment", "encoded", "lan
 
 
 def payload(instruction: Instruction, carrier: Carrier, *, severity: float, rng: Stream) -> str:
-    """The planted text in one of the shipped wordings; the higher the severity, the more authority it claims."""
+    """Return the planted text in one of the shipped wordings; the higher the severity, the more authority it claims."""
     language = rng.choose(("de", "fr", "es")) if carrier == "language" else "en"
     return dressed(rng.choose(wordings(instruction, language, severity)).format(**asdict(instruction)), carrier)
 
 
 def dressed(words: str, carrier: Carrier) -> str:
-    """Words as a carrier brings them."""
+    """Return words as a carrier brings them."""
     match carrier:
         case "markdown":
             return f"---\n### Important\n> **{words}**\n---"

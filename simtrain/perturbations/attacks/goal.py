@@ -60,26 +60,26 @@ class Goal(BaseModel):
         return self
 
     def row(self, world: Queried | None) -> JsonObject | None:
-        """The row of `values`; None where there is none, or nobody to ask. Raises InputError for SQL that does not run."""
+        """Return the row of `values`; None where there is none, or nobody to ask. Raises InputError for SQL that does not run."""
         if not self.values:
             return {}
         rows = world.query(self.values) if world is not None else []
         return rows[0] if rows else None
 
     def instruction(self, row: JsonObject) -> Instruction:
-        """What the agent is told to do. Raises InputError for a template that names what the row does not have."""
+        """Return what the agent is told to do. Raises InputError for a template that names what the row does not have."""
         if self.words:
             return Instruction(words=self.words)
         return Instruction.call(self.tool, cast(JsonObject, Value(self.arguments).evaluate(row)))
 
     def is_reached(self, world: Queried, row: JsonObject, answer: str | None) -> bool:
-        """Whether the world, or the answer, says that the goal is reached. Raises InputError for SQL that does not run."""
+        """True if the world, or the answer, says that the goal is reached. Raises InputError for SQL that does not run."""
         if self.words:
             return self.words.lower() in (answer or "").lower()
         return holds(world.query(self.reached, row))
 
     def aimed(self, tools: Iterable[ToolSpec] | None, world: Queried | None) -> Instruction | None:
-        """The instruction where the goal can be reached: its tool is offered and takes the arguments, and the SQL fits the world.
+        """Return the instruction where the goal can be reached: its tool is offered and takes the arguments, and the SQL fits the world.
 
         `tools` is None where nobody knows which there are.
         """
@@ -101,14 +101,14 @@ class Goal(BaseModel):
 
 @cache
 def shipped() -> tuple[Goal, ...]:
-    """The goals that ship, over the shipped worlds."""
+    """Return the goals that ship, over the shipped worlds."""
     document = read_document(Path(__file__).with_name("goals.yaml"))
     goals = cast("list[JsonObject]", document.data["goals"])
     return tuple(document.parse(Goal, goal, ("goals", index)) for index, goal in enumerate(goals))
 
 
 def named(name: str) -> Goal:
-    """The shipped goal of that name. Raises InputError."""
+    """Return the shipped goal of that name. Raises InputError."""
     found = next((goal for goal in shipped() if goal.name == name), None)
     if found is None:
         raise InputError(f"no attack goal is called {name!r}", remedy=nearest(name, [goal.name for goal in shipped()]))
@@ -127,7 +127,7 @@ GoalKnob: TypeAlias = Annotated[Goal, BeforeValidator(_by_name, json_schema_inpu
 
 
 def aims(goals: Sequence[Goal], tools: Sequence[ToolSpec] | None, world: Queried | None) -> list[Instruction]:
-    """The instructions of those goals that can be reached; goals that only want words said where there is no other."""
+    """Return the instructions of those goals that can be reached; goals that only want words said where there is no other."""
     found = [(goal, instruction) for goal in goals if (instruction := goal.aimed(tools, world)) is not None]
     acting = [instruction for goal, instruction in found if goal.tool]
     return acting or [instruction for _, instruction in found]

@@ -14,7 +14,7 @@ LABEL = "attack"
 
 
 def with_attacks(grading: Sequence[Grading], perturbations: Iterable[Armed]) -> tuple[Grading, ...]:
-    """The grading, with the grader `attack` added where something armed plants instructions and the rubric does not ask it itself.
+    """Return the grading, with the grader `attack` added where something armed plants instructions and the rubric does not ask it itself.
 
     What is added weighs nothing. Goals of the author's own get a grader each, since no other would look for them.
     """

@@ -31,16 +31,16 @@ class Instruction:
 
     @staticmethod
     def call(tool: str, arguments: JsonObject) -> Instruction:
-        """The instruction to call a tool."""
+        """Return the instruction to call a tool."""
         return Instruction(tool, encode(arguments))
 
     def filled(self, reply: str) -> JsonObject:
-        """The arguments of the call, with the reply that the agent read last where they ask for it."""
+        """Return the arguments of the call, with the reply that the agent read last where they ask for it."""
         return json.loads(self.arguments.replace(REPLY, encode(reply)[1:-1]))
 
 
 def instructions(text: str) -> Iterator[Instruction]:
-    """The instructions in a text, as the shipped pools word them; unsafe advice counts as words to say."""
+    """Yield the instructions in a text, as the shipped pools word them; unsafe advice counts as words to say."""
     for tool, arguments in _CALL.findall(text):
         try:
             value: JsonValue = json.loads(arguments)
@@ -53,18 +53,18 @@ def instructions(text: str) -> Iterator[Instruction]:
 
 
 def heard(observation: Observation) -> Iterator[Instruction]:
-    """The instructions that an agent reads in a reply, each once."""
+    """Return the instructions that an agent reads in a reply, each once."""
     return iter(dict.fromkeys(found for text in readings(observation) for found in instructions(text)))
 
 
 def readings(observation: Observation) -> Iterator[str]:
-    """Every text of a reply: as it is, the strings of its content, and what is hidden in them as base64."""
+    """Yield every text of a reply: as it is, the strings of its content, and what is hidden in them as base64."""
     for text in (observation.text, *_strings(_content(observation))):
         yield from decoded(text)
 
 
 def decoded(text: str) -> Iterator[str]:
-    """A text, and what it holds as base64."""
+    """Yield a text, and what it holds as base64."""
     yield text
     for found in _ENCODED.findall(text):
         try:

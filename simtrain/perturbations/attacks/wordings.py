@@ -17,7 +17,7 @@ def _file() -> JsonObject:
 
 
 def wordings(instruction: Instruction, language: str, severity: float) -> list[str]:
-    """The templates for an instruction in a language; English ones come in three tones: a request, an order, a threat."""
+    """Return the templates for an instruction in a language; English ones come in three tones: a request, an order, a threat."""
     found = _file()["calls" if instruction.tool else "words"][language]
     if isinstance(found, dict):
         tones = list(cast("dict[str, list[str]]", found).values())

@@ -12,5 +12,5 @@ from simtrain.values.types import JsonValue
 
 @cache
 def pool(name: str) -> MappingProxyType[str, JsonValue]:
-    """The texts of a pool by their keys. Placeholders in braces are filled in with `str.format`."""
+    """Return the texts of a pool by their keys. Placeholders in braces are filled in with `str.format`."""
     return MappingProxyType(read_document(Path(__file__).with_name(f"{name}.yaml")).data)

@@ -53,7 +53,7 @@ def export(
 
 
 def documents(connection: sqlite3.Connection, on_step: Callable[[], None] = lambda: None) -> Iterator[JsonObject]:
-    """Every page as a document: `text` begins with title and date as front matter, links are whole."""
+    """Yield every page as a document: `text` begins with title and date as front matter, links are whole."""
     rows = connection.execute(
         "select p.id, p.url, p.title, p.date, p.kind, p.body, w.domain from _pages p join _sites w on w.id = p.site order by p.id"
     )
@@ -84,7 +84,9 @@ def _judged(
 
 
 def _query(world: World, question: Question, on_step: Callable[[], None]) -> JsonObject | None:
-    """A question with the documents that state its cells (`gold_docs`), and those that tell what else it rests on (`evidence_docs`)."""
+    """Return a question with the documents that state its cells (`gold_docs`), and those that tell what else it rests on
+    (`evidence_docs`).
+    """
     on_step()
     if question.evidence is None or question.answer == "unanswerable":
         return None
@@ -104,7 +106,7 @@ def _query(world: World, question: Question, on_step: Callable[[], None]) -> Jso
 
 
 def _documents_of(world: World, facts: Sequence[Needed]) -> list[str]:
-    """The pages that state facts as they are meant: those that state most of them first."""
+    """Return the pages that state facts as they are meant: those that state most of them first."""
     wanted = [[fact.type, fact.name, fact.entity, fact.site] for fact in facts]
     rows = world.query(
         "with wanted as (select json_extract(value, '$[0]') as type, json_extract(value, '$[1]') as name, "
@@ -121,7 +123,7 @@ def _documents_of(world: World, facts: Sequence[Needed]) -> list[str]:
 
 
 def _widesearch(world: World, questions: Sequence[Question], folder: Path) -> JsonObject:
-    """The questions that have a table, as WideSearch keeps them, and the world's other names for its scorer."""
+    """Return the questions that have a table, as WideSearch keeps them, and the world's other names for its scorer."""
     asked = [question for question in questions if question.answer != "unanswerable"]
     gold = folder / "widesearch_gold"
     gold.mkdir()

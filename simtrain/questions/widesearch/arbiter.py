@@ -17,11 +17,11 @@ class Arbiter(Protocol):
     """Settles alignments and judgements of one question. Raises ModelFault where a model was asked and cannot be read."""
 
     async def align_columns(self, given: Sequence[str], wanted: Sequence[str]) -> Mapping[str, str]:
-        """Which of the given (normalised) column names mean which of the wanted ones; others are left out."""
+        """Return which of the given (normalised) column names mean which of the wanted ones; others are left out."""
         ...
 
     async def align_keys(self, column: Column, given: Sequence[str], wanted: Sequence[str]) -> Mapping[str, str]:
-        """Which of the given cells of a key column name the same thing as which of the wanted ones; others are left out."""
+        """Return which of the given cells of a key column name the same thing as which of the wanted ones; others are left out."""
         ...
 
     async def judge(self, column: Column, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:

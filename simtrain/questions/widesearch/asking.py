@@ -102,7 +102,7 @@ class Asking:
 
 
 def read_alignment(text: str, *, given: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
-    """The pairs of a model's alignment. Strict: one JSON object of known names. Raises ValueError, saying what is wrong."""
+    """Return the pairs of a model's alignment. Strict: one JSON object of known names. Raises ValueError, saying what is wrong."""
     found: dict[str, str] = {}
     for name, meaning in json_object(text).items():
         if name not in given:
@@ -116,7 +116,7 @@ def read_alignment(text: str, *, given: Sequence[str], wanted: Sequence[str]) ->
 
 
 def read_verdicts(text: str, *, count: int) -> list[float]:
-    """A model's verdicts, 1.0 or 0.0 for each pair in order. Strict. Raises ValueError, saying what is wrong."""
+    """Return a model's verdicts, 1.0 or 0.0 for each pair in order. Strict. Raises ValueError, saying what is wrong."""
     verdicts = json_object(text).get("verdicts")
     if not isinstance(verdicts, list):
         raise ValueError("it is no object with a list of `verdicts`")

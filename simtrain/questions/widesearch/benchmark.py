@@ -40,7 +40,7 @@ class Trial:
     error: str = ""
 
     def facts(self) -> JsonObject:
-        """The trial as a line of a report."""
+        """Return the trial as a line of a report."""
         found: JsonObject = {"instance_id": self.id, "trial_idx": self.number}
         return {**found, "error": self.error} if self.scores is None else {**found, **self.scores.facts()}
 
@@ -52,7 +52,7 @@ async def score_all(
     *,
     on_scored: Callable[[], None] = lambda: None,
 ) -> list[Trial]:
-    """Every trial, in the order of the questions; a question without any response is one trial without a response."""
+    """Return every trial, in the order of the questions; a question without any response is one trial without a response."""
     trials: list[Trial] = []
     for question in asked:
         own = sorted((answer for answer in answered if answer.id == question.id), key=lambda answer: answer.trial)
@@ -79,7 +79,7 @@ async def _scored(question: BenchmarkQuestion, answer: TrialResponse, way: Scori
 
 
 def summary(trials: Sequence[Trial], way: ScoringOptions) -> JsonObject:
-    """The figures of a benchmark as JSON: over trials and questions, what each column lost, and each trial's own."""
+    """Return the figures of a benchmark as JSON: over trials and questions, what each column lost, and each trial's own."""
     by_question: dict[str, list[Scores]] = {}
     for trial in trials:
         if trial.scores is not None:

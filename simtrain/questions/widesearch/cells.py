@@ -65,7 +65,7 @@ def _exact(gold: str, given: str, column: Column, unit: str) -> bool:
 
 
 def same_text(gold: str, given: str) -> bool:
-    """Whether two cells read the same, without markup, case and white space; 5 is 5.0 and 1,000 is 1000, but 007 is not 7."""
+    """True if two cells read the same, without markup, case and white space; 5 is 5.0 and 1,000 is 1000, but 007 is not 7."""
     if folded(gold) == folded(given):
         return True
     one, other = plain_number(gold), plain_number(given)
@@ -73,13 +73,13 @@ def same_text(gold: str, given: str) -> bool:
 
 
 def plain_number(text: str) -> Decimal | None:
-    """The number that a cell is, without a unit; None where it is more than that, or has leading zeros."""
+    """Return the number that a cell is, without a unit; None where it is more than that, or has leading zeros."""
     bare = plain(text)
     return Decimal(bare.replace(",", "")).normalize() if _PLAIN_NUMBER.fullmatch(bare) else None
 
 
 def _within(gold: str, given: str) -> bool:
-    """Whether the response is a part of the gold cell that is made of whole words; in scripts without spaces, any part."""
+    """True if the response is a part of the gold cell that is made of whole words; in scripts without spaces, any part."""
     part, whole = " ".join(plain(given).casefold().split()), " ".join(plain(gold).casefold().split())
     if not part:
         return False
@@ -88,13 +88,13 @@ def _within(gold: str, given: str) -> bool:
 
 
 def same_hosts(gold: str, given: str) -> bool:
-    """Whether two cells link to the same hosts; cells without any must read the same."""
+    """True if two cells link to the same hosts; cells without any must read the same."""
     wanted, found = _hosts(gold), _hosts(given)
     return wanted == found if wanted else folded(gold) == folded(given)
 
 
 def _hosts(text: str) -> frozenset[str]:
-    """The hosts of all links in a text, and of what looks like one without its scheme."""
+    """Return the hosts of all links in a text, and of what looks like one without its scheme."""
     found: set[str] = set()
     bare = text.casefold()
     for url in (*_URL.findall(bare), *(f"http://{host}" for host in _HOST.findall(_URL.sub(" ", bare)))):

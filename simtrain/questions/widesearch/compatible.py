@@ -40,7 +40,7 @@ _MAPPED = "_before_map"
 async def score_compatible(
     rules: TableRules, gold: str, response: str | None, *, as_of: date, arbiter: Arbiter | None = None
 ) -> Scores:
-    """The figures that the reference computes for a response, against a gold table given as CSV text.
+    """Return the figures that the reference computes for a response, against a gold table given as CSV text.
 
     `as_of` is the day that the reference would take for today. Where the reference's own code fails, its figures are zero, and
     `reason` says how it failed. Raises InputError when the extra is not installed.
@@ -164,7 +164,7 @@ class _Scoring:
         return tables[0].equals(tables[1])
 
     async def _credits(self, joined: Frame) -> dict[tuple[str, str], list[float]]:
-        """The credit of every joined row, by column and metric."""
+        """Return the credit of every joined row, by column and metric."""
         found: dict[tuple[str, str], list[float]] = {}
         for column in self.rules.columns:
             if column.name in self.rules.key:
@@ -263,7 +263,7 @@ def _quiet() -> Generator[None]:
 
 
 def _table_text(response: str) -> str | None:
-    """The first fenced block of Markdown; else the first run of lines with pipes; else None."""
+    """Return the first fenced block of Markdown; else the first run of lines with pipes; else None."""
     fenced = _FENCE.search(response)
     if fenced is not None:
         return fenced[1]

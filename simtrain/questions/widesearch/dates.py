@@ -62,7 +62,7 @@ class PartialDate:
 
 
 def read_dates(text: str) -> tuple[PartialDate, ...]:
-    """What a cell's date may mean: one date, two where day and month may change places (`04/12/1987`), none when it is no date.
+    """Return what a cell's date may mean: one date, two where day and month may change places (`04/12/1987`), none when it is no date.
 
     What stands in parentheses is an aside.
     """
@@ -85,14 +85,14 @@ def read_dates(text: str) -> tuple[PartialDate, ...]:
 
 
 def near(gold: PartialDate, given: PartialDate, *, days: int) -> bool:
-    """Whether two dates are at most so many days apart, as exactly as the gold one is told; an untold day is the first."""
+    """True if two dates are at most so many days apart, as exactly as the gold one is told; an untold day is the first."""
     if gold.month is None or given.month is None:
         return gold.month is None and gold.year == given.year
     return abs((gold.first - given.first).days) <= days
 
 
 def same(gold: PartialDate, given: PartialDate) -> bool:
-    """Whether a date says all that the gold one says."""
+    """True if a date says all that the gold one says."""
     return gold.year == given.year and gold.month in (None, given.month) and gold.day in (None, given.day)
 
 

@@ -43,7 +43,7 @@ class TrialResponse:
 
 
 def read_questions(path: Path, gold: Path) -> list[BenchmarkQuestion]:
-    """The questions of a JSONL file with their tables, `{instance_id}.csv` in the folder `gold`. Raises InputError."""
+    """Return the questions of a JSONL file with their tables, `{instance_id}.csv` in the folder `gold`. Raises InputError."""
     if not gold.is_dir():
         raise InputError("there is no such folder of gold tables", file=gold)
     found: dict[str, BenchmarkQuestion] = {}
@@ -67,7 +67,7 @@ def read_questions(path: Path, gold: Path) -> list[BenchmarkQuestion]:
 
 
 def read_responses(path: Path, known: Sequence[str]) -> list[TrialResponse]:
-    """The responses in a JSONL file, or in all `*.jsonl` files of a folder, by name. Raises InputError.
+    """Return the responses in a JSONL file, or in all `*.jsonl` files of a folder, by name. Raises InputError.
 
     A line holds `instance_id` and `response`, and may hold `trial_idx`; lines of one question without it are its trials in order.
     """
@@ -97,7 +97,7 @@ def read_responses(path: Path, known: Sequence[str]) -> list[TrialResponse]:
 
 
 def gold_rows(text: str, rules: TableRules, *, file: Path | None = None) -> list[tuple[str, ...]]:
-    """The rows of a gold table, cells as text, in the order of the rules' columns. Raises InputError."""
+    """Return the rows of a gold table, cells as text, in the order of the rules' columns. Raises InputError."""
     try:
         rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True))
     except csv.Error as error:
@@ -114,7 +114,7 @@ def gold_rows(text: str, rules: TableRules, *, file: Path | None = None) -> list
 
 
 def read_known(path: Path) -> dict[str, Known]:
-    """What is known beforehand, by question or `*`: `{"columns": {...}, "keys": {...}, "accepted": [[given, gold], ...]}`.
+    """Return what is known beforehand, by question or `*`: `{"columns": {...}, "keys": {...}, "accepted": [[given, gold], ...]}`.
 
     Raises InputError.
     """
@@ -128,7 +128,7 @@ def read_known(path: Path) -> dict[str, Known]:
 
 
 def known_for(name: str, known: Mapping[str, Known], *, exact: bool = False) -> Known:
-    """What is known for one question: its own entry over that for all. `exact` is that of `Known`."""
+    """Return what is known for one question: its own entry over that for all. `exact` is that of `Known`."""
     common, own = known.get(ANY, Known()), known.get(name, Known())
     return Known(
         {**common.columns, **own.columns},

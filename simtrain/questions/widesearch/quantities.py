@@ -75,7 +75,7 @@ class Quantity:
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """The one quantity in a cell; None when there is none, more than one (a range), or a number that cannot be told.
+    """Return the one quantity in a cell; None when there is none, more than one (a range), or a number that cannot be told.
 
     What stands in parentheses is an aside: `4.2 m (13.8 ft)` is 4.2 m.
     """
@@ -101,7 +101,7 @@ def read_quantity(text: str) -> Quantity | None:
 
 
 def unit_of(text: str) -> tuple[str, float, float]:
-    """What a unit measures, its size and its zero; ("", 1.0, 0.0) for none, and for words that are no unit."""
+    """Return what a unit measures, its size and its zero; ("", 1.0, 0.0) for none, and for words that are no unit."""
     name = text.strip().casefold().strip(".,;").replace("²", "2").replace("³", "3").replace("^", "")
     name = {"sq km": "km2", "sq m": "m2", "square kilometres": "km2", "square kilometers": "km2"}.get(name, name)
     if name in _ZEROS:
@@ -110,7 +110,7 @@ def unit_of(text: str) -> tuple[str, float, float]:
 
 
 def near(gold: Quantity, given: Quantity, *, tolerance: float) -> bool:
-    """Whether two quantities differ by at most that share of the gold one; a unit that is written on one side only is taken for both."""
+    """True if two quantities differ by at most that share of the gold one; a unit that is written on one side only is taken for both."""
     if gold.dimension and given.dimension and gold.dimension != given.dimension:
         return False
     value = given.value
@@ -121,7 +121,7 @@ def near(gold: Quantity, given: Quantity, *, tolerance: float) -> bool:
 
 
 def _magnitude(text: str, *, money: bool) -> tuple[float, str]:
-    """The factor that a text begins with, and what follows it."""
+    """Return the factor that a text begins with, and what follows it."""
     for word in sorted(_MAGNITUDES, key=len, reverse=True):
         rest = text.removeprefix(word)
         if len(rest) < len(text) and (not rest or not word.isascii() or not rest[0].isalpha()):
@@ -132,6 +132,6 @@ def _magnitude(text: str, *, money: bool) -> tuple[float, str]:
 
 
 def _currency(text: str) -> str | None:
-    """The currency that stands next to a number: the last word before it, the first after it."""
+    """Return the currency that stands next to a number: the last word before it, the first after it."""
     words = text.replace("/", " ").split()
     return next((_CURRENCIES[word] for word in (*words[-1:], *words[:1]) if word in _CURRENCIES), None)

@@ -38,18 +38,18 @@ class TableRules:
         return tuple(column for column in self.columns if column.name not in self.key)
 
     def column(self, name: str) -> Column:
-        """The column of that normalised name."""
+        """Return the column of that normalised name."""
         return next(column for column in self.columns if column.name == name)
 
 
 def rules_of_question(question: Question) -> TableRules:
-    """The rules of a question over a search world."""
+    """Return the rules of a question over a search world."""
     columns = tuple(column.model_copy(update={"name": normal_name(column.name)}) for column in question.columns)
     return TableRules(tuple(normal_name(name) for name in question.key), columns)
 
 
 def read_rules(evaluation: JsonValue) -> TableRules:
-    """The rules in WideSearch's `evaluation`: an object, or JSON text of it. Raises InputError."""
+    """Return the rules in WideSearch's `evaluation`: an object, or JSON text of it. Raises InputError."""
     if isinstance(evaluation, str):
         try:
             evaluation = orjson.loads(evaluation)

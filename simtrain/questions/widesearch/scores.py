@@ -73,7 +73,7 @@ class Scores:
     found_items: Measure = Measure()
 
     def figures(self) -> dict[str, float]:
-        """The figures by name (`FIGURES`)."""
+        """Return the figures by name (`FIGURES`)."""
         values = (
             self.success,
             self.rows.precision,
@@ -86,7 +86,7 @@ class Scores:
         return dict(zip(FIGURES, values, strict=True))
 
     def facts(self) -> JsonObject:
-        """Everything as JSON, for a report."""
+        """Return everything as JSON, for a report."""
         return {
             **self.figures(),
             "gold_rows": self.gold_rows,
@@ -105,7 +105,7 @@ def measure(credit: float, *, given: float, gold: float) -> Measure:
 
 
 def over_trials(trials: Sequence[Scores]) -> JsonObject:
-    """The figures of one question over its trials: Avg@N of each figure, Max@N of each, Pass@N (any success)."""
+    """Return the figures of one question over its trials: Avg@N of each figure, Max@N of each, Pass@N (any success)."""
     figures = [scores.figures() for scores in trials]
     return {
         "trials": len(trials),
@@ -116,7 +116,7 @@ def over_trials(trials: Sequence[Scores]) -> JsonObject:
 
 
 def over_questions(questions: Sequence[JsonObject]) -> JsonObject:
-    """The means over all questions of what `over_trials` gives for each. Zeros when there is no question."""
+    """Return the means over all questions of what `over_trials` gives for each. Zeros when there is no question."""
     count = len(questions) or 1
     return {
         "questions": len(questions),
@@ -127,7 +127,7 @@ def over_questions(questions: Sequence[JsonObject]) -> JsonObject:
 
 
 def total_losses(answers: Iterable[Scores]) -> list[ColumnLoss]:
-    """The losses of all answers together, by column, in the order in which columns first come."""
+    """Return the losses of all answers together, by column, in the order in which columns first come."""
     found: dict[str, ColumnLoss] = {}
     for scores in answers:
         for loss in scores.columns:

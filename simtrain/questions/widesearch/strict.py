@@ -30,7 +30,7 @@ async def score_strict(
     single: bool = False,
     given: frozenset[tuple[str, str]] = frozenset(),
 ) -> Scores:
-    """The figures of a response against the gold rows (cells as text, in the order of the rules' columns).
+    """Return the figures of a response against the gold rows (cells as text, in the order of the rules' columns).
 
     Each gold row is matched by at most one row, the first with its key; a row that is repeated word for word counts once, any other
     row counts as given. All tables of the response that have the key columns count together; columns that were not asked for are left
@@ -81,7 +81,7 @@ class _Scoring:
         return self._counted(await self._credits(matched, reading.units), matched, strays)
 
     def _best(self, ways: tuple[Row, ...], names: Mapping[tuple[int, str], str], wanted: Mapping[Row, int]) -> Row:
-        """The way to read a row that fits its gold row best; the first where none fits."""
+        """Return the way to read a row that fits its gold row best; the first where none fits."""
         if len(ways) == 1:
             return ways[0]
 
@@ -105,7 +105,7 @@ class _Scoring:
         return folded(cell) if number is None else str(number)
 
     async def _read(self, response: str) -> _Reading | None:
-        """The rows of all tables that have the key columns; None when there is none."""
+        """Return the rows of all tables that have the key columns; None when there is none."""
         rows: list[tuple[Row, ...]] = []
         units: dict[str, str] = {}
         fitting = 0
@@ -123,7 +123,7 @@ class _Scoring:
         return _Reading(tuple(rows), units) if fitting else None
 
     async def _places(self, table: WrittenTable) -> dict[str, int]:
-        """Where each required column stands under a heading: by name, by name without a unit in parentheses, by the arbiter."""
+        """Return where each required column stands under a heading: by name, by name without a unit in parentheses, by the arbiter."""
         found: dict[str, int] = {}
         for read in (folded, _unitless):
             meant = [read(name) for name in self.rules.names]
@@ -144,7 +144,9 @@ class _Scoring:
         return found
 
     async def _names(self, reading: _Reading, single: bool) -> Mapping[tuple[int, str], str]:
-        """What cells of key columns stand for, by place and cell, where the arbiter knows it, or the rule of a single answer does."""
+        """Return what cells of key columns stand for, by place and cell, where the arbiter knows it, or the rule of a single
+        answer does.
+        """
         found: dict[tuple[int, str], str] = {}
         for place in self.places:
             column = self.rules.columns[place]
@@ -163,12 +165,12 @@ class _Scoring:
         return found
 
     async def _meets(self, cell: str, gold: str, column: Column, reading: _Reading) -> bool:
-        """Whether a single answer, which is key and value at once, agrees with the gold by the rule of its column."""
+        """True if a single answer, which is key and value at once, agrees with the gold by the rule of its column."""
         verdict = agree(gold, cell, column=column, unit=reading.units.get(column.name, ""))
         return verdict == 1 if verdict is not None else list(await self.arbiter.judge(column, [(cell, gold)])) == [1.0]
 
     async def _credits(self, matched: Mapping[int, Row], units: Mapping[str, str]) -> dict[tuple[int, int], float]:
-        """The credit of every cell of the matched rows, by gold row and column."""
+        """Return the credit of every cell of the matched rows, by gold row and column."""
         found: dict[tuple[int, int], float] = {}
         for place, column in enumerate(self.rules.columns):
             if place in self.places:
@@ -216,7 +218,7 @@ class _Scoring:
     def _found(
         self, credits: Mapping[tuple[int, int], float], matched: Mapping[int, Row], strays: Sequence[Row]
     ) -> tuple[Measure, Measure]:
-        """Rows and items as far as they had to be found out.
+        """Return rows and items as far as they had to be found out.
 
         A gold cell is sought if it has a value that the question does not give. A claim is a cell of the response that says something,
         unless it rightly repeats what the question gives. So to say that there is no value earns nothing, be it right or wrong.
@@ -256,7 +258,7 @@ class _Scoring:
 
 
 def _apart(cells: Iterable[str]) -> bool:
-    """Whether no two cells that differ as texts are one number."""
+    """True if no two cells that differ as texts are one number."""
     numbers = {folded(cell): plain_number(cell) for cell in cells}
     read = [number for number in numbers.values() if number is not None]
     return len(set(read)) == len(read)
@@ -271,7 +273,7 @@ def _unitless(heading: str) -> str:
 
 
 def _unit(heading: str) -> str:
-    """What a heading says in parentheses or brackets at its end: `Mirror (m)`."""
+    """Return what a heading says in parentheses or brackets at its end: `Mirror (m)`."""
     for opening, closing in ("()", "[]"):
         if heading.rstrip().endswith(closing):
             return heading.rstrip()[:-1].rpartition(opening)[2].strip()

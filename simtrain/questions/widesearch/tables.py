@@ -28,7 +28,7 @@ class WrittenTable:
 
 
 def read_tables(text: str, names: Iterable[str] = ()) -> list[WrittenTable]:
-    """All tables of a response, in order, fenced, quoted, or not.
+    """Return all tables of a response, in order, fenced, quoted, or not.
 
     A table is a run of lines with pipes. The line above its first rule (`|---|`) is its heading; without a rule the first line is.
     A further rule begins a further table where the line above it shares a cell with the first heading or with `names`; elsewhere
@@ -45,7 +45,7 @@ def read_tables(text: str, names: Iterable[str] = ()) -> list[WrittenTable]:
 
 
 def fitted(cells: tuple[str, ...], width: int) -> list[tuple[str, ...]]:
-    """The ways to read a row as `width` cells: a short one is filled up; in a long one, neighbours are joined by their pipes."""
+    """Return the ways to read a row as `width` cells: a short one is filled up; in a long one, neighbours are joined by their pipes."""
     surplus = len(cells) - width
     if surplus <= 0:
         return [cells + ("",) * -surplus]
@@ -70,12 +70,12 @@ def _runs(text: str) -> Iterator[list[tuple[str, ...]]]:
 
 
 def _unquoted(line: str) -> str:
-    """A line without the marks of a quotation, and the mark that begins some texts."""
+    """Return a line without the marks of a quotation, and the mark that begins some texts."""
     return line.lstrip("\ufeff> \t")
 
 
 def _parts(run: list[tuple[str, ...]], names: Set[str]) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-    """The tables of a run of lines: one for each rule that has a heading above it."""
+    """Yield the tables of a run of lines: one for each rule that has a heading above it."""
     rules = [index for index, cells in enumerate(run) if index and _is_rule(cells) and not _is_rule(run[index - 1])]
     if not rules:
         rows = _rows(run)

@@ -21,7 +21,7 @@ _AROUND = " \t\r\n\"'“”‘’«»`"
 
 
 def plain(text: str) -> str:
-    """A cell's text without Markdown emphasis, links, footnote marks, HTML tags, quotes around it, and signs that nobody sees."""
+    """Return a cell's text without Markdown emphasis, links, footnote marks, HTML tags, quotes around it, and signs that nobody sees."""
     bare = _TAG.sub(" ", _NOTE.sub("", _LINK.sub(r"\1", _UNSEEN.sub("", html.unescape(text)))))
     line = " ".join(unicodedata.normalize("NFKC", bare.replace("*", "").replace("`", "")).split()).strip(_AROUND)
     stressed = _STRESSED.fullmatch(line)
@@ -29,10 +29,10 @@ def plain(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """A cell's plain text without case and white space: what two cells share that read the same."""
+    """Return a cell's plain text without case and white space: what two cells share that read the same."""
     return "".join(plain(text).casefold().split())
 
 
 def is_missing(text: str) -> bool:
-    """Whether a cell says that there is no fact."""
+    """True if a cell says that there is no fact."""
     return folded(text) in MISSING

@@ -44,7 +44,7 @@ class ConditionJoins(_Part):
     last: str
 
     def joined(self, parts: list[str]) -> str:
-        """The parts as one list."""
+        """Return the parts as one list."""
         if len(parts) < 3:
             return self.two.join(parts)
         return f"{self.between.join(parts[:-1])}{self.last}{parts[-1]}"
@@ -73,11 +73,11 @@ class Wordings(_Part):
     terms: dict[str, str]
 
     def inflected(self, *, plural: bool) -> dict[str, str]:
-        """The verbs in the form that goes with one thing, or with several."""
+        """Return the verbs in the form that goes with one thing, or with several."""
         return {verb: forms[plural] for verb, forms in self.forms.items()}
 
     def chain(self, parts: list[str]) -> str:
-        """What lies at the end of a path of labels: `operator`, `station's operator`, `seat of the station's operator`."""
+        """Return what lies at the end of a path of labels: `operator`, `station's operator`, `seat of the station's operator`."""
         text = parts[0]
         for place, part in enumerate(parts[1:]):
             text = (self.beyond if place else self.of).format(first=text, second=part)
@@ -86,6 +86,6 @@ class Wordings(_Part):
 
 @cache
 def wordings(language: Language) -> Wordings:
-    """The shipped words of a language."""
+    """Return the shipped words of a language."""
     document = read_document(Path(__file__).parent / f"{language}.yaml")
     return document.parse(Wordings, {**document.data, "language": language})

@@ -42,7 +42,7 @@ class Atif(Exporter):
     )
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """One row."""
+        """Yield one row."""
         record = cast(JsonObject, orjson.loads(to_line(trajectory)))
         names = names_of(trajectory)
         steps = list(_numbered([*_opening(record), *(self._turn(turn, names) for turn in record["turns"])]))
@@ -88,7 +88,7 @@ class Atif(Exporter):
 
 
 def from_atif(row: JsonObject) -> Trajectory:
-    """The trajectory in a row that `Atif` wrote, less `timing`, and less what perturbations did unless `labels` was set.
+    """Return the trajectory in a row that `Atif` wrote, less `timing`, and less what perturbations did unless `labels` was set.
 
     Raises InputError for an ATIF document that does not come from simtrain.
     """

@@ -14,5 +14,5 @@ def names_of(trajectory: Trajectory) -> dict[str, str]:
 
 
 def definitions(trajectory: Trajectory, names: dict[str, str]) -> list[JsonObject]:
-    """The tools that were offered, as function definitions."""
+    """Return the tools that were offered, as function definitions."""
     return [definition(tool, names[tool.name]) for tool in trajectory.tools]

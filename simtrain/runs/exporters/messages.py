@@ -13,13 +13,13 @@ Arguments: TypeAlias = Literal["text", "object"]
 
 
 def opening(trajectory: Trajectory) -> list[JsonObject]:
-    """What the agent read before its first turn."""
+    """Return what the agent read before its first turn."""
     system: list[JsonObject] = [{"role": "system", "content": trajectory.system}] if trajectory.system else []
     return [*system, {"role": "user", "content": trajectory.prompt}]
 
 
 def spoken(trajectory: Trajectory) -> list[Turn]:
-    """The turns in which the agent said or called something."""
+    """Return the turns in which the agent said or called something."""
     return [turn for turn in trajectory.turns if turn.text or turn.steps]
 
 
@@ -27,7 +27,7 @@ NOTHING_SAID = "in which the agent said nothing"
 
 
 def said(turn: Turn, names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text") -> JsonObject:
-    """The assistant message of a turn; `names` maps tools to names for the wire."""
+    """Return the assistant message of a turn; `names` maps tools to names for the wire."""
     message: JsonObject = {"role": "assistant", "content": turn.text or None}
     if reasoning and turn.reasoning:
         message["reasoning_content"] = turn.reasoning
@@ -37,7 +37,7 @@ def said(turn: Turn, names: dict[str, str], *, reasoning: bool = False, argument
 
 
 def replies(turn: Turn) -> list[JsonObject]:
-    """The tool messages that answer the calls of a turn."""
+    """Return the tool messages that answer the calls of a turn."""
     return [{"role": "tool", "tool_call_id": step.action.id, "content": step.observation.text} for step in turn.steps]
 
 
@@ -54,7 +54,7 @@ def conversation(
 
 
 def called(step: Step, names: dict[str, str], arguments: Arguments) -> JsonObject:
-    """One call as it stands in a message."""
+    """Return one call as it stands in a message."""
     action = step.action
     written = encode(action.arguments) if arguments == "text" else action.arguments
     given = written if action.malformed is None else action.malformed

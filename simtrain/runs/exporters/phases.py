@@ -23,12 +23,12 @@ class Labelled:
 
 
 def earned(trajectory: Trajectory, least: float = 1.0) -> bool:
-    """Whether a trajectory was rewarded with at least so much; one without a reward was not."""
+    """True if a trajectory was rewarded with at least so much; one without a reward was not."""
     return trajectory.reward is not None and trajectory.reward >= least - _ROUNDING
 
 
 def noticeable(trajectory: Trajectory) -> int | None:
-    """The first step that told the agent anything else than it would have heard where nothing is armed; -1 before its first call."""
+    """Return the first step that told the agent anything else than it would have heard where nothing is armed; -1 before its first call."""
     if trajectory.noticeable is not None:
         return trajectory.noticeable
     # Records of earlier versions say only which replies were bent.
@@ -39,22 +39,22 @@ def noticeable(trajectory: Trajectory) -> int | None:
 
 
 def faulted(trajectory: Trajectory) -> bool:
-    """Whether the agent was told anything else than it would have heard where nothing is armed."""
+    """True if the agent was told anything else than it would have heard where nothing is armed."""
     return noticeable(trajectory) is not None
 
 
 def deserves(trajectory: Trajectory) -> bool:
-    """Whether an end that did not earn all may be held up as wrong: declining only where it is known that the task can be done."""
+    """True if an end that did not earn all may be held up as wrong: declining only where it is known that the task can be done."""
     return trajectory.stop.reason != "abstained" or trajectory.solvability == "solvable"
 
 
 def _amiss(step: Step) -> bool:
-    """Whether something of a step was bent that matters: that it took longer does not."""
+    """True if something of a step was bent that matters: that it took longer does not."""
     return any(not event.changed or set(event.changed) - {"clock"} for event in step.events)
 
 
 def labelled(trajectory: Trajectory) -> list[Labelled]:
-    """The turns in which the agent spoke, each with its phase.
+    """Return the turns in which the agent spoke, each with its phase.
 
     What the agent cannot notice is no fault yet: turns before the first sign of one are `before`, that which met it aside. A fault
     stays open until its tool gives a clean reply. Where that tool is not called again and the episode earned all, another
@@ -82,7 +82,7 @@ def labelled(trajectory: Trajectory) -> list[Labelled]:
 
 
 def _closed(turn: Turn, opened: set[str], later: set[str], *, recovered: bool) -> set[str]:
-    """The open faults that a turn makes an end of."""
+    """Return the open faults that a turn makes an end of."""
     if not turn.steps:
         return opened if recovered else set()
     clean = {step.action.tool for step in turn.steps if not _amiss(step) and not step.observation.is_error}

@@ -61,7 +61,7 @@ class Preference(Exporter):
         )
 
     def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:
-        """The pairs, case by case. Of each arm of a case two trajectories are held."""
+        """Yield the pairs, case by case. Of each arm of a case two trajectories are held."""
         cases: dict[_Case, dict[bytes, _Extremes]] = {}
         for trajectory in trajectories:
             if trajectory.reward is None or not spoken(trajectory):
@@ -91,7 +91,7 @@ class Preference(Exporter):
                 yield from self._pair("twin", twin, found.worst, [])
 
     def _parting(self, kind: Kind, good: Trajectory, bad: Trajectory) -> Iterator[JsonObject]:
-        """A pair of one perturbed episode, from the turn on in which they differ; a `step` needs a fault before that."""
+        """Yield a pair of one perturbed episode, from the turn on in which they differ; a `step` needs a fault before that."""
         both = zip(spoken(good), spoken(bad), strict=False)
         shared = [ours for ours, _ in takewhile(lambda turns: _alike(*turns), both)]
         sign = noticeable(good)
@@ -124,7 +124,7 @@ class Preference(Exporter):
 
 
 def _read(trajectory: Trajectory) -> list[object]:
-    """What the agent was given before its first turn."""
+    """Return what the agent was given before its first turn."""
     return [trajectory.system, trajectory.prompt, trajectory.tools]
 
 
@@ -133,7 +133,7 @@ def _identity(trajectory: Trajectory) -> tuple[int, bytes]:
 
 
 def _alike(ours: Turn, theirs: Turn) -> bool:
-    """Whether two turns call the same and read the same replies; words beside calls may differ, last words may not."""
+    """True if two turns call the same and read the same replies; words beside calls may differ, last words may not."""
     return (bool(ours.steps) or ours.text == theirs.text) and _seen(ours) == _seen(theirs)
 
 

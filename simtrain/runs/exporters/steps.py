@@ -30,7 +30,7 @@ class Steps(Exporter):
         return None if trajectory.steps else "without a call"
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """A row for every step, in order."""
+        """Yield a row for every step, in order."""
         key: JsonObject = {
             "scenario": trajectory.scenario,
             "scenario_digest": trajectory.scenario_digest,

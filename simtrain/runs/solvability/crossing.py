@@ -81,7 +81,7 @@ class _Attempt:
         self.first: Line | None = None
 
     async def result(self) -> Line:
-        """The line after all that helps; with doubts where the call is not got across."""
+        """Return the line after all that helps; with doubts where the call is not got across."""
         measures: tuple[Callable[[], Awaitable[None]], ...] = (
             self._made, self._paged, self._followed, self._refreshed, self._repeated, self._shown_again, self._mended, self._stood_in,
             self._undone, self._read, self._waited,
@@ -158,7 +158,7 @@ class _Attempt:
             await self._repeat(self.line, onward)
 
     async def _played(self, base: Line, planned: Planned) -> Line:
-        """The line with a call more, and those by which a page is followed that has moved."""
+        """Return the line with a call more, and those by which a page is followed that has moved."""
         line = await self.playing.play(base, planned, self.scope)
         for _ in range(MOST):
             onward = followed(planned, line.last.text) if line.last.is_error else None
@@ -245,7 +245,7 @@ class _Attempt:
         return self.line.outcome not in (self.crossing.before, self.right)
 
     def _better(self, line: Line, told: Observation) -> bool:
-        """Whether a line has the world right, and knows more of the reply."""
+        """True if a line has the world right, and knows more of the reply."""
         if line.outcome != self.right:
             return False
         gaps = line.evidence.believe(self.planned, self.reply, told).gaps
@@ -339,7 +339,7 @@ class _Attempt:
                 return
 
     async def later(self, line: Line, count: int = 2) -> Line | None:
-        """The line after some harmless reads; None where there is none to make."""
+        """Return the line after some harmless reads; None where there is none to make."""
         known = line.evidence.known()
         candidates = reads(self.planned, self.offered, known, frozenset(self.truth.reply.content or ()))
         # Time goes by in refused reads as well, where there are no others.
@@ -353,7 +353,7 @@ class _Attempt:
         return line
 
     async def _can_be_noticed(self) -> bool:
-        """Whether some read tells the world as it is from the world as it should be; the first that does is made."""
+        """True if some read tells the world as it is from the world as it should be; the first that does is made."""
         known = self.line.evidence.known()
         true = self.reply.content
         if true is not None:
@@ -367,7 +367,7 @@ class _Attempt:
         return False
 
     def _rightly(self, read: Planned) -> Observation | None:
-        """What a read would tell were the world right."""
+        """Return what a read would tell were the world right."""
         tool = next((tool for tool in self.world.tools if tool.name == read.tool), None)
         if tool is None:
             return None

@@ -36,7 +36,7 @@ Scalar = str | float | bool | None
 
 
 def same_reply(first: Observation, second: Observation) -> bool:
-    """Whether two replies say the same: both errors or neither, and equal in content, or in text where they have none."""
+    """True if two replies say the same: both errors or neither, and equal in content, or in text where they have none."""
     if first.is_error is not second.is_error:
         return False
     one, other = first.content, second.content
@@ -58,7 +58,7 @@ class AnsweredCall:
         return frozenset(_leaves("", parsed))
 
     def tells(self, key: str, value: Scalar) -> bool:
-        """Whether a value stands under a key, be it as another type: a truth value or nothing as text, an instant in seconds."""
+        """True if a value stands under a key, be it as another type: a truth value or nothing as text, an instant in seconds."""
         return any((key, form) in self.leaves for form in (value, *_other_forms(value)))
 
     @cached_property
@@ -83,13 +83,13 @@ class AnsweredCall:
         return frozenset(value for _, value in _leaves("", self.planned.arguments))
 
     def says(self, value: Scalar) -> bool:
-        """Whether a value stands in the reply."""
+        """True if a value stands in the reply."""
         if isinstance(value, str) and len(value) >= SHORT:
             return value in self.text
         return value in self.values
 
     def speaks_of(self, names: frozenset[Scalar]) -> bool:
-        """Whether the call or its reply names one of these; true where there is nothing to name."""
+        """True if the call or its reply names one of these; true where there is nothing to name."""
         return not names or not names.isdisjoint(self.given) or any(self.says(name) for name in names)
 
 
@@ -108,11 +108,11 @@ class HeardReplies:
     heard: tuple[AnsweredCall, ...] = ()
 
     def with_reply(self, planned: Planned, observation: Observation) -> HeardReplies:
-        """The evidence with one reply more."""
+        """Return the evidence with one reply more."""
         return replace(self, heard=(*self.heard, AnsweredCall(planned, observation)))
 
     def known(self) -> JsonObject:
-        """The latest value that was told under each name; the `id` of a record in a list also as the id of its kind."""
+        """Return the latest value that was told under each name; the `id` of a record in a list also as the id of its kind."""
         found: JsonObject = {}
         for item in self.heard:
             content = item.observation.content
@@ -121,7 +121,9 @@ class HeardReplies:
         return found
 
     def answered(self, *texts: str) -> list[Planned]:
-        """The calls that were answered, with a reply in which one of the texts stands where some are given; the latest first, each once."""
+        """Return the calls that were answered, with a reply in which one of the texts stands where some are given; the latest
+        first, each once.
+        """
         found: list[Planned] = []
         for item in reversed(self.heard):
             told = item.observation
@@ -131,17 +133,17 @@ class HeardReplies:
         return found
 
     def refused(self, planned: Planned) -> bool:
-        """Whether the call was made, and never answered."""
+        """True if the call was made, and never answered."""
         made = [item.observation.is_error for item in self.heard if item.planned == planned]
         return bool(made) and all(made)
 
     def telling_of(self, planned: Planned) -> list[Planned]:
-        """The calls in whose replies a text of this call stands, the latest first, each once and none that is this one."""
+        """Return the calls in whose replies a text of this call stands, the latest first, each once and none that is this one."""
         texts = [value for value in planned.arguments.values() if isinstance(value, str) and len(value) >= SHORT]
         return [call for call in (self.answered(*texts) if texts else []) if call != planned]
 
     def believe(self, planned: Planned, true: Observation, told: Observation) -> Believed:
-        """The true reply to a call, so far as the episode has shown it; where it has not, what was told instead."""
+        """Return the true reply to a call, so far as the episode has shown it; where it has not, what was told instead."""
         if same_reply(true, told):
             return Believed(told, frozenset())
         content = true.content
@@ -160,7 +162,7 @@ class HeardReplies:
 
 
 def _within(text: str, told: Observation) -> bool:
-    """Whether every line of a text stands in what was told, in its order."""
+    """True if every line of a text stands in what was told, in its order."""
     place = 0
     for line in text.splitlines():
         place = told.text.find(line, place)
@@ -186,7 +188,7 @@ class _Judging:
         self.shown = 0
 
     def value(self, key: str, true: JsonValue, told: JsonValue, names: frozenset[Scalar]) -> JsonValue:
-        """A part of the reply as it may be believed; `names` are the scalars that tell its record."""
+        """Return a part of the reply as it may be believed; `names` are the scalars that tell its record."""
         if isinstance(true, dict):
             record = cast(JsonObject, true)
             other = cast(JsonObject, told) if isinstance(told, dict) else {}
@@ -223,7 +225,7 @@ _NOTHING = object()
 
 
 def _other_forms(value: Scalar) -> tuple[Scalar, ...]:
-    """What a value may be written as that is still read as it."""
+    """Return what a value may be written as that is still read as it."""
     if isinstance(value, bool):
         return ("true", "yes") if value else ("false", "no")
     if value is None:
@@ -235,7 +237,7 @@ def _other_forms(value: Scalar) -> tuple[Scalar, ...]:
 
 
 def _telling(value: JsonValue) -> Iterator[Scalar]:
-    """The scalars of a record, one level deep, that tell it from others."""
+    """Yield the scalars of a record, one level deep, that tell it from others."""
     members = cast(Mapping[str, JsonValue], value).values() if isinstance(value, dict) else ()
     for item in members:
         if not isinstance(item, dict | list) and _is_telling(found := _scalar(item)):
@@ -266,7 +268,7 @@ def _leaves(key: str, value: JsonValue) -> Iterator[tuple[str, Scalar]]:
 
 
 def _parsed(text: str) -> JsonValue:
-    """What a text holds where it is JSON; else the text."""
+    """Return what a text holds where it is JSON; else the text."""
     if text[:1] not in ("{", "["):
         return text
     try:

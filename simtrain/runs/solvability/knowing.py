@@ -24,7 +24,7 @@ _sought: dict[_Key, asyncio.Future[Solution]] = {}
 
 
 def foretold(episode: Episode) -> Solvability | None:
-    """What is known without a search; None where one can tell more.
+    """Return what is known without a search; None where one can tell more.
 
     Where nothing is armed it is what the family says of itself, which `simtrain validate` proves. Of a world that a model or a
     recording answers for nothing is known.
@@ -40,7 +40,7 @@ def foretold(episode: Episode) -> Solvability | None:
 
 
 def provable(episode: Episode) -> bool:
-    """Whether a way through can be searched for at all."""
+    """True if a way through can be searched for at all."""
     spec = episode.scenario.spec
     return (
         (spec.reference is not None or paradigm_of(episode.scenario).plans)
@@ -50,7 +50,7 @@ def provable(episode: Episode) -> bool:
 
 
 async def solvability_of(episode: Episode) -> Solvability:
-    """What a search finds of an episode in which something is armed."""
+    """Return what a search finds of an episode in which something is armed."""
     try:
         label = (await solution_of(episode)).label
     except SimulatorFault:
@@ -59,7 +59,7 @@ async def solvability_of(episode: Episode) -> Solvability:
 
 
 async def solution_of(episode: Episode) -> Solution:
-    """The solution of an episode, searched for once. Attempts at a case share it, since what goes wrong is the same in all."""
+    """Return the solution of an episode, searched for once. Attempts at a case share it, since what goes wrong is the same in all."""
     scenario = episode.scenario
     key = (
         scenario.digest,

@@ -51,24 +51,24 @@ class Line:
         return outcome(self.environment.state.changes())
 
     def believing(self, observation: Observation, *doubts: str) -> Line:
-        """The line with one more reply given to the plan."""
+        """Return the line with one more reply given to the plan."""
         return replace(self, believed=(*self.believed, observation), doubts=self.doubts | set(doubts))
 
     def settling(self, planned: Planned) -> Line:
-        """The line, with its latest reply as the one to that call."""
+        """Return the line, with its latest reply as the one to that call."""
         return replace(self, settled={**self.settled, key_of(planned): self.believed[-1]})
 
     def turning(self, plan: Plan, doubts: frozenset[str]) -> Line:
-        """The line on another plan, with the doubts that it had before the call for which it turns."""
+        """Return the line on another plan, with the doubts that it had before the call for which it turns."""
         return replace(self, plan=plan, known=self.settled, believed=(), doubts=doubts)
 
     def losing(self, planned: Planned) -> Line:
-        """The line without hope for a call."""
+        """Return the line without hope for a call."""
         return replace(self, lost=(*self.lost, planned))
 
 
 def key_of(planned: Planned) -> bytes:
-    """The same bytes for the same call."""
+    """Return the same bytes for the same call."""
     return canonical([planned.tool, planned.arguments])
 
 
@@ -89,12 +89,12 @@ class Playing:
     made: int = 0
 
     def silent(self, line: Line) -> bool:
-        """Whether the latest reply was bent, and does not show it."""
+        """True if the latest reply was bent, and does not show it."""
         bent = {event.label for event in line.environment.steps[-1].events}
         return not line.last.is_error and (not bent or not bent.isdisjoint(self.quiet))
 
     async def play(self, line: Line, planned: Planned, scope: AsyncExitStack) -> Line:
-        """The line with one call more, in an environment that `scope` closes. Raises OutOfBounds or LineIsLong."""
+        """Return the line with one call more, in an environment that `scope` closes. Raises OutOfBounds or LineIsLong."""
         if self.made >= self.most:
             raise OutOfBounds
         if len(line.calls) >= self.longest:

@@ -17,13 +17,13 @@ MOST_PAGES = 40
 
 
 def added_tools(offered: tuple[ToolSpec, ...], world: World) -> tuple[ToolSpec, ...]:
-    """The tools that the world does not have: a perturbation offers them."""
+    """Return the tools that the world does not have: a perturbation offers them."""
     own = {tool.name for tool in world.tools}
     return tuple(tool for tool in offered if tool.name not in own)
 
 
 def stand_ins(planned: Planned, offered: tuple[ToolSpec, ...], episode: Episode, world: World) -> Iterator[Planned]:
-    """The same call of other tools: those that the scenario names as equivalent, then those that a perturbation offers."""
+    """Yield the same call of other tools: those that the scenario names as equivalent, then those that a perturbation offers."""
     original = next((tool for tool in world.tools if tool.name == planned.tool), None)
     if original is None:
         return
@@ -45,7 +45,7 @@ def stand_ins(planned: Planned, offered: tuple[ToolSpec, ...], episode: Episode,
 
 
 def translated(planned: Planned, original: ToolSpec, other: ToolSpec) -> Planned:
-    """A call in the terms of another tool: parameters of the same name, else those in the same place of the schema."""
+    """Return a call in the terms of another tool: parameters of the same name, else those in the same place of the schema."""
     theirs, ours = _properties(other), _properties(original)
     if set(planned.arguments) <= set(theirs):
         return Planned(other.name, planned.arguments)
@@ -57,7 +57,7 @@ def translated(planned: Planned, original: ToolSpec, other: ToolSpec) -> Planned
 
 
 def completed(planned: Planned, original: ToolSpec, offered: ToolSpec) -> Planned:
-    """The call with a value for every argument that the tool has beyond those of the world's own: one that its schema allows."""
+    """Return the call with a value for every argument that the tool has beyond those of the world's own: one that its schema allows."""
     own = set(_properties(original))
     more = {name: _allowed(schema) for name, schema in _schemas(offered).items() if name not in own}
     return Planned(planned.tool, {**planned.arguments, **more})
@@ -67,7 +67,7 @@ _PLAIN: dict[str, JsonValue] = {"integer": 1, "number": 1, "boolean": True, "arr
 
 
 def _allowed(schema: JsonObject) -> JsonValue:
-    """Some value that a schema allows: the first that it names, else one of its type."""
+    """Return some value that a schema allows: the first that it names, else one of its type."""
     named = [*schema.get("enum", []), *schema.get("examples", [])]
     if "const" in schema or "default" in schema or named:
         return schema.get("const", schema.get("default", named[0] if named else None))
@@ -75,7 +75,7 @@ def _allowed(schema: JsonObject) -> JsonValue:
 
 
 def next_page(planned: Planned, content: JsonObject | None) -> Planned | None:
-    """The call for the next page, where a reply names one."""
+    """Return the call for the next page, where a reply names one."""
     cursor: JsonValue = (content or {}).get(NEXT_CURSOR)
     return None if cursor is None else Planned(planned.tool, {**planned.arguments, "cursor": cursor})
 
@@ -97,7 +97,7 @@ def reads(planned: Planned, offered: tuple[ToolSpec, ...], known: JsonObject, wa
 
 
 def records_of(content: JsonValue) -> list[JsonObject]:
-    """The records in the lists of a reply, each as what is known of it: its fields, and its id as that of its kind."""
+    """Return the records in the lists of a reply, each as what is known of it: its fields, and its id as that of its kind."""
     found: list[JsonObject] = []
     for key, value in (cast(JsonObject, content) if isinstance(content, dict) else {}).items():
         for item in cast("list[JsonValue]", value) if isinstance(value, list) else []:
@@ -109,7 +109,7 @@ def records_of(content: JsonValue) -> list[JsonObject]:
 
 
 def names_one(read: Planned, own: frozenset[str]) -> bool:
-    """Whether a read is asked with what one record says of itself."""
+    """True if a read is asked with what one record says of itself."""
     return any(isinstance(value, str) and value in own for value in read.arguments.values())
 
 

@@ -72,7 +72,7 @@ class _Search:
         self.reason = ""
 
     async def solution(self) -> Solution:
-        """The proof, or the label of its lack."""
+        """Return the proof, or the label of its lack."""
         async with paradigm_of(self.episode.scenario).open(self.episode) as environment:
             scenario = self.episode.scenario
             clean = scenario.prompt.render(self.episode.case)
@@ -100,14 +100,14 @@ class _Search:
         return "unnoticeable" if self.obstacles <= {REFUSED, WITHHELD, UNSEEN} else "unproved"
 
     def _may_be_hopeless(self) -> bool:
-        """Whether one of the perturbations that fired says of itself that abstaining may be all that is left."""
+        """True if one of the perturbations that fired says of itself that abstaining may be all that is left."""
         return any(
             armed.label in self.fired and "abstain" in armed.perturbation.recoverable_by
             for armed in self.episode.scenario.perturbations
         )
 
     async def _go(self, line: Line) -> Trace | None:
-        """The proof that goes on from a line; None where there is none."""
+        """Return the proof that goes on from a line; None where there is none."""
         move = self._next(line)
         if move is None:
             self.obstacles |= line.doubts or {_WRONG}
@@ -125,7 +125,7 @@ class _Search:
         return None
 
     async def _go_on(self, line: Line, move: Planned, way: Line) -> Trace | None:
-        """The proof that goes on after a call; where it was not got across, by a detour first."""
+        """Return the proof that goes on after a call; where it was not got across, by a detour first."""
         if way.doubts == line.doubts:
             return await self._go(way.settling(move))
         if move not in way.lost:
@@ -138,7 +138,7 @@ class _Search:
         return await self._go(way)
 
     def _next(self, line: Line) -> Planned | Message | None:
-        """What the plan does next, given the replies; None where it cannot go on."""
+        """Return what the plan does next, given the replies; None where it cannot go on."""
         scenario = self.episode.scenario
         stated = {name: value for name, value in self.episode.case.items() if name in scenario.stated}
         walking = Walk(line.plan or self.plan, stated).run()
@@ -156,7 +156,7 @@ class _Search:
             return None
 
     async def _judge(self, line: Line, message: Message) -> Trace | None:
-        """The line as a proof, if it earns full reward in a fresh episode."""
+        """Return the line as a proof, if it earns full reward in a fresh episode."""
         trace = Trace(line.calls, message.answer, message.abstain)
         played = await retrace(self.episode, trace)
         if _succeeds(played):
@@ -177,7 +177,7 @@ def _trace(trajectory: Trajectory) -> Trace:
 
 
 def _fired(episode: Episode, trajectory: Trajectory) -> tuple[str, ...]:
-    """The labels of all that bent a reply, or the task or the tools where that is what they are for, in order."""
+    """Return the labels of all that bent a reply, or the task or the tools where that is what they are for, in order."""
     fired = {event.label for step in trajectory.steps for event in step.events}
     fired |= {
         armed.label

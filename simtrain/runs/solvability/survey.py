@@ -65,7 +65,7 @@ class Pair:
         return bool(self.solution.fired)
 
     def facts(self) -> JsonObject:
-        """The pair as JSON, without its proof."""
+        """Return the pair as JSON, without its proof."""
         return {
             "scenario": self.family,
             "episode": self.episode,
@@ -96,7 +96,7 @@ class Job:
 
 
 def arms_of(scenario: Scenario, pack: str, *, alone: bool = False) -> Iterator[PackArm]:
-    """Every perturbation of a pack alone and, unless only that is asked for, the pack as a whole, over a family.
+    """Yield every perturbation of a pack alone and, unless only that is asked for, the pack as a whole, over a family.
 
     Raises InputError for a pack that does not fit.
     """
@@ -142,7 +142,7 @@ async def _solve_all(job: Job) -> list[Pair]:
 
 
 def _episodes(arm: PackArm, job: Job) -> Iterator[Episode]:
-    """The same cases under every arm."""
+    """Yield the same cases under every arm."""
     episodes = list(paradigm_of(arm.scenario).episodes(arm.scenario, seed=job.seed, attempts=1))
     if job.cases is None:
         yield from episodes
@@ -187,7 +187,7 @@ class SurveyRow:
         return self.labels["proved"] / self.pairs if self.pairs else None
 
     def facts(self) -> JsonObject:
-        """The row as JSON."""
+        """Return the row as JSON."""
         labels: tuple[Label, ...] = ("proved", "unsolvable", "unproved", "unnoticeable")
         return {
             "pack": self.pack,
@@ -202,7 +202,7 @@ class SurveyRow:
 
 
 def rows_of(pairs: Sequence[Pair]) -> list[SurveyRow]:
-    """One row for each perturbation of each pack, in the order in which they come."""
+    """Return one row for each perturbation of each pack, in the order in which they come."""
     grouped: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         grouped.setdefault((pair.pack, pair.label), []).append(pair)
@@ -220,22 +220,22 @@ def rows_of(pairs: Sequence[Pair]) -> list[SurveyRow]:
 
 
 def agents_of(pairs: Iterable[Pair]) -> list[str]:
-    """The agents that played, in order."""
+    """Return the agents that played, in order."""
     return list(dict.fromkeys(name for pair in pairs for name in pair.played))
 
 
 def earned_share(pairs: Iterable[Pair], agent: str) -> float | None:
-    """The share of the proved pairs that an agent solves."""
+    """Return the share of the proved pairs that an agent solves."""
     return _share(pair.played[agent].success for pair in _played(pairs, agent, "proved"))
 
 
 def declined_share(pairs: Iterable[Pair], agent: str) -> float | None:
-    """The share of the unsolvable pairs in which an agent says that it cannot be done."""
+    """Return the share of the unsolvable pairs in which an agent says that it cannot be done."""
     return _share(pair.played[agent].abstained for pair in _played(pairs, agent, "unsolvable"))
 
 
 def missed(pairs: Iterable[Pair], agent: str) -> list[Pair]:
-    """The proved pairs that an agent does not solve."""
+    """Return the proved pairs that an agent does not solve."""
     return [pair for pair in _played(pairs, agent, "proved") if not pair.played[agent].success]
 
 
@@ -249,5 +249,5 @@ def _share(held: Iterable[bool]) -> float | None:
 
 
 def proved_share(pairs: Sequence[Pair]) -> float | None:
-    """The share that is proved of all pairs with a recoverable perturbation that fired, those of whole packs included."""
+    """Return the share that is proved of all pairs with a recoverable perturbation that fired, those of whole packs included."""
     return _share(pair.solution.label == "proved" for pair in pairs if pair.counts and pair.recoverable)

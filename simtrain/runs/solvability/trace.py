@@ -26,7 +26,7 @@ class Trace:
     abstain: bool = False
 
     def facts(self, episode: Episode) -> JsonObject:
-        """The proof as it is stored, with all that says to which episode it belongs."""
+        """Return the proof as it is stored, with all that says to which episode it belongs."""
         return {
             "format": FORMAT,
             "scenario": episode.scenario.name,
@@ -43,7 +43,7 @@ class Trace:
 
 
 def trace_of(value: JsonValue) -> Trace:
-    """The trace in a stored proof. Raises InputError when it is none."""
+    """Return the trace in a stored proof. Raises InputError when it is none."""
     if not isinstance(value, dict) or cast(JsonObject, value).get("format") != FORMAT:
         raise InputError(f"not a proof: its `format` is not {FORMAT!r}")
     facts = cast(JsonObject, value)
@@ -65,7 +65,7 @@ class Retracing(Policy):
     trace: Trace
 
     def player(self, briefing: Briefing) -> Player:
-        """A player for one episode."""
+        """Return a player for one episode."""
         return _Player(self.trace)
 
 
@@ -76,7 +76,7 @@ class _Player:
         self._trace = trace
 
     async def think(self, journal: Journal) -> Message:
-        """The call of this turn, or the end. Raises AgentFault when the trace is over and says nothing."""
+        """Return the call of this turn, or the end. Raises AgentFault when the trace is over and says nothing."""
         turn = len(journal.turns)
         if turn < len(self._trace.calls):
             planned = self._trace.calls[turn]

@@ -29,7 +29,7 @@ class Truth:
 
 
 def truth_of(environment: Proxy, planned: Planned) -> Truth | None:
-    """What the world as it stands does on a call; None for a tool that it does not have, or arguments that do not fit."""
+    """Return what the world as it stands does on a call; None for a tool that it does not have, or arguments that do not fit."""
     world = environment.world
     tool = next((tool for tool in world.tools if tool.name == planned.tool), None)
     if tool is None:
@@ -44,7 +44,7 @@ def truth_of(environment: Proxy, planned: Planned) -> Truth | None:
 
 
 def outcome(changes: Changes) -> bytes:
-    """The rows that were changed, moments aside: the same deed done later counts as the same."""
+    """Return the rows that were changed, moments aside: the same deed done later counts as the same."""
     rows = {
         table: sorted(canonical([_timeless(change.before), _timeless(change.after)]).decode() for change in found)
         for table, found in changes.items()

@@ -20,7 +20,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?
 
 
 async def first_difference(episode: Episode, trajectory: Trajectory) -> int | None:
-    """The first step whose reply the same calls do not get where nothing is armed; None where there is none.
+    """Return the first step whose reply the same calls do not get where nothing is armed; None where there is none.
 
     Moments of the episode itself are set aside, since what is armed takes time. It is -1 where the task, or a tool as an agent reads
     it, was other than it is. Before it the agent cannot know that anything is wrong: a write that was lost in silence shows in a
@@ -49,7 +49,7 @@ async def first_difference(episode: Episode, trajectory: Trajectory) -> int | No
 
 
 def _read(tools: Sequence[ToolSpec]) -> list[JsonValue]:
-    """What of tools stands before an agent; what they may return does not."""
+    """Return what of tools stands before an agent; what they may return does not."""
     return [[tool.name, tool.description, tool.input_schema] for tool in tools]
 
 
@@ -67,14 +67,16 @@ def _recorded(trajectory: Trajectory) -> int | None:
 
 
 async def _told(environment: Environment, step: Step) -> Observation:
-    """What a call is told where nothing is armed; of the read of a resource or a prompt, which is no tool's, what the record says."""
+    """Return what a call is told where nothing is armed; of the read of a resource or a prompt, which is no tool's, what the
+    record says.
+    """
     if "/" in step.action.tool:
         return next((event.clean for event in step.events if event.clean is not None), step.observation)
     return await environment.step(step.action)
 
 
 def _said(observation: Observation, began: str, ended: str) -> tuple[str, bool]:
-    """What a reply says, less the moments between the first call and the last."""
+    """Return what a reply says, less the moments between the first call and the last."""
 
     def now(found: re.Match[str]) -> str:
         return "" if began[:16] <= found[0][:16].replace(" ", "T") <= ended[:16] else found[0]

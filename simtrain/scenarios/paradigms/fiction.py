@@ -25,7 +25,7 @@ class Fiction(Impersonation):
     plans: ClassVar[bool] = True
 
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
-        """The proxy over a fresh state of the world, whose snippets may keep back what the question asks for."""
+        """Return the proxy over a fresh state of the world, whose snippets may keep back what the question asks for."""
         opened = super().open(episode, world=world)
         question = Question.model_validate(episode.case)
         if isinstance(opened, Proxy) and isinstance(opened.state, SearchState):
@@ -34,7 +34,7 @@ class Fiction(Impersonation):
         return opened
 
     def reference(self, episode: Episode) -> Plan | None:
-        """The scenario's own plan, else the one found for the question. Raises InputError where there is no way to the answer."""
+        """Return the scenario's own plan, else the one found for the question. Raises InputError where there is no way to the answer."""
         own = super().reference(episode)
         if own is not None:
             return own
@@ -45,7 +45,7 @@ class Fiction(Impersonation):
             raise episode.scenario.document.relocate(error, ("cases", "questions")) from None
 
     def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
-        """A plan that reads the same on other pages, found by other searches; None where no page in reach states it."""
+        """Return a plan that reads the same on other pages, found by other searches; None where no page in reach states it."""
         if episode.scenario.spec.reference is not None:
             return None
         world, question = episode.scenario.source.build(episode.variant), Question.model_validate(episode.case)

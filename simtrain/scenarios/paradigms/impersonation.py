@@ -31,7 +31,7 @@ class Impersonation(Paradigm):
                     yield Episode(scenario, f"c{index:04d}{suffix}", case, variant, seed, attempt)
 
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
-        """The proxy over a fresh state of the episode's world."""
+        """Return the proxy over a fresh state of the episode's world."""
         toolbox, routes, domain = _offer(episode.scenario.unarmed or episode.scenario, episode.variant)
         return Proxy(
             episode,
@@ -44,7 +44,7 @@ class Impersonation(Paradigm):
 
 @lru_cache(maxsize=256)
 def _offer(scenario: Scenario, variant: Variant) -> tuple[Toolbox, Mapping[str, tuple[int, ...]], Domain]:
-    """What all episodes of a scenario in one variant of its world share."""
+    """Return what all episodes of a scenario in one variant of its world share."""
     world = scenario.source.build(variant)
     tools = tuple(tool for tool in world.tools if matches(tool.name, tuple(scenario.spec.tools)))
     routes = {

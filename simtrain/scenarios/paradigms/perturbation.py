@@ -27,7 +27,7 @@ class PairedPerturbation(Impersonation):
 
 
 def arms_of(scenario: Scenario) -> Iterator[Scenario]:
-    """A scenario with its own perturbations: none of them, each alone, and (where there are several) all together."""
+    """Yield a scenario with its own perturbations: none of them, each alone, and (where there are several) all together."""
     yield scenario.under(Arm(CLEAN), perturbations=())
     for item in scenario.perturbations:
         yield _arm(scenario, f"own/{item.label}", (item,))

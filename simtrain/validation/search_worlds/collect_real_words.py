@@ -12,7 +12,7 @@ from simtrain.worlds.service.names import POOLS
 
 
 def collected() -> RealWords:
-    """The words of all lists: those the check of names reads, the service worlds' people and firms, the names of signs in HTML.
+    """Return the words of all lists: those the check of names reads, the service worlds' people and firms, the names of signs in HTML.
 
     Raises InputError where a library that brings one is not installed.
     """

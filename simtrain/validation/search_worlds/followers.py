@@ -38,7 +38,7 @@ class TokenRun:
 
 
 def followers(tokens: Sequence[str]) -> set[tuple[str, str]]:
-    """The pairs of tokens that may stand beside each other. Brackets that do not match are left alone."""
+    """Return the pairs of tokens that may stand beside each other. Brackets that do not match are left alone."""
     # One list of alternatives for each open bracket, the last of them still growing.
     waiting: list[list[TokenRun]] = [[TokenRun()]]
     for token in tokens:

@@ -63,7 +63,7 @@ class Guesser:
 
 
 def _columns(question: Question) -> list[tuple[Column, About]]:
-    """The columns of which it is known what they hold."""
+    """Return the columns of which it is known what they hold."""
     if question.evidence is None:
         return []
     cells = question.evidence.cells
@@ -75,7 +75,7 @@ def _columns(question: Question) -> list[tuple[Column, About]]:
 
 
 def _best(values: Counter[str], column: Column) -> str:
-    """The value that is right for the most, as the column is compared; the first of several."""
+    """Return the value that is right for the most, as the column is compared; the first of several."""
     if not values:
         return UNKNOWN
     if "number_near" in column.metric and isinstance(column.criterion, float):
@@ -86,7 +86,7 @@ def _best(values: Counter[str], column: Column) -> str:
 
 
 def _nearest(values: Counter[str], tolerance: float) -> str | None:
-    """The number with the most others around it; None where not all are numbers."""
+    """Return the number with the most others around it; None where not all are numbers."""
     try:
         numbers = sorted((float(value), value, count) for value, count in values.items())
     except ValueError:
@@ -104,5 +104,5 @@ def _nearest(values: Counter[str], tolerance: float) -> str | None:
 
 
 def _translated(column: Column, value: str) -> str:
-    """A value in the words of the question."""
+    """Return a value in the words of the question."""
     return next((word for word, own in column.words.items() if own == value), value)

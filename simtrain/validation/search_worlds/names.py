@@ -38,7 +38,8 @@ class NameCheck:
 
 
 def real_names(user: Path | None = None) -> dict[str, frozenset[str]]:
-    """The lists that are at hand, by name, folded: towns of the time zones; where they are installed, Faker's names of all its languages
+    """Return the lists that are at hand, by name, folded: towns of the time zones; where they are installed, Faker's names of all
+    its languages
     and zxcvbn's English words and surnames; the user's.
 
     Raises InputError for a user's list that cannot be read.
@@ -85,7 +86,7 @@ def check_names(names: Iterable[tuple[str, str]], lists: Mapping[str, frozenset[
 
 
 def _kinds(names: Sequence[str]) -> set[str]:
-    """The words of at least half of the names; of one or two names nothing can be told."""
+    """Return the words of at least half of the names; of one or two names nothing can be told."""
     if len(names) < 3:
         return set()
     shared = Counter(word for name in names for word in set(_WORD.findall(name)))
@@ -102,7 +103,7 @@ def _source(text: str, lists: Mapping[str, frozenset[str]]) -> str | None:
 
 
 def _from_zxcvbn() -> Iterator[str]:
-    """Words by how often they are met in English, and names; not the passwords beside them."""
+    """Yield words by how often they are met in English, and names; not the passwords beside them."""
     lists = cast("dict[str, list[str]]", import_module("zxcvbn.frequency_lists").FREQUENCY_LISTS)
     for name in sorted(lists):
         if name != "passwords":
@@ -110,7 +111,7 @@ def _from_zxcvbn() -> Iterator[str]:
 
 
 def _from_faker() -> Iterator[str]:
-    """The names and words in the tables of Faker's providers, of every language."""
+    """Yield the names and words in the tables of Faker's providers, of every language."""
     package: Any = import_module("faker.providers")
     for folder in sorted(Path(package.__path__[0]).glob("*/")):
         if folder.name not in ("person", "address", "company", "lorem") or not folder.is_dir():

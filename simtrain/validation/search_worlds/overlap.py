@@ -17,7 +17,9 @@ _MASK = "*"
 
 
 def runs(connection: sqlite3.Connection) -> set[str]:
-    """The five-word runs of all pages. A statement, be it a name or a number, is one masked word; runs of little else are left out."""
+    """Return the five-word runs of all pages. A statement, be it a name or a number, is one masked word; runs of little else are
+    left out.
+    """
     found: set[str] = set()
     for body in _masked(connection):
         words = [_MASK if word[0] == "\x00" else word for word in _WORD.findall(body.casefold())]
@@ -31,7 +33,7 @@ def runs(connection: sqlite3.Connection) -> set[str]:
 
 
 def overlap(one: set[str], other: set[str]) -> float:
-    """The share of the runs of the smaller set that the other one has as well; 0 for a world without any."""
+    """Return the share of the runs of the smaller set that the other one has as well; 0 for a world without any."""
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else 0.0
 

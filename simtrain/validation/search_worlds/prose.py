@@ -24,7 +24,7 @@ _VALUES = ("category", "text", "words", "says")
 
 
 def prose_of(data: JsonValue, reworded: Iterable[str] = ()) -> AuthorProse:
-    """The prose of all texts in a world file, and of pages in other words; of what stands in braces only what is quoted there."""
+    """Return the prose of all texts in a world file, and of pages in other words; of what stands in braces only what is quoted there."""
     found = _Found(_phrases(data))
     for text in [*_texts(data, but=_VALUES), *reworded, _NAVIGATION]:
         found.text(text)
@@ -51,7 +51,7 @@ class _Found:
         )
 
     def words(self, text: str) -> list[str]:
-        """Words that stand together."""
+        """Return words that stand together."""
         words = [folded(word) for word in _TOKEN.findall(text)]
         self._words.update(words)
         self._pairs.update(pairwise(words))
@@ -84,7 +84,7 @@ def _is_word(token: str) -> bool:
 
 
 def _signed(tokens: Iterable[str]) -> Iterator[str]:
-    """The tokens, bars within brackets told from those of tables."""
+    """Yield the tokens, bars within brackets told from those of tables."""
     depth = 0
     for token in tokens:
         depth += (token == OPEN) - (token == CLOSE)
@@ -92,7 +92,7 @@ def _signed(tokens: Iterable[str]) -> Iterator[str]:
 
 
 def _phrases(data: JsonValue) -> dict[str, str]:
-    """What voices say, by its name: the phrases of all voices of all sites as alternatives."""
+    """Return what voices say, by its name: the phrases of all voices of all sites as alternatives."""
     found: dict[str, list[str]] = {}
     for site in _parts(data, "sites"):
         for voice in _parts(site, "voices"):
@@ -102,13 +102,13 @@ def _phrases(data: JsonValue) -> dict[str, str]:
 
 
 def _navigated(data: JsonValue) -> Iterator[str]:
-    """What the links of a site's navigation say."""
+    """Yield what the links of a site's navigation say."""
     for site in _parts(data, "sites"):
         yield from _object(site, "navigation")
 
 
 def _parts(value: JsonValue, key: str) -> Iterator[JsonObject]:
-    """What stands under a key, one object after the other."""
+    """Yield what stands under a key, one object after the other."""
     if isinstance(value, dict):
         yield from cast(list[JsonObject], list(_object(cast(JsonObject, value), key).values()))
 
@@ -118,7 +118,7 @@ def _object(value: JsonObject, key: str) -> JsonObject:
 
 
 def _texts(value: JsonValue, *, under: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> Iterator[str]:
-    """All texts; with `under`, those that stand under such a key; with `but`, those that do not."""
+    """Yield all texts; with `under`, those that stand under such a key; with `but`, those that do not."""
     if isinstance(value, str):
         if not under:
             yield value
@@ -132,7 +132,7 @@ def _texts(value: JsonValue, *, under: tuple[str, ...] = (), but: tuple[str, ...
 
 
 def _names(value: JsonValue) -> Iterator[str]:
-    """What things are called: all keys."""
+    """Yield what things are called: all keys."""
     if isinstance(value, dict):
         for name, part in cast(JsonObject, value).items():
             yield str(name)

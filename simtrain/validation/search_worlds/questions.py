@@ -95,7 +95,7 @@ class QuestionAudit:
         return Audited(len(asked), cells, guesses, tuple(found))
 
     async def _guesses(self, asked: Sequence[tuple[Question, Sequence[JsonObject]]]) -> dict[str, float]:
-        """The mean item F1 of each way to guess, over the cells that questions do not tell.
+        """Return the mean item F1 of each way to guess, over the cells that questions do not tell.
 
         A guess has rows for the names in the question, in each column one value.
         """
@@ -111,7 +111,7 @@ class QuestionAudit:
         return frozenset(str(row["label"]).casefold() for row in self.world.query("select label from _attributes"))
 
     def _ambiguous(self, question: Question, gold: Sequence[JsonObject]) -> list[str]:
-        """The gold table may not depend on the order in which a database finds rows."""
+        """Return the gold table may not depend on the order in which a database finds rows."""
         if self._backwards is None:
             self._backwards = self.world.backwards()
         other = question.gold(self._backwards.query)
@@ -119,7 +119,7 @@ class QuestionAudit:
         return [] if same else ["its SQL gives another table when rows are found in another order"]
 
     def _unstated(self, question: Question) -> list[str]:
-        """Every cell's facts stand, as they are meant, on a page within reach."""
+        """Return every cell's facts stand, as they are meant, on a page within reach."""
         if question.evidence is None or question.answer == "unanswerable":
             return []
         gathered = gather(question, self.world)
@@ -143,13 +143,13 @@ class QuestionAudit:
         return self._pages[place]
 
     def _is_empty(self, fact: Needed) -> bool:
-        """Whether there is no such fact, so that no page can state it."""
+        """True if there is no such fact, so that no page can state it."""
         rows = self.world.query(f'select "{fact.name}" as value from "{fact.type}" where id = :id', {"id": fact.entity})
         return bool(rows) and rows[0]["value"] is None
 
 
 def _guess(question: Question, gold: Sequence[JsonObject], cells: Mapping[str, str]) -> str:
-    """A table of the names in the question, or of one guessed name, and the same cells in every row."""
+    """Return a table of the names in the question, or of one guessed name, and the same cells in every row."""
     names = [column.name for column in question.columns]
     keys = names_in_prompt(question, gold) or [cells[question.key[0]]]
     rows = [tuple(key if name == question.key[0] else cells[name] for name in names) for key in keys]
@@ -163,7 +163,8 @@ def told(
     labels: frozenset[str] = frozenset(),
     among: Sequence[str] = (),
 ) -> list[str]:
-    """The cells that stand in the question itself and vary with the row: a column that always says one thing is part of the question.
+    """Return the cells that stand in the question itself and vary with the row: a column that always says one thing is part of the
+    question.
 
     `labels`, folded, are what the world calls its attributes: a question names these without telling a cell. Nor does what
     stands in many queries (`among`): how questions are put (official sources come first) is no answer to one.
@@ -182,12 +183,12 @@ def told(
 
 
 def _is_usual(cell: str, queries: Sequence[str]) -> bool:
-    """Whether at least ten queries, and a fifth of them, hold the words."""
+    """True if at least ten queries, and a fifth of them, hold the words."""
     return sum(_stands_in(cell, query) for query in queries) >= max(10, len(queries) / 5)
 
 
 def names_in_prompt(question: Question, gold: Sequence[JsonObject]) -> list[str]:
-    """The gold keys that the question itself tells."""
+    """Return the gold keys that the question itself tells."""
     return [name for row in gold if _stands_in(name := str(row[question.key[0]]), question.query)]
 
 
@@ -199,7 +200,7 @@ def _stands_in(cell: str, query: str) -> bool:
 
 
 def _is_given(cell: str, question: Question) -> bool:
-    """Whether the question asks by that value: it stands in the SQL or its parameters."""
+    """True if the question asks by that value: it stands in the SQL or its parameters."""
     conditions = (question.sql, *map(str, question.parameters.values()))
     return any(cell.casefold() in text.casefold() for text in conditions)
 
@@ -209,7 +210,7 @@ def _values(row: JsonObject) -> tuple[str, ...]:
 
 
 async def _hidden_f1(question: Question, gold: Sequence[JsonObject], answer: str) -> float:
-    """The item F1 of an answer over the cells that the question itself does not tell."""
+    """Return the item F1 of an answer over the cells that the question itself does not tell."""
     rows = [tuple(row.values()) for row in gold]
     scores = await score_strict(rules_of_question(question), rows, answer, single=question.answer == "single")
     names = {normal_name(column.name): column.name for column in question.columns}
@@ -255,7 +256,7 @@ async def closed_book(
     sampling: Mapping[str, JsonValue] | None = None,
     on_question: Callable[[], None] = lambda: None,
 ) -> ClosedBook:
-    """What a model without tools knows of the cells that the questions do not tell. Raises ModelFault."""
+    """Return what a model without tools knows of the cells that the questions do not tell. Raises ModelFault."""
     gate = asyncio.Semaphore(AT_ONCE)
     fields: JsonObject = {"temperature": 0.0, **(sampling or {})}
 

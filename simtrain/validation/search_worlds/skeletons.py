@@ -53,7 +53,7 @@ class Skeletons:
         return self.shared / self.sentences if self.sentences else 0.0
 
     def told(self) -> JsonObject:
-        """All of it, for a report."""
+        """Return all of it, for a report."""
         kinds: JsonObject = {
             kind: {"sentences": total, "share": round(shared / total, 4)}
             for kind, (total, shared) in self.kinds.items()
@@ -90,7 +90,7 @@ def skeletons(connection: sqlite3.Connection, *, shown: int = 10) -> Skeletons:
 
 
 def sentences(body: str) -> Iterator[str]:
-    """The sentences of a page: of every paragraph, comment and item of a list what ends like one. Tables and headings have none."""
+    """Yield the sentences of a page: of every paragraph, comment and item of a list what ends like one. Tables and headings have none."""
     for line in body.splitlines():
         if _NO_PROSE.match(line):
             continue
@@ -112,7 +112,7 @@ class _Masker:
         self._names = {first: sorted(found, key=lambda name: (-len(name), name)) for first, found in by_first.items()}
 
     def skeleton(self, sentence: str) -> str:
-        """The sentence with one mark for each name, number or date; marks that are merely listed are one."""
+        """Return the sentence with one mark for each name, number or date; marks that are merely listed are one."""
         text = self._named(sentence)
         text = _NUMBER.sub(_MARK, _DATE.sub(_MARK, text))
         text = _RUN.sub(lambda run: _MARK if run.start() or " " in run[0] else run[0], text)

@@ -24,7 +24,7 @@ Entry = tuple[str, str]
 
 
 def guide(web: Web) -> Callable[[Site], Sequence[Entry]]:
-    """What tells the lists to which the front page of a site leads: as many as fit beside its name."""
+    """Return what tells the lists to which the front page of a site leads: as many as fit beside its name."""
 
     @lru_cache(maxsize=64)
     def lists(site: Site) -> Sequence[Entry]:
@@ -35,7 +35,7 @@ def guide(web: Web) -> Callable[[Site], Sequence[Entry]]:
 
 
 def beginnings(web: Web, site: Site) -> Sequence[Entry]:
-    """Some pages of a site that has no front page."""
+    """Return some pages of a site that has no front page."""
     first = f"https://{site.domain}/"
     found = web.run(_BEGINNINGS, (first, f"{first}\U0010ffff", MOST_BEGINNINGS))
     return cast("list[Entry]", found)

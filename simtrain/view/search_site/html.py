@@ -50,7 +50,7 @@ class PageFrame:
 
 
 def document(title: str, body: str, frame: PageFrame) -> str:
-    """A whole HTML document; `body` is HTML already, all else is escaped."""
+    """Return a whole HTML document; `body` is HTML already, all else is escaped."""
     links = "".join(f"<a{_href(one)}>{escape(one.text)}</a>" for one in frame.links)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -67,7 +67,7 @@ def document(title: str, body: str, frame: PageFrame) -> str:
 def article(
     title: str, markdown: str, *, url: str, local: Local, site: Site | None = None, date: str | None = None
 ) -> str:
-    """A page under its title, with its site and date."""
+    """Return a page under its title, with its site and date."""
     when = f'<time datetime="{escape(date)}">{spoken_date(date)}</time>' if date else ""
     name = "" if site is None or site.title == title else escape(site.title)
     said = " · ".join(part for part in (name, when) if part)
@@ -77,7 +77,7 @@ def article(
 
 
 def results(query: str, found: Sequence[Result], *, offset: int, more: str | None, local: Local) -> str:
-    """A page of search results."""
+    """Return a page of search results."""
     if not query:
         return "<h1>Search</h1><p>Type some words above; <code>site:</code> and a name keep to one site.</p>"
     if not found:
@@ -100,7 +100,7 @@ def _result(one: Result, words: frozenset[str], local: Local) -> str:
 
 
 def _marked(text: str, words: frozenset[str]) -> str:
-    """A text with the words of the query marked."""
+    """Return a text with the words of the query marked."""
     parts: list[str] = []
     end = 0
     for found in _WORD.finditer(text):
@@ -112,7 +112,7 @@ def _marked(text: str, words: frozenset[str]) -> str:
 
 
 def front(title: str, about: str, sites: Sequence[tuple[Site, Link]]) -> str:
-    """The front page of a world: what it is about, and its sites."""
+    """Return the front page of a world: what it is about, and its sites."""
     cards = "".join(
         f'<li class="{classes(site)}"><a{_href(link)}>{escape(link.text)}</a><small>{escape(link.remark)}</small>'
         f'<span class="tag">{escape(site.kind)}</span></li>'
@@ -123,7 +123,7 @@ def front(title: str, about: str, sites: Sequence[tuple[Site, Link]]) -> str:
 
 
 def trouble(heading: str, said: str, links: Sequence[Link] = ()) -> str:
-    """What stands in the place of a page that cannot be shown, and where else one may go."""
+    """Return what stands in the place of a page that cannot be shown, and where else one may go."""
     items = "".join(f"<li><a{_href(one)}>{escape(one.text)}</a></li>" for one in links)
     return f'<div class="error"><h1>{escape(heading)}</h1><p>{escape(said)}</p>{f"<ul>{items}</ul>" if items else ""}</div>'
 

@@ -25,7 +25,7 @@ _LOOKS: Final[tuple[tuple[Look, re.Pattern[str]], ...]] = (
 
 
 def look_of(kind: str) -> Look:
-    """The look of a site of some kind."""
+    """Return the look of a site of some kind."""
     for look, spoken in _LOOKS:
         if spoken.search(kind.lower()):
             return look
@@ -33,16 +33,16 @@ def look_of(kind: str) -> Look:
 
 
 def classes(site: Site) -> str:
-    """The classes of a site's documents in the style sheet."""
+    """Return the classes of a site's documents in the style sheet."""
     return f"{look_of(site.kind)} c{(site.id - 1) % COLOURS}"
 
 
 def spoken_date(day: str) -> str:
-    """A date (YYYY-MM-DD) as people write it."""
+    """Return a date (YYYY-MM-DD) as people write it."""
     return f"{int(day[8:10])} {MONTHS[int(day[5:7]) - 1]} {day[:4]}"
 
 
 @cache
 def style() -> bytes:
-    """The style sheet of all sites."""
+    """Return the style sheet of all sites."""
     return files("simtrain.view.search_site").joinpath("style.css").read_bytes()

@@ -24,7 +24,7 @@ _AMOUNT: Final = re.compile(r"(?!\d{4}-\d\d-\d\d$)[^\w\s|]{0,2}\d[\d,. ]*(?:[^\d
 
 
 def prose(markdown: str, *, url: str, local: Local, posts: bool = False) -> str:
-    """The HTML of some Markdown; with `posts`, each paragraph that begins in bold begins a post."""
+    """Return the HTML of some Markdown; with `posts`, each paragraph that begins in bold begins a post."""
     tokens = _markdown().parse(markdown)
     for token in tokens:
         for child in token.children or ():
@@ -75,7 +75,7 @@ def _closes(token: Token, opening: Token) -> bool:
 
 
 def _label(inline: Token) -> str:
-    """The words in bold with which a text begins; nothing where it does not."""
+    """Return the words in bold with which a text begins; nothing where it does not."""
     children = [child for child in inline.children or () if child.content or child.type != "text"]
     if len(children) < 3 or children[0].type != "strong_open":
         return ""
@@ -83,7 +83,7 @@ def _label(inline: Token) -> str:
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """The tokens of a thread, post by post; what comes before the first is a part as well."""
+    """Yield the tokens of a thread, post by post; what comes before the first is a part as well."""
     begins = [
         at
         for at, (token, after) in enumerate(pairwise(tokens))

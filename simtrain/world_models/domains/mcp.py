@@ -47,7 +47,7 @@ class McpDomain(Domain):
         demonstrations: Sequence[tuple[str, str]] = (),
         instruction: str = "",
     ) -> str:
-        """The system prompt; parts that are empty are left out, the others keep their order."""
+        """Return the system prompt; parts that are empty are left out, the others keep their order."""
         shown = "\n\n".join(
             f"## Example {number}\n{call}\n\n{reply}" for number, (call, reply) in enumerate(demonstrations, 1)
         )
@@ -63,16 +63,16 @@ class McpDomain(Domain):
         return "\n\n".join(f"# {title}\n{body}" for title, body in parts.items() if body)
 
     def write_action(self, request: Request, *, turn: int) -> str:
-        """The call as a fenced JSON block under the number of the turn."""
+        """Return the call as a fenced JSON block under the number of the turn."""
         call = encode({"name": request.tool.name, "arguments": request.arguments})
         return f"### Turn {turn}\n\n**Action:**\n```json\n{call}\n```"
 
     def write_observation(self, observation: Observation) -> str:
-        """The result under its header; an error gets its mark."""
+        """Return the result under its header; an error gets its mark."""
         return f"{HEADER}\n{ERROR if observation.is_error else ''}{observation.text}"
 
     def parse(self, text: str, request: Request) -> Observation:
-        """The result in a prediction.
+        """Return the result in a prediction.
 
         Raises ValueError, saying why, for what `read_prediction` refuses, for a repeated call, and for a result that does
         not fit the output schema of the tool.

@@ -28,7 +28,7 @@ _PRAISE = re.compile(
 
 
 def read_prediction(text: str) -> str:
-    """The observation in a prediction, whatever the domain.
+    """Return the observation in a prediction, whatever the domain.
 
     Thinking is dropped; the last `<predicted_observation>` block counts, else all that is left; a leading header is taken
     off. Raises ValueError, saying why, when nothing is left, or when marks of the prompt or praise of itself stand in it.

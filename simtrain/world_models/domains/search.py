@@ -50,7 +50,7 @@ class SearchDomain(McpDomain):
     )
 
     def settled(self, request: Request) -> str | None:
-        """A search by its words, a page by its address as it is resolved; notes change."""
+        """Return a search by its words, a page by its address as it is resolved; notes change."""
         if request.tool.writes:
             return None
         return canonical(
@@ -58,7 +58,7 @@ class SearchDomain(McpDomain):
         ).decode()
 
     def parse(self, text: str, request: Request) -> Observation:
-        """The result in a prediction.
+        """Return the result in a prediction.
 
         Raises ValueError, saying why, for what the MCP domain refuses, for a URL that is none, for one that stands twice among
         the results, and for a page of another site than the one that was asked for.
@@ -88,7 +88,7 @@ def _resolved(value: JsonValue) -> JsonValue:
 
 
 def _url_lists(value: JsonValue) -> Iterator[list[str]]:
-    """The URLs of the objects of every list, list by list."""
+    """Yield the URLs of the objects of every list, list by list."""
     if isinstance(value, dict):
         for item in cast(JsonObject, value).values():
             yield from _url_lists(item)

@@ -35,7 +35,7 @@ _LIMITS: Mapping[str, str] = {
 
 
 def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
-    """The check of a server made with the Python SDK. Arguments come out coerced, without unknown ones, with defaults.
+    """Return the check of a server made with the Python SDK. Arguments come out coerced, without unknown ones, with defaults.
 
     A text for an argument that is no text is read as JSON first, as that SDK does. Raises ValueError for what is no JSON Schema,
     or has limits that pydantic does not know. `strict`: nothing is coerced, as in servers whose models say so.
@@ -60,12 +60,12 @@ def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
 
 
 def pydantic_strict(tool: str, schema: JsonObject) -> Check:
-    """The check of a server made with the Python SDK that coerces nothing. Raises ValueError as `pydantic` does."""
+    """Return the check of a server made with the Python SDK that coerces nothing. Raises ValueError as `pydantic` does."""
     return pydantic(tool, schema, strict=True)
 
 
 def pydantic_call(tool: str, schema: JsonObject) -> Check:
-    """The check of a server made with FastMCP, where pydantic calls the tool's function: unknown arguments are refused.
+    """Return the check of a server made with FastMCP, where pydantic calls the tool's function: unknown arguments are refused.
 
     Raises ValueError as `pydantic` does.
     """
@@ -95,7 +95,7 @@ def pydantic_call(tool: str, schema: JsonObject) -> Check:
 
 
 def _of_a_call(found: ErrorDetails) -> InitErrorDetails:
-    """A model's problem as a function's: what is a missing field there is a missing argument here."""
+    """Return a model's problem as a function's: what is a missing field there is a missing argument here."""
     missing = found["type"] == "missing" and len(found["loc"]) == 1
     kind = "missing_argument" if missing else found["type"]
     return {"type": kind, "loc": found["loc"], "input": found["input"], "ctx": found.get("ctx", {})}
@@ -110,7 +110,7 @@ def _compiled(types: _Types, name: str, schema: JsonObject) -> type[BaseModel]:
 
 
 def _numbers_changed(value: JsonValue, change: Callable[[int | float], int | float]) -> JsonValue:
-    """The value with every number in it changed."""
+    """Return the value with every number in it changed."""
     if isinstance(value, int | float):
         return change(value)
     if isinstance(value, list):
@@ -121,20 +121,20 @@ def _numbers_changed(value: JsonValue, change: Callable[[int | float], int | flo
 
 
 def _whole(number: float) -> int | float:
-    """A whole number beyond 64 bits, which reaches the check as a double, as an integer: so a client has written it."""
+    """Return a whole number beyond 64 bits, which reaches the check as a double, as an integer: so a client has written it."""
     beyond = isinstance(number, float) and abs(number) >= _BEYOND and number.is_integer()
     return int(number) if beyond else number
 
 
 def _within(number: float) -> int | float:
-    """An integer beyond 64 bits as the greatest or least one of these: no server does anything else with more."""
+    """Return an integer beyond 64 bits as the greatest or least one of these: no server does anything else with more."""
     if isinstance(number, int) and abs(number) >= _BEYOND:
         return _BEYOND - 1 if number > 0 else 1 - _BEYOND
     return number
 
 
 def _parsed(value: JsonValue) -> JsonValue:
-    """A list, object or null that was written as JSON text; anything else as it is."""
+    """Return a list, object or null that was written as JSON text; anything else as it is."""
     if not isinstance(value, str):
         return value
     try:
@@ -157,7 +157,7 @@ class _Types:
         self._models: dict[str, Any] = {}
 
     def model(self, name: str, schema: JsonObject) -> type[BaseModel]:
-        """The model of an object with properties. Fields have neutral names, since an argument may be called `copy` or `_x`."""
+        """Return the model of an object with properties. Fields have neutral names, since an argument may be called `copy` or `_x`."""
         required = cast(list[str], schema.get("required", []))
         fields: dict[str, Any] = {}
         properties = cast(dict[str, JsonObject], schema.get("properties", {}))
@@ -172,11 +172,11 @@ class _Types:
         return create_model(name, __config__=self._config, **fields)
 
     def is_text(self, described: JsonObject) -> bool:
-        """Whether a schema describes a text and nothing else."""
+        """True if a schema describes a text and nothing else."""
         return self.annotation({key: value for key, value in described.items() if key not in _LIMITS}) is str
 
     def annotation(self, schema: JsonValue) -> Any:
-        """The type of a value that a schema describes."""
+        """Return the type of a value that a schema describes."""
         if not isinstance(schema, dict):
             return Any
         described = cast(JsonObject, schema)

@@ -29,12 +29,12 @@ MAX_DEPTH = 64
 
 
 def zod(tool: str, schema: JsonObject) -> Check:
-    """The check of a server of the JavaScript SDK. Raises ValueError for what is no JSON Schema, or refers to itself."""
+    """Return the check of a server of the JavaScript SDK. Raises ValueError for what is no JSON Schema, or refers to itself."""
     return zod_check(schema, lambda issues: "\n".join(str(issue) for issue in issues))
 
 
 def zod_check(schema: JsonObject, worded: Callable[[Sequence[Issue]], str]) -> Check:
-    """The check by zod, with its issues put into words. Raises ValueError as `zod` does."""
+    """Return the check by zod, with its issues put into words. Raises ValueError as `zod` does."""
     validator(schema)
     read = _Compiler(schema).object(schema, 0)
 
@@ -54,7 +54,7 @@ class _Compiler:
         self._root = root
 
     def read(self, schema: JsonObject, depth: int) -> Read:
-        """The reader of the values that a schema describes."""
+        """Return the reader of the values that a schema describes."""
         if depth > MAX_DEPTH:
             raise ValueError("the schema refers to itself, or is nested too deeply")
         schema = self._resolved(schema)
@@ -85,7 +85,7 @@ class _Compiler:
                 return Parsed
 
     def object(self, schema: JsonObject, depth: int) -> Read:
-        """The reader of an object: a record where every value has the same schema, else one with known properties."""
+        """Return the reader of an object: a record where every value has the same schema, else one with known properties."""
         properties = cast("dict[str, JsonObject]", schema.get("properties", {}))
         names = schema.get("propertyNames")
         required = cast(list[str], schema.get("required", []))
@@ -121,7 +121,7 @@ class _Compiler:
         return parse
 
     def _list(self, schema: JsonObject, depth: int) -> Read:
-        """The reader of a list, or of a tuple where every place has its own schema."""
+        """Return the reader of a list, or of a tuple where every place has its own schema."""
         items = schema.get("prefixItems", schema.get("items", {}))
         most = cast("int | None", schema.get("maxItems"))
         limits = length_limits(schema.get("minItems"), most)
@@ -142,7 +142,7 @@ class _Compiler:
         return parse
 
     def _union(self, options: list[JsonObject], depth: int, *, tagged: bool = False) -> Read:
-        """The reader of a value that fits one of several schemas; a type or nothing is spoken of as that type."""
+        """Return the reader of a value that fits one of several schemas; a type or nothing is spoken of as that type."""
         others = [option for option in options if option != {"type": "null"} and option.get("type") != "null"]
         if len(others) == 1 and len(options) == 2:
             only = self.read(others[0], depth + 1)
@@ -164,7 +164,7 @@ class _Compiler:
         return parse
 
     def _tag(self, options: list[JsonObject]) -> str | None:
-        """The property whose constant tells the options apart, where zod wrote the union as `oneOf`."""
+        """Return the property whose constant tells the options apart, where zod wrote the union as `oneOf`."""
         tags: list[dict[str, str]] = []
         for option in options:
             properties = cast("dict[str, JsonObject]", self._resolved(option).get("properties", {}))
@@ -173,7 +173,7 @@ class _Compiler:
         return next((name for name in shared if len({other[name] for other in tags}) == len(tags)), None)
 
     def _resolved(self, schema: JsonObject) -> JsonObject:
-        """The schema with references into the same document followed, and what `allOf` adds."""
+        """Return the schema with references into the same document followed, and what `allOf` adds."""
         for _ in range(MAX_DEPTH):
             reference = schema.get("$ref")
             if not isinstance(reference, str) or not reference.startswith("#"):

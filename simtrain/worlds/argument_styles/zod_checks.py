@@ -37,7 +37,7 @@ _HOST = re.compile(r"[a-z]+:[/\\]*[^/\\?#\s]+", re.IGNORECASE)
 
 
 def length_limits(low: int | None, high: int | None) -> Limits:
-    """The limits on the length of a text or a list. Zod looks at whatever has a length, a value of the wrong type among them."""
+    """Return the limits on the length of a text or a list. Zod looks at whatever has a length, a value of the wrong type among them."""
     exact = low is not None and low == high
 
     def check(value: JsonValue) -> Iterator[Issue]:
@@ -59,7 +59,7 @@ def length_limits(low: int | None, high: int | None) -> Limits:
 
 
 def number_limits(schema: JsonObject) -> Limits:
-    """The limits on a number; those of an integer include what JavaScript counts without error."""
+    """Return the limits on a number; those of an integer include what JavaScript counts without error."""
     whole = schema.get("type") == "integer"
     bounds = [
         (key, phrase, cast(float, schema[key]), fails)
@@ -92,7 +92,7 @@ def number_limits(schema: JsonObject) -> Limits:
 
 
 def _bound(key: str, limit: float) -> JsonObject:
-    """What zod says of a limit that a number breaks; a whole limit is written without a point."""
+    """Return what zod says of a limit that a number breaks; a whole limit is written without a point."""
     number = int(limit) if float(limit).is_integer() else limit
     side: JsonObject = (
         {"code": "too_small", "minimum": number} if "inimum" in key else {"code": "too_big", "maximum": number}
@@ -101,7 +101,7 @@ def _bound(key: str, limit: float) -> JsonObject:
 
 
 def _beyond(side: str) -> JsonObject:
-    """What zod says of an integer that JavaScript cannot count to."""
+    """Return what zod says of an integer that JavaScript cannot count to."""
     low = side == "minimum"
     limit = -LARGEST_INT if low else LARGEST_INT
     note = "Integers must be within the safe integer range."
@@ -109,7 +109,7 @@ def _beyond(side: str) -> JsonObject:
 
 
 def text_limits(schema: JsonObject) -> Limits:
-    """The pattern or format of a text. Raises ValueError for a pattern that is none."""
+    """Return the pattern or format of a text. Raises ValueError for a pattern that is none."""
     form, pattern = schema.get("format"), schema.get("pattern")
     message = _message(form, pattern)
     if message is None:
@@ -125,7 +125,7 @@ def text_limits(schema: JsonObject) -> Limits:
 
 
 def _form_facts(form: JsonValue, pattern: JsonValue) -> JsonObject:
-    """What zod says of a text of the wrong form. An address has neither origin nor pattern."""
+    """Return what zod says of a text of the wrong form. An address has neither origin nor pattern."""
     if form == "uri":
         return {"code": "invalid_format", "format": "url"}
     named = form if isinstance(form, str) else "regex"

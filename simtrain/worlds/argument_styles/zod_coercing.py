@@ -26,7 +26,9 @@ _BASES = {"hex": 16, "binary": 2, "octal": 8}
 
 
 def zod_coercing(tool: str, schema: JsonObject) -> Check:
-    """The check of a server that coerces; unknown arguments are dropped. Raises ValueError for other types than these and `string`."""
+    """Return the check of a server that coerces; unknown arguments are dropped. Raises ValueError for other types than these and
+    `string`.
+    """
     validator(schema)
     required = cast(list[str], schema.get("required", []))
     readers = {name: _reader(described) for name, described in cast(JsonObject, schema.get("properties", {})).items()}
@@ -68,7 +70,7 @@ def _boolean(value: JsonValue) -> Parsed:
 
 
 def _within(number: float, limits: Limits, *, whole: bool) -> Parsed:
-    """The number within its limits; an integer as one."""
+    """Return the number within its limits; an integer as one."""
     if not math.isfinite(number):
         return Parsed(number, (Issue(f"Invalid input: expected number, received {js_number(number)}"),))
     issues = tuple(limits(number))
@@ -76,7 +78,7 @@ def _within(number: float, limits: Limits, *, whole: bool) -> Parsed:
 
 
 def _number(value: JsonValue) -> float:
-    """What JavaScript's `Number(value)` says (ECMA-262, 7.1.4)."""
+    """Return what JavaScript's `Number(value)` says (ECMA-262, 7.1.4)."""
     if value is None:
         return 0.0
     if isinstance(value, bool | int | float):
@@ -100,12 +102,12 @@ def _parsed(text: str) -> float:
 
 
 def _joined(values: list[JsonValue]) -> str:
-    """A list as JavaScript turns it into text."""
+    """Return a list as JavaScript turns it into text."""
     return ",".join("" if value is None else _written(value) for value in values)
 
 
 def _written(value: JsonValue) -> str:
-    """A value as JavaScript turns it into text."""
+    """Return a value as JavaScript turns it into text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):

@@ -15,17 +15,19 @@ from simtrain.worlds.argument_styles.zod_words import Issue, Step
 
 
 def zod_json(tool: str, schema: JsonObject) -> Check:
-    """The check of a server whose zod 4 issues are sent as JSON. Raises ValueError for what is no JSON Schema, or refers to itself."""
+    """Return the check of a server whose zod 4 issues are sent as JSON. Raises ValueError for what is no JSON Schema, or refers to
+    itself.
+    """
     return zod_check(schema, lambda issues: _dumped(list(map(_fourth, issues))))
 
 
 def zod3_json(tool: str, schema: JsonObject) -> Check:
-    """The check of a server whose zod 3 issues are sent as JSON. Raises ValueError as `zod_json` does."""
+    """Return the check of a server whose zod 3 issues are sent as JSON. Raises ValueError as `zod_json` does."""
     return zod_check(_lenient(schema), lambda issues: _dumped(list(_third(issues))))
 
 
 def zod3(tool: str, schema: JsonObject) -> Check:
-    """The check of a server whose zod 3 issues have a line each. Raises ValueError as `zod_json` does."""
+    """Return the check of a server whose zod 3 issues have a line each. Raises ValueError as `zod_json` does."""
     return zod_check(_lenient(schema), lambda issues: "\n".join(map(_line, _third(issues))))
 
 
@@ -34,7 +36,7 @@ def _line(issue: JsonObject) -> str:
 
 
 def _lenient(schema: JsonObject) -> JsonObject:
-    """The schema without its bans on further members: the converter for zod 3 writes one for every object, strict or not."""
+    """Return the schema without its bans on further members: the converter for zod 3 writes one for every object, strict or not."""
 
     def relaxed(value: JsonValue) -> JsonValue:
         if isinstance(value, list):

@@ -36,7 +36,7 @@ class Issue:
     tried: tuple[tuple[Issue, ...], ...] = ()
 
     def under(self, step: Step) -> Issue:
-        """The issue as seen from the value that holds this one under a key or an index."""
+        """Return the issue as seen from the value that holds this one under a key or an index."""
         return replace(self, path=(step, *self.path))
 
     def __str__(self) -> str:
@@ -53,18 +53,18 @@ class Parsed:
 
 
 def expected(kind: str, value: JsonValue) -> Issue:
-    """A value of the wrong type."""
+    """Return a value of the wrong type."""
     message = f"Invalid input: expected {kind}, received {type_of(value)}"
     return Issue(message, facts={"expected": kind, "code": "invalid_type"}, given=value)
 
 
 def type_of(value: JsonValue) -> str:
-    """The type of a value as JavaScript names it."""
+    """Return the type of a value as JavaScript names it."""
     return _TYPES[type(value)]
 
 
 def not_one_of(options: Sequence[JsonValue], value: JsonValue) -> Issue:
-    """A value that is none of those listed."""
+    """Return a value that is none of those listed."""
     written = [_quoted(option) for option in options]
     facts: JsonObject = {"code": "invalid_value", "values": list(options)}
     if len(written) == 1:
@@ -80,14 +80,14 @@ def unrecognized(keys: Sequence[str]) -> Issue:
 
 
 def no_option(value: JsonValue, tried: Sequence[Parsed]) -> Issue:
-    """A value that none of the schemas of a union takes."""
+    """Return a value that none of the schemas of a union takes."""
     return Issue(
         "Invalid input", facts={"code": "invalid_union"}, given=value, tried=tuple(one.issues for one in tried)
     )
 
 
 def js_number(value: float) -> str:
-    """A number as JavaScript writes it."""
+    """Return a number as JavaScript writes it."""
     if isinstance(value, int):
         return str(value)
     if not math.isfinite(value):
@@ -96,7 +96,7 @@ def js_number(value: float) -> str:
 
 
 def is_number(value: JsonValue) -> bool:
-    """Whether a value is a number of JSON; to Python, true and false are numbers too."""
+    """True if a value is a number of JSON; to Python, true and false are numbers too."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

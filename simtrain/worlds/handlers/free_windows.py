@@ -12,7 +12,7 @@ CLOSING = "17:00"
 
 
 def free_windows(context: HandlerContext) -> JsonObject:
-    """The stretches of `day`, from 09:00 to 17:00, in which none of `person_ids` is busy.
+    """Return the stretches of `day`, from 09:00 to 17:00, in which none of `person_ids` is busy.
 
     Needs a table `people (id)` and a table or view `busy (person_id, starts_at, ends_at)` with instants like
     `2031-03-05T13:30:00Z`. Replies `{"windows": [{"from": "09:00", "to": "10:30", "minutes": 90}, ...]}`. Raises ToolError
@@ -32,7 +32,7 @@ def free_windows(context: HandlerContext) -> JsonObject:
 
 
 def _gaps(busy: list[tuple[str, str]]) -> list[JsonObject]:
-    """What is left between opening and closing; `busy` is sorted by its starts."""
+    """Return what is left between opening and closing; `busy` is sorted by its starts."""
     windows: list[JsonObject] = []
     free_from = OPENING
     for starts, ends in [*busy, (CLOSING, CLOSING)]:
@@ -43,7 +43,7 @@ def _gaps(busy: list[tuple[str, str]]) -> list[JsonObject]:
 
 
 def _clock(moment: str, day: str) -> str:
-    """The time of day of an instant, held within the working day."""
+    """Return the time of day of an instant, held within the working day."""
     if moment[:10] != day:
         return OPENING if moment[:10] < day else CLOSING
     return min(max(moment[11:16], OPENING), CLOSING)

@@ -17,7 +17,7 @@ GRID = 30
 
 
 def meeting_times(context: HandlerContext) -> JsonObject:
-    """The earliest stretches of `minutes` in which the world's own person and all of `emails` are free.
+    """Return the earliest stretches of `minutes` in which the world's own person and all of `emails` are free.
 
     They lie on working days from `from_day` to `to_day`, between `opens` and `closes`, and after now. Needs views `me (email)` and
     `busy (email, starts_at, ends_at)` with instants like `2031-03-05T13:30:00Z`. Replies `{"times": [{"starts_at", "ends_at"}, ...]}`.
@@ -39,7 +39,7 @@ def meeting_times(context: HandlerContext) -> JsonObject:
 
 
 def _stretches(given: JsonObject) -> Iterator[tuple[str, str]]:
-    """Every stretch on the grid, the earliest first, whoever is busy then."""
+    """Yield every stretch on the grid, the earliest first, whoever is busy then."""
     opens, closes = str(given["opens"]), str(given["closes"])
     length = timedelta(minutes=cast(int, given["minutes"]))
     day, last = date.fromisoformat(str(given["from_day"])), date.fromisoformat(str(given["to_day"]))

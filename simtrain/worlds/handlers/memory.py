@@ -85,19 +85,19 @@ def delete_relations(context: HandlerContext) -> Reply:
 
 
 def read_graph(context: HandlerContext) -> Reply:
-    """The whole graph."""
+    """Return the whole graph."""
     graph: JsonObject = {"entities": _entities(context), "relations": _relations(context)}
     return _told(graph)
 
 
 def search_nodes(context: HandlerContext) -> Reply:
-    """The entities in whose name, type or observations the query occurs, whatever the case, and every relation that touches them."""
+    """Return the entities in whose name, type or observations the query occurs, whatever the case, and every relation that touches them."""
     query = context.arguments["query"].lower()
     return _part(context, lambda entity: any(query in text.lower() for text in _texts(entity)))
 
 
 def open_nodes(context: HandlerContext) -> Reply:
-    """The entities with these names, and every relation that touches them."""
+    """Return the entities with these names, and every relation that touches them."""
     names = set(context.arguments["names"])
     return _part(context, lambda entity: entity["name"] in names)
 
@@ -131,7 +131,7 @@ def _observations(context: HandlerContext, identity: int) -> list[JsonObject]:
 
 
 def _first(context: HandlerContext, name: str) -> int | None:
-    """The id of the first entity of a name."""
+    """Return the id of the first entity of a name."""
     return context.read("select min(id) as id from entities where name = :name", {"name": name})[0]["id"]
 
 

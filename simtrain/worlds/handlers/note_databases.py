@@ -22,7 +22,7 @@ _Test: TypeAlias = Callable[[JsonValue, JsonValue], bool]
 
 
 def query_database(context: HandlerContext) -> JsonObject:
-    """The rows of `database` that match `filters` (all, or any with `match`), sorted, a page at a time. Raises ToolError."""
+    """Return the rows of `database` that match `filters` (all, or any with `match`), sorted, a page at a time. Raises ToolError."""
     database = context.arguments["database"]
     known = {TITLE, *_properties(context, database)}
     filters = [_filter(entry, known) for entry in cast(list[JsonObject], context.arguments["filters"])]
@@ -185,7 +185,7 @@ _TESTS: dict[str, _Test] = {
 
 
 def _sorted(rows: list[JsonObject], name: str, *, descending: bool) -> list[JsonObject]:
-    """Rows by a property; those without a value come last either way, and equal ones keep their order."""
+    """Return rows by a property; those without a value come last either way, and equal ones keep their order."""
     filled = [row for row in rows if _value(row, name) is not None]
     empty = [row for row in rows if _value(row, name) is None]
     return [*sorted(filled, key=lambda row: _key(_value(row, name)), reverse=descending), *empty]

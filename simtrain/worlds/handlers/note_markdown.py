@@ -30,7 +30,7 @@ class NoteBlock:
 
 
 def parse(markdown: str) -> list[NoteBlock]:
-    """The blocks of a Markdown text: headings, lists, to-dos, quotes, fenced code, dividers; every other line is a paragraph."""
+    """Return the blocks of a Markdown text: headings, lists, to-dos, quotes, fenced code, dividers; every other line is a paragraph."""
     blocks: list[NoteBlock] = []
     fence: tuple[str, list[str]] | None = None
     for line in markdown.splitlines():
@@ -71,7 +71,7 @@ def _block(line: str, before: list[NoteBlock]) -> NoteBlock:
 
 
 def render(blocks: Iterable[NoteBlock]) -> str:
-    """The Markdown of blocks in the order in which they are read, a line each, with blank lines around all but list items."""
+    """Return the Markdown of blocks in the order in which they are read, a line each, with blank lines around all but list items."""
     lines: list[str] = []
     numbers: list[int] = []
     previous: NoteBlock | None = None

@@ -15,7 +15,7 @@ MAX_BLOCKS = 200
 
 
 def create_page(context: HandlerContext) -> JsonObject:
-    """A new page under `parent_page` or a new row of `database`, with properties and content. Raises ToolError."""
+    """Return a new page under `parent_page` or a new row of `database`, with properties and content. Raises ToolError."""
     given = context.arguments
     if (given["parent_page"] is None) == (given["database"] is None):
         raise ToolError("validation_error: name either parent_page or database")
@@ -39,7 +39,7 @@ def create_page(context: HandlerContext) -> JsonObject:
 
 
 def append_blocks(context: HandlerContext) -> JsonObject:
-    """The blocks of `markdown` at the end of a page, or behind the block `after`. Raises ToolError."""
+    """Return the blocks of `markdown` at the end of a page, or behind the block `after`. Raises ToolError."""
     page, after = cast(str, context.arguments["page"]), context.arguments["after"]
     blocks = _parsed(cast(str, context.arguments["markdown"]))
     if not blocks:
@@ -59,7 +59,7 @@ def append_blocks(context: HandlerContext) -> JsonObject:
 
 
 def export_page(context: HandlerContext) -> JsonObject:
-    """The content of a page as Markdown."""
+    """Return the content of a page as Markdown."""
     rows = context.read(
         "select id, parent, kind, text, checked, language from blocks where page = :page order by position, id",
         {"page": context.arguments["page"]},
@@ -76,7 +76,7 @@ def _parsed(markdown: str) -> list[NoteBlock]:
 
 
 def _place(context: HandlerContext, page: str, after: JsonValue) -> tuple[JsonValue, int]:
-    """The parent and the position of what is appended."""
+    """Return the parent and the position of what is appended."""
     if after is None:
         sql = "select coalesce(max(position), 0) as position, null as parent from blocks where page = :page and parent is null"
     else:

@@ -50,7 +50,7 @@ class Box:
 
 
 def search(context: HandlerContext, box: Box) -> JsonObject:
-    """The hits of the argument `query`: a page of them, how many there are, and the cursor of the next page.
+    """Return the hits of the argument `query`: a page of them, how many there are, and the cursor of the next page.
 
     Terms narrow the search, OR joins two alternatives, a minus excludes, quotes keep words together. Raises ToolError for an
     operator that the box does not know and for a value that an operator cannot take.
@@ -67,7 +67,7 @@ def search(context: HandlerContext, box: Box) -> JsonObject:
 
 
 def _conditions(query: str, box: Box, today: str) -> tuple[str, dict[str, JsonValue]]:
-    """The WHERE clause of a query and its parameters."""
+    """Return the WHERE clause of a query and its parameters."""
     alternatives: list[list[str]] = []
     values: dict[str, JsonValue] = {}
     joined = False
@@ -106,7 +106,7 @@ def _terms(query: str) -> list[_Term]:
 
 
 def _condition(term: _Term, box: Box, today: str) -> tuple[str, str]:
-    """The condition of one term and the value that it binds."""
+    """Return the condition of one term and the value that it binds."""
     operator = term.operator
     if operator is None:
         return box.words, term.value
@@ -133,7 +133,7 @@ def _day(condition: str, term: _Term) -> tuple[str, str]:
 
 
 def _age(term: _Term, today: str) -> str:
-    """The day that lies a span such as `7d` or `2w` before today."""
+    """Return the day that lies a span such as `7d` or `2w` before today."""
     found = _AGE.fullmatch(term.value)
     if found is None:
         raise ToolError(f"{term.operator}: needs a span such as 7d or 2w, not {term.value!r}.")

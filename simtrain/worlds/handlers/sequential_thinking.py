@@ -45,7 +45,7 @@ def sequential_thinking(context: HandlerContext) -> Reply:
 
 
 def _branches(context: HandlerContext) -> list[str]:
-    """The branches as a JavaScript object lists its keys: array indices in ascending order, then the others as they came."""
+    """Return the branches as a JavaScript object lists its keys: array indices in ascending order, then the others as they came."""
     rows = context.read(
         "select branch_id from thoughts where branch_from is not null and branch_id <> '' group by branch_id order by min(id)"
     )

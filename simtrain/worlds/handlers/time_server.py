@@ -25,13 +25,13 @@ _FOLDER = "/usr/local/lib/python3.11/site-packages/tzdata/zoneinfo"
 
 
 def get_current_time(context: HandlerContext) -> Reply:
-    """The time now in `timezone`. Raises ToolError for a zone that there is not."""
+    """Return the time now in `timezone`. Raises ToolError for a zone that there is not."""
     zone = _zone(context, "timezone")
     return _reply(_described(_now(context, zone)))
 
 
 def convert_time(context: HandlerContext) -> Reply:
-    """What `time` of today in `source_timezone` is in `target_timezone`. Raises ToolError for no zone and for no time."""
+    """Return what `time` of today in `source_timezone` is in `target_timezone`. Raises ToolError for no zone and for no time."""
     for argument in ("source_timezone", "target_timezone"):
         _required(context, argument)
     source_zone, target_zone = _zone(context, "source_timezone"), _zone(context, "target_timezone")
@@ -59,7 +59,7 @@ def _described(moment: datetime) -> JsonObject:
 
 
 def _hours(ahead: timedelta) -> str:
-    """A difference as `+9.0h` or `+5.75h`."""
+    """Return a difference as `+9.0h` or `+5.75h`."""
     hours = ahead.total_seconds() / 3600
     return f"{hours:+.1f}h" if hours.is_integer() else f"{hours:+.2f}".rstrip("0") + "h"
 
@@ -80,7 +80,7 @@ def _zone(context: HandlerContext, argument: str) -> ZoneInfo:
 
 @cache
 def _names() -> frozenset[str]:
-    """The zones of the `tzdata` package, so that no machine's own tables count."""
+    """Return the zones of the `tzdata` package, so that no machine's own tables count."""
     return frozenset(files("tzdata").joinpath("zones").read_text(encoding="utf-8").split())
 
 
@@ -91,7 +91,7 @@ def _loaded(name: str) -> ZoneInfo:
 
 
 def _why_not(name: str) -> str:
-    """What Python's zoneinfo says of a name that is no zone."""
+    """Return what Python's zoneinfo says of a name that is no zone."""
     if isabs(name):
         return f"ZoneInfo keys may not be absolute paths, got: {name}"
     normal = normpath(name)

@@ -58,7 +58,7 @@ class Mistakes:
 
 
 def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
-    """The `server_errors` of a service world that answers unknown tools and bad arguments as the server did.
+    """Return the `server_errors` of a service world that answers unknown tools and bad arguments as the server did.
 
     `schemas` are the input schemas of its tools, by plain name. Empty for a server whose mistakes were not captured.
     """
@@ -75,13 +75,13 @@ def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
 
 
 def unknown_tool(profile: JsonObject, kind: str = "unknown_tool") -> tuple[str, str | int] | None:
-    """What a server says of an unknown `{tool}`, and how; None where it was not heard."""
+    """Return what a server says of an unknown `{tool}`, and how; None where it was not heard."""
     said = _said(profile.get(kind))
     return None if said is None else (slotted(said[0], {NO_TOOL: "tool"}), said[1])
 
 
 def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
-    """The calls with bad arguments that the server refused. A reply like any other is no refusal: such a server checks nothing.
+    """Return the calls with bad arguments that the server refused. A reply like any other is no refusal: such a server checks nothing.
 
     Where it was asked in the older era it is heard in that one alone: some answer the newer one with what has to come before a call.
     """
@@ -123,7 +123,7 @@ def _kind(exchange: Exchange) -> str | None:
 
 
 def _said(response: JsonValue) -> tuple[str, str | int] | None:
-    """The text of a captured response, and the way it went: error reply, plain result, or a JSON-RPC error's code."""
+    """Return the text of a captured response, and the way it went: error reply, plain result, or a JSON-RPC error's code."""
     found = _object(response)
     error, result = _object(found.get("error")), _object(found.get("result"))
     if isinstance(error.get("message"), str) and isinstance(error.get("code"), int):

@@ -31,7 +31,7 @@ class Example:
 
 
 def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]]) -> tuple[RefusalWords, int]:
-    """Words for whatever tool and argument, and how many of the refusals they explain that were not needed to find them.
+    """Return words for whatever tool and argument, and how many of the refusals they explain that were not needed to find them.
 
     `names` are the arguments of every tool. A text with a name in it that is nobody's slot is general only where several arguments
     show it: otherwise it would name the wrong one.
@@ -52,7 +52,7 @@ def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]
 
 
 def particular_words(unexplained: Sequence[Example]) -> Iterator[Saying]:
-    """What single tools say of a call, or of one mistake in it, as it was heard."""
+    """Yield what single tools say of a call, or of one mistake in it, as it was heard."""
     met: set[tuple[str, str]] = set()
     for one in unexplained:
         mistakes = one.mistakes
@@ -82,7 +82,7 @@ def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) 
 
 
 def _voted(group: Sequence[tuple[Example, Mistake]], about: Mapping[str, str], every: frozenset[str]) -> Saying | None:
-    """The text that most of a group have in common; None where it may name an argument that is not at fault."""
+    """Return the text that most of a group have in common; None where it may name an argument that is not at fault."""
     votes: Counter[tuple[str, Channel]] = Counter()
     texts = dict.fromkeys(((text, one.channel) for one, mistake in group for text in _candidates(one, mistake)))
     for text, channel in texts:
@@ -119,7 +119,7 @@ def _is_shared(saying: Saying, singles: Sequence[tuple[Example, Mistake]]) -> bo
 
 
 def _candidates(example: Example, mistake: Mistake) -> Iterator[str]:
-    """The text with slots for all that is found in it, then with fewer of them."""
+    """Yield the text with slots for all that is found in it, then with fewer of them."""
     filled = slots(example.tool, example.mistakes, mistake)
     lists = {name: text for name, text in filled.items() if name.partition("_")[0] in LISTS}
     present = {
@@ -151,7 +151,9 @@ def _several(name: str, mistakes: ArgumentMistakes, mistake: Mistake) -> bool:
 
 
 def slotted(text: str, words: Mapping[str, str]) -> str:
-    """The text with words that stand alone replaced by slots, each by the name it goes to; its own braces are kept from being any."""
+    """Return the text with words that stand alone replaced by slots, each by the name it goes to; its own braces are kept from
+    being any.
+    """
     pattern = alone(words) if words else None
     parts = re.split(f"({pattern})", text) if pattern else [text]
     return "".join(
@@ -164,7 +166,7 @@ def _filled(text: str, example: Example, mistake: Mistake) -> str:
 
 
 def _stages() -> Iterator[tuple[tuple[str, ...], ...]]:
-    """The orders in which a server may look for kinds of mistakes, one after another or several together."""
+    """Yield the orders in which a server may look for kinds of mistakes, one after another or several together."""
     for order in permutations(KINDS):
         yield tuple((kind,) for kind in order)
     yield (KINDS,)
@@ -175,7 +177,7 @@ def _stages() -> Iterator[tuple[tuple[str, ...], ...]]:
 
 
 def _framed(words: RefusalWords, several: Sequence[Example]) -> RefusalWords:
-    """The words with the frames that most of the texts about several mistakes show, by their kinds."""
+    """Return the words with the frames that most of the texts about several mistakes show, by their kinds."""
     votes: defaultdict[str, Counter[Frame]] = defaultdict(Counter)
     for one in several:
         reported = words.reported(one.tool, one.mistakes)
@@ -191,7 +193,7 @@ def _framed(words: RefusalWords, several: Sequence[Example]) -> RefusalWords:
 
 
 def _frame(one: Example, texts: Sequence[str], fields: Sequence[str]) -> Frame | None:
-    """What is taken off single texts, and set between the rest, where the text about all of them shows that."""
+    """Return what is taken off single texts, and set between the rest, where the text about all of them shows that."""
     shortest = min(text.find(field) for text, field in zip(texts, fields, strict=True))
     rest = min(len(text) - text.rfind(field) - len(field) for text, field in zip(texts, fields, strict=True))
     if shortest < 0:
@@ -209,14 +211,14 @@ def _frame(one: Example, texts: Sequence[str], fields: Sequence[str]) -> Frame |
 
 
 def _shared(texts: Sequence[str]) -> str:
-    """What all begin with."""
+    """Return what all begin with."""
     first, last = min(texts), max(texts)
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return first[: sum(1 for _ in alike)]
 
 
 def _cuts(text: str) -> list[int]:
-    """The lengths at which a text may be cut: not within a word."""
+    """Return the lengths at which a text may be cut: not within a word."""
     return [
         length
         for length in range(len(text) + 1)
@@ -225,7 +227,7 @@ def _cuts(text: str) -> list[int]:
 
 
 def _around(text: str, phrases: Sequence[str]) -> tuple[str, str, str] | None:
-    """What stands before, between and after the phrases; None where one is missing, or they are not joined alike."""
+    """Return what stands before, between and after the phrases; None where one is missing, or they are not joined alike."""
     places: list[int] = []
     at = 0
     for phrase in phrases:
@@ -242,7 +244,7 @@ def _around(text: str, phrases: Sequence[str]) -> tuple[str, str, str] | None:
 
 
 def alone(words: Mapping[str, str] | Sequence[str]) -> str:
-    """A pattern for the words where they stand alone, the longer before the shorter."""
+    """Return a pattern for the words where they stand alone, the longer before the shorter."""
     ordered = sorted((word for word in words if word), key=len, reverse=True)
     return "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in ordered) or "(?!)"
 

@@ -43,7 +43,7 @@ class RecordedSession:
 
 
 def by_caller(course: RecordedSession) -> dict[Caller, RecordedSession]:
-    """A course, parted by the clients with whom it was recorded."""
+    """Return a course, parted by the clients with whom it was recorded."""
     found: dict[Caller, list[Exchange]] = {}
     for exchange in course.exchanges:
         found.setdefault(Caller(exchange.era, frozenset(exchange.capabilities)), []).append(exchange)
@@ -51,7 +51,7 @@ def by_caller(course: RecordedSession) -> dict[Caller, RecordedSession]:
 
 
 def captured_course(server: ServerManifest) -> RecordedSession:
-    """What was captured of a server.
+    """Return what was captured of a server.
 
     A client of the modern era hears of changes on a stream of its own: where the same request made the server announce one in
     the other era, it does in this one too.
@@ -75,7 +75,7 @@ def _same(exchange: Exchange) -> bytes:
 
 
 def read_courses(path: Path) -> tuple[RecordedSession, ...]:
-    """The courses in a manifest (.json: one for each server and client) or a recording (one for each run). Raises InputError."""
+    """Return the courses in a manifest (.json: one for each server and client) or a recording (one for each run). Raises InputError."""
     if path.suffix == ".json":
         captured = map(captured_course, read_manifest(path).servers.values())
         # Servers are captured by one client after the other, each with a server that has just begun.
@@ -88,12 +88,12 @@ def read_courses(path: Path) -> tuple[RecordedSession, ...]:
 
 
 def read_exchanges(path: Path) -> tuple[Exchange, ...]:
-    """All exchanges in a manifest or a recording, in order. Raises InputError."""
+    """Return all exchanges in a manifest or a recording, in order. Raises InputError."""
     return tuple(exchange for course in read_courses(path) for exchange in course.exchanges)
 
 
 def exchanges_of(run: RecordedRun) -> list[Exchange]:
-    """The exchanges of a run, in the order of their requests.
+    """Return the exchanges of a run, in the order of their requests.
 
     They are what the server was really asked and really said: a request that a perturbation kept back is none, one that it
     changed counts as it reached the server, and replies count as the server gave them. Requests without a reply are left out.
@@ -250,7 +250,7 @@ class _Pairing:
         return opened
 
     def _answered(self, method: str, params: JsonObject) -> _Opened | None:
-        """The request that paused for input, where this is its retry with the answers."""
+        """Return the request that paused for input, where this is its retry with the answers."""
         if "inputResponses" not in params and "requestState" not in params:
             return None
         for opened in self._paused:
@@ -278,7 +278,7 @@ class _Pairing:
             owner.notifications.append(said)
 
     def _owner(self, frame: Frame, params: JsonObject) -> _Opened | None:
-        """The request to which something belongs that the server says on its own; None where that cannot be known."""
+        """Return the request to which something belongs that the server says on its own; None where that cannot be known."""
         # Each is listed under its session and, over HTTP, under its HTTP request.
         open_now = list({id(opened): opened for opened in self._pending.values()}.values())
         if "progressToken" in params:
@@ -307,7 +307,9 @@ class _Pairing:
 
 
 def own_params(params: JsonObject) -> JsonObject:
-    """The params of a request as its caller meant them: without the modern era's envelope, progress token, and the marks of a retry."""
+    """Return the params of a request as its caller meant them: without the modern era's envelope, progress token, and the marks of
+    a retry.
+    """
     kept = {key: value for key, value in params.items() if key not in ("inputResponses", "requestState")}
     meta = {
         key: value

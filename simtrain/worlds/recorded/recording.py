@@ -116,12 +116,12 @@ def append_run(path: Path, frames: Iterable[Frame], *, server: str, transport: T
 
 
 def run_head(server: str, transport: Transport) -> bytes:
-    """The line that begins a run."""
+    """Return the line that begins a run."""
     return _encode({"format": FORMAT, "server": server, "transport": transport})
 
 
 def frame_line(frame: Frame, redactor: Redactor) -> bytes:
-    """A frame as a line, newline included, without secrets."""
+    """Return a frame as a line, newline included, without secrets."""
     written: JsonObject = {
         "n": frame.number,
         "t": round(frame.seconds, 6),
@@ -138,7 +138,7 @@ def frame_line(frame: Frame, redactor: Redactor) -> bytes:
 
 
 def read_runs(path: Path) -> Iterator[RecordedRun]:
-    """The runs of a recording, in order; a line that a killed process tore is left out.
+    """Yield the runs of a recording, in order; a line that a killed process tore is left out.
 
     Raises InputError for a file that is no recording, that is of another version, or that is damaged.
     """

@@ -50,7 +50,7 @@ class RefusedCall:
 def refusal_texts(
     unknown: tuple[str, Channel] | None, refused: Sequence[RefusedCall], schemas: Schemas, *, python: bool = False
 ) -> JsonObject:
-    """The keys of `server_errors` that answer bad arguments as the server did.
+    """Return the keys of `server_errors` that answer bad arguments as the server did.
 
     `unknown` is what it says of an unknown tool, with `{tool}`, and how; `python`: it is made with the first Python SDK.
     What nothing explains is left to the words of `plain`, which name the field that is wrong: another call would name another.
@@ -86,7 +86,7 @@ def _speaks_of_others(one: RefusedCall, schemas: Schemas) -> bool:
 
 
 def _written(words: RefusalWords) -> JsonObject:
-    """The words as a world file holds them."""
+    """Return the words as a world file holds them."""
     written: JsonObject = {}
     if words.sayings:
         written["sayings"] = [_saying(saying) for saying in words.sayings]
@@ -102,7 +102,7 @@ def _saying(saying: Saying) -> JsonObject:
 
 
 def _by_style(refused: Sequence[RefusedCall], schemas: Schemas) -> tuple[JsonObject, int, Sequence[int]]:
-    """The style, the template and the channel that explain most of the refusals, how many, and the numbers of the others."""
+    """Return the style, the template and the channel that explain most of the refusals, how many, and the numbers of the others."""
     best: tuple[JsonObject, int, Sequence[int]] = ({}, 0, range(len(refused)))
     for style in STYLES:
         checks = _checks(style, schemas)
@@ -128,7 +128,9 @@ def checks_first(unknown: tuple[str, Channel] | None, schemas: Schemas) -> bool:
 
 
 def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas, *, python: bool = False) -> JsonObject:
-    """What the library does that words unknown tools like this. Its name for a tool's arguments stands in the schemas of the first SDK."""
+    """Return what the library does that words unknown tools like this. Its name for a tool's arguments stands in the schemas of
+    the first SDK.
+    """
     for text, channel, style, said in _UNKNOWN_TO:
         if unknown != (text, channel) or _checks(style, schemas) is None:
             continue
@@ -147,7 +149,7 @@ def _is_refusal(one: RefusedCall) -> bool:
 
 
 def _checks(style: str, schemas: Schemas) -> Mapping[str, Check] | None:
-    """The checks of all tools in a style; None where one of their schemas is beyond it."""
+    """Return the checks of all tools in a style; None where one of their schemas is beyond it."""
     compiled = cast(ArgumentStyle, resolve("argument_styles", style))
     try:
         return {name: compiled(name, schema) for name, schema in schemas.items()}

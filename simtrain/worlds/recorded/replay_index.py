@@ -98,7 +98,7 @@ class Tape:
             state = after
 
     def writes(self, method: str, params: JsonObject) -> bool:
-        """Whether a request may change the server's state."""
+        """True if a request may change the server's state."""
         return method == CALL and not self._reads(str(params.get("name")))
 
     def _says_it_reads(self, tool: str) -> bool:
@@ -106,7 +106,7 @@ class Tape:
         return isinstance(annotations, dict) and cast(JsonObject, annotations).get("readOnlyHint") is True
 
     def key(self, method: str, params: JsonObject) -> tuple[bytes, tuple[str, ...]]:
-        """What requests are found by, and the volatile values that were taken out of it."""
+        """Return what requests are found by, and the volatile values that were taken out of it."""
         if self.match == "exact":
             return _written([method, redact(own_params(params))]), ()
         found: list[str] = []
@@ -132,7 +132,7 @@ class Tape:
         return _plain(params)
 
     def play(self) -> Playback:
-        """The tape at its beginning, for one episode."""
+        """Return the tape at its beginning, for one episode."""
         return Playback(self)
 
 
@@ -148,7 +148,7 @@ class Playback:
         self._recorded: dict[str, str] = {}
 
     def find(self, method: str, params: JsonObject, *, caller: Caller = Caller()) -> Exchange:  # noqa: B008
-        """The recorded exchange for a request of a client, speaking of the present values. Raises NotRecorded."""
+        """Return the recorded exchange for a request of a client, speaking of the present values. Raises NotRecorded."""
         tape = self._tape
         asked = cast(JsonObject, moved(params, {new: old for old, new in tape.folders.items()}))
         key, values = tape.key(method, asked)
@@ -167,7 +167,7 @@ class Playback:
     def _chosen(
         self, takes: Sequence[_Take], key: bytes, exact: bytes, values: tuple[str, ...], caller: Caller
     ) -> _Take | None:
-        """The take for this request: those that are most like it, and of them the next one in turn."""
+        """Return the take for this request: those that are most like it, and of them the next one in turn."""
         fitting = [take for take in takes if self._fits(take.values, values)]
         nearest = min((caller.misfit(take.caller) for take in fitting), default=None)
         fitting = [take for take in fitting if caller.misfit(take.caller) == nearest]
@@ -184,7 +184,7 @@ class Playback:
         return self._present.get(old, old) == new
 
     def _fits(self, recorded: Sequence[str], present: Sequence[str]) -> bool:
-        """Whether recorded values can stand for present ones: one to one, and none for one that the recording itself knows."""
+        """True if recorded values can stand for present ones: one to one, and none for one that the recording itself knows."""
         if len(recorded) != len(present):
             return False
         forward, backward = dict(self._present), dict(self._recorded)
@@ -241,7 +241,7 @@ class Playback:
 
 
 def call_text(method: str, params: JsonObject) -> str:
-    """A request in a few words."""
+    """Return a request in a few words."""
     said = own_params(params)
     if method != CALL:
         return f"{method} {shown(said)}"
@@ -274,7 +274,7 @@ def _written(value: JsonValue) -> bytes:
 
 
 def _plain(value: JsonValue) -> JsonValue:
-    """A JSON value with members sorted, runs of white space as one space, and whole numbers as integers."""
+    """Return a JSON value with members sorted, runs of white space as one space, and whole numbers as integers."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, dict):

@@ -17,7 +17,9 @@ GREETINGS = ("initialize", "server/discover")
 
 
 def read_servers(path: Path) -> Manifest:
-    """The servers of a manifest (.json) or a recording (.jsonl). Raises InputError, also for a recording without greeting or tools."""
+    """Return the servers of a manifest (.json) or a recording (.jsonl). Raises InputError, also for a recording without greeting
+    or tools.
+    """
     if path.suffix == ".json":
         return read_manifest(path)
     servers: dict[str, list[Exchange]] = {}
@@ -41,7 +43,7 @@ def _server(name: str, exchanges: list[Exchange], path: Path) -> ServerManifest:
 
 
 def _surface(said: list[Exchange]) -> Surface | None:
-    """What one kind of client was shown; None for one of the handshake era that met no greeting while it was recorded."""
+    """Return what one kind of client was shown; None for one of the handshake era that met no greeting while it was recorded."""
     lists = {method: _pages(exchange for exchange in said if exchange.method == method) for method in LISTED}
     shown = {method: pages for method, pages in lists.items() if pages}
     greeted = next((exchange.result for exchange in said if exchange.method in GREETINGS and exchange.result), None)
@@ -52,7 +54,7 @@ def _surface(said: list[Exchange]) -> Surface | None:
 
 
 def _gathered(said: list[Exchange], shown: Iterable[str]) -> JsonObject:
-    """The greeting of a server whose client did not ask for one, as 2026-07-28 allows: what its results say of it."""
+    """Return the greeting of a server whose client did not ask for one, as 2026-07-28 allows: what its results say of it."""
     metas = [cast(JsonObject, (exchange.result or {}).get("_meta") or {}) for exchange in said]
     info = next((meta[SERVER_INFO] for meta in metas if SERVER_INFO in meta), None)
     capabilities: JsonObject = {method.partition("/")[0]: {} for method in shown}
@@ -61,7 +63,7 @@ def _gathered(said: list[Exchange], shown: Iterable[str]) -> JsonObject:
 
 
 def _pages(listed: Iterable[Exchange]) -> tuple[JsonObject, ...]:
-    """The pages of a list as they were first read: from the one without a cursor on."""
+    """Return the pages of a list as they were first read: from the one without a cursor on."""
     by_cursor: dict[JsonValue, JsonObject] = {}
     for exchange in listed:
         if exchange.result is not None:

@@ -20,7 +20,7 @@ _VOLATILE = re.compile(
 
 
 def mapped(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
-    """A JSON value with every text in it changed, names of members aside."""
+    """Return a JSON value with every text in it changed, names of members aside."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -31,7 +31,7 @@ def mapped(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
 
 
 def taken_out(value: JsonValue, found: list[str]) -> JsonValue:
-    """A JSON value with a placeholder for each volatile one; those are added to `found`, in order."""
+    """Return a JSON value with a placeholder for each volatile one; those are added to `found`, in order."""
 
     def take(match: re.Match[str]) -> str:
         found.append(match[0])
@@ -41,12 +41,14 @@ def taken_out(value: JsonValue, found: list[str]) -> JsonValue:
 
 
 def put_in(value: JsonValue, replacements: Mapping[str, str]) -> JsonValue:
-    """A JSON value with volatile ones replaced by others."""
+    """Return a JSON value with volatile ones replaced by others."""
     return mapped(value, lambda text: _VOLATILE.sub(lambda match: replacements.get(match[0], match[0]), text))
 
 
 def moved(value: JsonValue, folders: Mapping[str, str]) -> JsonValue:
-    """A JSON value whose paths (and file URIs) below the folders on the left lie below those on the right; the longest fits first."""
+    """Return a JSON value whose paths (and file URIs) below the folders on the left lie below those on the right; the longest fits
+    first.
+    """
     if not folders:
         return value
     known = sorted((old.rstrip("/") for old in folders), key=len, reverse=True)

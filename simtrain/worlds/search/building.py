@@ -173,7 +173,7 @@ class _Builder:
                 gc.enable()
 
     def _open(self) -> sqlite3.Connection:
-        """The file in the making, as it was left by a build of the same order; else a new one."""
+        """Return the file in the making, as it was left by a build of the same order; else a new one."""
         if self.path.exists():
             connection = _connect(self.path)
             with suppress(sqlite3.DatabaseError):
@@ -362,7 +362,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def page_counts(order: BuildOrder) -> dict[int, int]:
-    """How many pages of each kind (by its number) an order would have, without writing them."""
+    """Return how many pages of each kind (by its number) an order would have, without writing them."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         for statement in TABLES.split(";\n"):

@@ -37,7 +37,7 @@ class Built:
 
 
 def built_world(path: Path) -> SearchWorld:
-    """The world in a built file. Raises InputError for a file that is none."""
+    """Return the world in a built file. Raises InputError for a file that is none."""
     with blaming(path), closing(open_file(path)) as connection:
         meta = dict(connection.execute("select key, value from _meta").fetchall())
     return SearchWorld(Built(meta["world"], meta["identity"], int(meta["seed"])), path, Variant())

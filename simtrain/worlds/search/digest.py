@@ -30,7 +30,7 @@ _WORD = re.compile(r"\w+")
 
 
 def digest(connection: sqlite3.Connection) -> str:
-    """The digest of an open world file."""
+    """Return the digest of an open world file."""
     found = blake2b(digest_size=16)
     for table in tables(connection):
         found.update(table_digest(connection, table).encode())
@@ -40,7 +40,9 @@ def digest(connection: sqlite3.Connection) -> str:
 
 
 def tables(connection: sqlite3.Connection) -> list[str]:
-    """The tables of a world file by name, without those of which the full-text index and the views of statements and links are made."""
+    """Return the tables of a world file by name, without those of which the full-text index and the views of statements and links
+    are made.
+    """
     rows = connection.execute(
         "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by name"
     )
@@ -48,7 +50,7 @@ def tables(connection: sqlite3.Connection) -> list[str]:
 
 
 def table_digest(connection: sqlite3.Connection, table: str) -> str:
-    """A digest of the rows of a table in their order."""
+    """Return a digest of the rows of a table in their order."""
     names = [row[1] for row in connection.execute(f'pragma table_info("{table}")')]
     order = _ORDER.get(table) or ("id" if "id" in names else ", ".join(f'"{name}"' for name in names))
     where = f" where key not in {_LOCAL}" if table == "_meta" else ""

@@ -11,7 +11,7 @@ from simtrain.worlds.search.file import WORDS
 
 
 def figures(connection: sqlite3.Connection, path: Path) -> JsonObject:
-    """Rows by type, pages by site and kind, and averages of words, statements and links a page; sizes in bytes."""
+    """Return rows by type, pages by site and kind, and averages of words, statements and links a page; sizes in bytes."""
 
     def one(sql: str) -> float:
         return cast(float, connection.execute(sql).fetchone()[0] or 0)

@@ -79,7 +79,7 @@ _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlit
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """A read-only connection to a whole world file. Raises InputError for a file that is none, is torn, or is of another version."""
+    """Return a read-only connection to a whole world file. Raises InputError for a file that is none, is torn, or is of another version."""
     if not path.is_file():
         raise InputError("there is no such world file", remedy="`simtrain world build` makes one", file=path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
@@ -112,7 +112,7 @@ def blaming(path: Path) -> Generator[None]:
 
 
 def _wrong(found: dict[str, str], tables: set[str]) -> str | None:
-    """Why a file with these entries in `_meta` and these tables cannot be used; None when it can."""
+    """Return why a file with these entries in `_meta` and these tables cannot be used; None when it can."""
     if "format" not in found:
         return "not a world file"
     if found["format"] != FORMAT:

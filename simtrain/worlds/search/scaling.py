@@ -18,7 +18,7 @@ _TOO_MANY = 1.1
 
 
 def ordered(order: BuildOrder, wanted: Mapping[str, int]) -> BuildOrder:
-    """The order with other counts: those given by type, and the others scaled so that there are about `pages` pages.
+    """Return the order with other counts: those given by type, and the others scaled so that there are about `pages` pages.
 
     Raises InputError for types that are not there or have no count, and for impossible counts.
     """
@@ -38,7 +38,7 @@ def ordered(order: BuildOrder, wanted: Mapping[str, int]) -> BuildOrder:
 
 
 def _fitted(order: BuildOrder, pages: int, fixed: frozenset[str]) -> BuildOrder:
-    """The order scaled by trial: small worlds are laid out, and large ones follow from them in proportion."""
+    """Return the order scaled by trial: small worlds are laid out, and large ones follow from them in proportion."""
     found: list[tuple[float, int]] = []
     scale = 1.0
     for _ in range(_TRIES):
@@ -63,7 +63,9 @@ def _fitted(order: BuildOrder, pages: int, fixed: frozenset[str]) -> BuildOrder:
 
 
 def _thinned(order: BuildOrder, pages: int) -> BuildOrder:
-    """The order with as many kinds of pages as there is room for: those of the first sites, and of a site those of single rows first."""
+    """Return the order with as many kinds of pages as there is room for: those of the first sites, and of a site those of single
+    rows first.
+    """
     counts = page_counts(order)
     kinds = [page for site in order.design.sites for page in sorted(site.pages, key=lambda one: one.spec.for_ is None)]
     kept: list[int] = []
@@ -74,7 +76,7 @@ def _thinned(order: BuildOrder, pages: int) -> BuildOrder:
 
 
 def _next(found: list[tuple[float, int]], wanted: int) -> float:
-    """The scale at which there would be so many pages, on the line through the last two trials."""
+    """Return the scale at which there would be so many pages, on the line through the last two trials."""
     scale, count = found[-1]
     if len(found) > 1 and found[-2][1] != count and found[-2][0] != scale:
         slope = (count - found[-2][1]) / (scale - found[-2][0])

@@ -67,7 +67,7 @@ class SearchSource:
 
     @classmethod
     def load(cls, document: Document) -> SearchSource:
-        """The source of a world, checked as far as it can be without building it. Raises InputError."""
+        """Return the source of a world, checked as far as it can be without building it. Raises InputError."""
         return cls(document)
 
     @property
@@ -76,7 +76,7 @@ class SearchSource:
         return self._digest
 
     def identity(self, variant: Variant = AS_WRITTEN) -> str:
-        """A digest of everything that a built file depends on: the file, words to avoid, seed, sizes, version."""
+        """Return a digest of everything that a built file depends on: the file, words to avoid, seed, sizes, version."""
         parts = [
             FORMAT,
             VERSION,
@@ -91,7 +91,7 @@ class SearchSource:
         return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
     def path(self, variant: Variant = AS_WRITTEN) -> Path:
-        """Where the built file is kept."""
+        """Return where the built file is kept."""
         return cache_folder() / f"{self.name}-{self.identity(variant)}.sqlite"
 
     def build_file(
@@ -116,14 +116,14 @@ class SearchSource:
         return path
 
     def met(self, document: Document, knobs: JsonObject, place: Place) -> SearchSource:
-        """The same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
+        """Return the same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
         other = copy(self)
         other.view = self.view.met(document, knobs, place)
         other._built = {}
         return other
 
     def build(self, variant: Variant = AS_WRITTEN) -> World:
-        """The world in a variant, built once. Raises InputError with the place in the file."""
+        """Return the world in a variant, built once. Raises InputError with the place in the file."""
         from simtrain.worlds.search.world import SearchWorld
 
         if variant not in self._built:
@@ -138,7 +138,7 @@ class SearchSource:
             sheet.write(connection)
 
     def _view(self) -> View:
-        """How the world is met: what `search` and `tools` say, and the upkeep of each site."""
+        """Return how the world is met: what `search` and `tools` say, and the upkeep of each site."""
         upkeep = {name: site.upkeep for name, site in self.spec.sites.items() if site.upkeep is not None}
         given = self.spec.search.model_dump(mode="json", by_alias=True, exclude_unset=True)
         sites = {name: one.model_dump(mode="json", by_alias=True, exclude_unset=True) for name, one in upkeep.items()}
@@ -172,7 +172,7 @@ class SearchSource:
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of built worlds: SIMTRAIN_CACHE, else in the user's cache, else (where that cannot be written) a temporary one."""
+    """Return the folder of built worlds: SIMTRAIN_CACHE, else in the user's cache, else (where that cannot be written) a temporary one."""
     if environment.get(CACHE):
         return Path(environment[CACHE]) / "worlds"
     base = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simtrain" / "worlds"

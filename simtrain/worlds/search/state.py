@@ -52,7 +52,7 @@ class BuiltWorld(Protocol):
     compiled: Mapping[str, SearchTool]
 
     def describe(self) -> str:
-        """The base in a few lines of text."""
+        """Return the base in a few lines of text."""
         ...
 
 
@@ -119,7 +119,7 @@ class SearchState(WorldState):
     def search(
         self, query: str, *, count: int | None = None, offset: int = 0, takes: Takes | None = None, long: bool = False
     ) -> list[Result]:
-        """The best pages for a query; `site:` and a domain in it restricts it to that site.
+        """Return the best pages for a query; `site:` and a domain in it restricts it to that site.
 
         With `takes`, those of the best 200 that it takes. A `long` search tells longer snippets.
         """
@@ -139,7 +139,7 @@ class SearchState(WorldState):
         return [self._result(page, words, long) for page in pages]
 
     def mended(self, query: str) -> Mended | None:
-        """What a search takes for words of a query that no page has; None where it takes the query as it is."""
+        """Return what a search takes for words of a query that no page has; None where it takes the query as it is."""
         if self.world.view.spelling == "exact":
             return None
         return self.world.web.mending.mended(_SITE.sub(" ", query))
@@ -157,7 +157,7 @@ class SearchState(WorldState):
         return Result(page.url, page.title, said, page.date, self.world.web.site_by_id[page.site].title)
 
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | OpeningFailure:
-        """A page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time."""
+        """Return a page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time."""
         place = normal_url(url)
         if place is None:
             return OpeningFailure(url, "invalid_url", "this is not a URL")

@@ -100,7 +100,7 @@ class SearchWorld(World):
         return {**{table: self.web.columns(table) for table in self.web.types()}, **notes}
 
     def altered(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> SearchWorld:
-        """A copy with one writing statement applied to its facts; the pages are rendered anew, so that they tell of it.
+        """Return a copy with one writing statement applied to its facts; the pages are rendered anew, so that they tell of it.
 
         Notes belong to episodes: a statement that writes some is carried out and leaves nothing behind.
         """
@@ -120,7 +120,7 @@ class SearchWorld(World):
         return self._over(Web(connection))
 
     def backwards(self) -> SearchWorld:
-        """A copy that yields the rows of a query backwards wherever the query does not order them."""
+        """Return a copy that yields the rows of a query backwards wherever the query does not order them."""
         connection = self.web.copied()
         connection.execute("pragma reverse_unordered_selects=on")
         return self._over(Web(connection))
@@ -131,7 +131,7 @@ class SearchWorld(World):
         return other
 
     def describe(self) -> str:
-        """The sites, and of every table its columns and the first rows."""
+        """Return the sites, and of every table its columns and the first rows."""
         lines = [self.source.description.strip()] if self.source.description.strip() else []
         lines += [f"Site {site.domain}: {site.title}" for site in self.web.sites]
         for table in self.web.types():

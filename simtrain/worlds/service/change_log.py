@@ -44,13 +44,13 @@ class ChangeLog:
         self._found: Changes = {}
 
     def copy(self) -> Self:
-        """What was read so far, for a state that goes its own way or is undone."""
+        """Return what was read so far, for a state that goes its own way or is undone."""
         other = copy(self)
         other._differing = dict(self._differing)
         return other
 
     def changes(self, own: Database, base: Database, version: int) -> Changes:
-        """The rows of a database that differ from the base, ordered by table and row id. `version` is that of the state."""
+        """Return the rows of a database that differ from the base, ordered by table and row id. `version` is that of the state."""
         if version != self._version:
             touched = own.rows(
                 f"select name, row, max(id) as id from {_TABLE} where id > ? group by name, row",

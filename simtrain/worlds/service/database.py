@@ -79,20 +79,20 @@ class _Guard(RunningStatement):
         self.left = self.steps = steps
 
     def now(self) -> str:
-        """The time that SQL sees."""
+        """Return the time that SQL sees."""
         return self.moment
 
     def begins_with(self, length: int) -> Callable[[], str]:
-        """A function that gives so much of the time."""
+        """Return a function that gives so much of the time."""
         return lambda: self.moment[:length]
 
     def count(self) -> int:
-        """Whether the statement has used up its steps."""
+        """Return whether the statement has used up its steps."""
         self.left -= 1
         return self.left < 0
 
     def authorize(self, action: int, first: str | None, second: str | None, _: str | None, trigger: str | None) -> int:
-        """Whether SQLite may do this."""
+        """Return whether SQLite may do this."""
         if self.mode is Mode.OWN or (trigger is not None and trigger.startswith(RESERVED)):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION:
@@ -163,7 +163,7 @@ class Database:
         connection.set_progress_handler(guard.count, STEP_OPS)
 
     def view(self) -> Database:
-        """The same database with a time of its own, for a state that only reads."""
+        """Return the same database with a time of its own, for a state that only reads."""
         other = Database.__new__(Database)
         other.moment, other._connection, other._guard = self.moment, self._connection, self._guard
         return other
@@ -181,24 +181,24 @@ class Database:
         return self._carried_out(sql, parameters, mode, _row_count)
 
     def first(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> Row | None:
-        """The first row of one statement, which goes no further."""
+        """Return the first row of one statement, which goes no further."""
         return self._carried_out(sql, parameters, mode, sqlite3.Cursor.fetchone)
 
     def fetch(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> list[Row]:
-        """The rows of one statement."""
+        """Return the rows of one statement."""
         return self._carried_out(sql, parameters, mode, _all)
 
     def columns(self, sql: str, parameters: Values = ()) -> list[str]:
-        """The names of the columns of a SELECT, which is not carried out."""
+        """Return the names of the columns of a SELECT, which is not carried out."""
         return self._carried_out(f"select * from ({sql}) limit 0", parameters, Mode.READ, _names)
 
     def rows(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> list[JsonObject]:
-        """The rows of one statement as objects."""
+        """Return the rows of one statement as objects."""
         names, found = self._carried_out(sql, parameters, mode, _described)
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def objects(self, sql: str, parameters: Values = ()) -> list[JsonObject]:
-        """The rows of a SELECT as JSON objects. Raises sqlite3.DataError for bytes, of which JSON knows none."""
+        """Return the rows of a SELECT as JSON objects. Raises sqlite3.DataError for bytes, of which JSON knows none."""
         found = self.rows(sql, parameters)
         for name in (name for row in found for name, value in row.items() if isinstance(value, bytes)):
             raise sqlite3.DataError(f"the column {name!r} gives bytes (a blob); ask for hex({name})")
@@ -229,7 +229,7 @@ class Database:
             return self._carried_out(sql, parameters, mode, take)
 
     def _named(self, error: Exception) -> Exception:
-        """An error as the one of sqlite3.Error that says what happened."""
+        """Return an error as the one of sqlite3.Error that says what happened."""
         if isinstance(error, MemoryError) or (str(error) == _INTERRUPTED and self._guard.left >= 0):
             return sqlite3.OperationalError(_TOO_MUCH)
         if isinstance(error, UnicodeError):
@@ -246,7 +246,7 @@ class Database:
             self._connection.set_authorizer(self._guard.authorize)
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue]) -> frozenset[tuple[str, str]]:
-        """The (table, column) pairs that preparing a SELECT touches."""
+        """Return the (table, column) pairs that preparing a SELECT touches."""
         found: set[tuple[str, str]] = set()
         guard = self._guard
 
@@ -265,11 +265,11 @@ class Database:
         return frozenset(found)
 
     def savepoint(self, name: str, *, keep: bool) -> AbstractContextManager[None]:
-        """A block that is one unit: undone on an exception, and at its end unless `keep`. No other thread comes between."""
+        """Return a block that is one unit: undone on an exception, and at its end unless `keep`. No other thread comes between."""
         return _Savepoint(self._connection, self._guard, name, keep)
 
     def serialize(self) -> bytes:
-        """The whole database as bytes."""
+        """Return the whole database as bytes."""
         with self._guard.lock:
             # SQLite refuses to serialize under an authorizer.
             self._connection.set_authorizer(None)
@@ -347,7 +347,7 @@ def _described(cursor: sqlite3.Cursor) -> tuple[list[str], list[Row]]:
 
 
 def _all(cursor: sqlite3.Cursor) -> list[Row]:
-    """All rows. Raises sqlite3.OperationalError for more than are allowed."""
+    """Return all rows. Raises sqlite3.OperationalError for more than are allowed."""
     found = cast("list[Row]", cursor.fetchmany(_FEW))
     if len(found) < _FEW:
         # The usual case costs nothing: so few rows are bounded by the length of a value.
@@ -371,10 +371,10 @@ def _size(rows: list[Row]) -> int:
 
 
 def is_interruption(error: sqlite3.Error) -> bool:
-    """Whether a query was cut off because it took too much."""
+    """True if a query was cut off because it took too much."""
     return str(error) in (_INTERRUPTED, _TOO_MUCH)
 
 
 def explain(error: sqlite3.Error) -> str:
-    """A SQLite error in one line, for an author."""
+    """Return a SQLite error in one line, for an author."""
     return "the query takes too many steps" if str(error) == _INTERRUPTED else str(error)

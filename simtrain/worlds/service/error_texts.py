@@ -16,7 +16,7 @@ class _Texts(BaseModel):
 
 
 def _text_with(*fields: str) -> AfterValidator:
-    """A text in which only these fields may be filled in: str.format could reach into objects, or pad a line to gigabytes."""
+    """Return a text in which only these fields may be filled in: str.format could reach into objects, or pad a line to gigabytes."""
 
     def check(text: str) -> str:
         try:
@@ -64,7 +64,7 @@ class SayingText(_Texts):
     given: str | None = None
 
     def saying(self) -> Saying:
-        """The saying."""
+        """Return the saying."""
         return Saying(**self.model_dump())
 
 
@@ -109,7 +109,7 @@ class ErrorTexts(ConstraintTexts):
     )
 
     def words(self) -> RefusalWords:
-        """The server's own words."""
+        """Return the server's own words."""
         frames = (
             {kinds: Frame(**frame.model_dump()) for kinds, frame in self.frames.items()}
             if self.frames is not None

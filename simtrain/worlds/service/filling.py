@@ -27,7 +27,7 @@ _SEQ_FORMAT = re.compile(r"\{seq(?::0\d{1,2})?\}")
 
 
 def fill(spec: ServiceSpec, document: Document, *, seed: int, counts: Mapping[str, int]) -> Database:
-    """A database with all that the file says. `counts` replaces the count of the one counted block of a table. Raises InputError."""
+    """Return a database with all that the file says. `counts` replaces the count of the one counted block of a table. Raises InputError."""
     database = Database(moment=stamp(instant(spec.clock.start)))
     _define(database, spec, document)
     for table in counts:
@@ -62,13 +62,13 @@ def _carry_out(database: Database, step: str | HandlerStep) -> None:
 
 
 def tables_of(database: Database) -> list[str]:
-    """The names of a world's tables, sorted."""
+    """Return the names of a world's tables, sorted."""
     sql = f"select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '{RESERVED}%' order by name"
     return [cast(str, row["name"]) for row in database.rows(sql, mode=Mode.OWN)]
 
 
 def columns_of(database: Database, table: str) -> list[str]:
-    """The columns of a table that can be written, in order; generated ones are left out."""
+    """Return the columns of a table that can be written, in order; generated ones are left out."""
     rows = database.rows(f'pragma table_xinfo("{table}")', mode=Mode.OWN)
     return [cast(str, row["name"]) for row in rows if row["hidden"] == 0]
 
@@ -104,7 +104,7 @@ def _define_one(database: Database, statement: str, document: Document, line: in
 
 
 def _split(statement: str) -> list[str]:
-    """The statements on lines that end together; a semicolon inside a trigger or a string does not end one."""
+    """Return the statements on lines that end together; a semicolon inside a trigger or a string does not end one."""
     parts, current = [""], 0
     for piece in re.split(r"(;)", statement):
         parts[current] += piece

@@ -47,7 +47,7 @@ Generator: TypeAlias = Callable[[RowDraft], Cell]
 
 
 def compile_generator(source: JsonValue) -> Generator:
-    """The generator that a YAML value describes; grammar in docs/worlds.md. Raises InputError."""
+    """Return the generator that a YAML value describes; grammar in docs/worlds.md. Raises InputError."""
     if isinstance(source, bool):
         return _constant(int(source))
     if source is None or isinstance(source, int | float):

@@ -23,17 +23,17 @@ POOLS = _read_pools()
 
 
 def person(stream: Stream) -> str:
-    """A first and a last name."""
+    """Return a first and a last name."""
     return f"{stream.choose(POOLS['first_names'])} {stream.choose(POOLS['last_names'])}"
 
 
 def company(stream: Stream) -> str:
-    """A company name of two words."""
+    """Return a company name of two words."""
     return f"{stream.choose(POOLS['company_stems'])} {stream.choose(POOLS['company_kinds'])}"
 
 
 def product(stream: Stream) -> str:
-    """A product name of two words."""
+    """Return a product name of two words."""
     return f"{stream.choose(POOLS['product_qualities'])} {stream.choose(POOLS['product_things'])}"
 
 
@@ -43,7 +43,7 @@ def words(stream: Stream) -> str:
 
 
 def sentence(stream: Stream) -> str:
-    """One plain sentence of office English."""
+    """Return one plain sentence of office English."""
     opener, first, second, closer = (stream.choose(POOLS[pool]) for pool in ("openers", "words", "words", "closers"))
     return f"{opener} the {first} {second} {closer}."
 

@@ -42,12 +42,12 @@ class Resource:
             prepare_sql(database, self.source.read, {*self.variables, "uri", "now", "today"}, Mode.READ, "read")
 
     def match(self, uri: str) -> dict[str, JsonValue] | None:
-        """The values of the variables where a URI is this resource."""
+        """Return the values of the variables where a URI is this resource."""
         found = self._pattern.fullmatch(uri)
         return None if found is None else dict(found.groupdict())
 
     def read(self, database: Database, uri: str, values: dict[str, JsonValue]) -> JsonObject | None:
-        """The ReadResourceResult; None where there is no such resource. Raises SimulatorFault."""
+        """Return the ReadResourceResult; None where there is no such resource. Raises SimulatorFault."""
         about: JsonObject = {"uri": uri, **({"mimeType": self.source.mime_type} if self.source.mime_type else {})}
         if self._handler is not None:
             try:
@@ -79,7 +79,7 @@ class Prompt:
         self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
 
     def fill(self, database: Database, arguments: JsonObject) -> JsonObject:
-        """The GetPromptResult. Raises ToolError for arguments that are missing, SimulatorFault for a handler without a reply."""
+        """Return the GetPromptResult. Raises ToolError for arguments that are missing, SimulatorFault for a handler without a reply."""
         for name, required in self.arguments.items():
             if required and name not in arguments:
                 raise ToolError(f"Missing required argument: {name}")

@@ -29,7 +29,7 @@ _SHAPES = frozenset({"one", "rows", "value", "missing"})
 
 
 def parameters_in(sql: str) -> set[str]:
-    """The named parameters of a statement. Raises InputError for positional ones."""
+    """Return the named parameters of a statement. Raises InputError for positional ones."""
     found = list(_TOKEN.finditer(sql))
     if any(match[2] for match in found):
         raise InputError("positional parameters (?) are not allowed", remedy="name them, like :order_id")
@@ -80,7 +80,7 @@ class Query:
                 raise InputError(f"two columns are called {first!r}", remedy="name one with `as`")
 
     def fetch(self, database: Database, values: Mapping[str, JsonValue]) -> JsonValue:
-        """The result in its shape; a paged list is one row longer than a page when there is more."""
+        """Return the result in its shape; a paged list is one row longer than a page when there is more."""
         if self.shape == "rows":
             rows = database.fetch(self.sql, values)
             if self._plain:
@@ -95,7 +95,7 @@ class Query:
         return dict(zip(self._plain, row, strict=True)) if self._plain else self._shown(row)
 
     def _shown(self, row: Row) -> JsonObject:
-        """A row as an object, without the optional keys that are null."""
+        """Return a row as an object, without the optional keys that are null."""
         cells = zip(self._converters, row, strict=True)
         found = {name: cell if convert is None else convert(cell) for (name, convert), cell in cells}
         if not self._optional:
@@ -136,7 +136,7 @@ class ReplyQueries:
             raise InputError("`page` needs a list in `read`")
 
     def fetch(self, database: Database, values: dict[str, JsonValue]) -> JsonObject:
-        """The structured content. Raises ToolError for an object that is missing."""
+        """Return the structured content. Raises ToolError for an object that is missing."""
         found: JsonObject = {}
         for name, query in self.parts.items():
             result = query.fetch(database, values)
@@ -152,7 +152,7 @@ class ReplyQueries:
         return found if self.whole is None else next(iter(found.values()))
 
     def schema(self) -> JsonObject:
-        """A JSON Schema of the content, as far as columns tell; the queries must have learnt theirs."""
+        """Return a JSON Schema of the content, as far as columns tell; the queries must have learnt theirs."""
         if self.whole is not None:
             return _object_schema(self.whole)
         properties: JsonObject = {}
@@ -186,12 +186,12 @@ def _object_schema(query: Query) -> JsonObject:
 
 @lru_cache(maxsize=1024)
 def write_cursor(offset: int) -> str:
-    """An opaque cursor for an offset."""
+    """Return an opaque cursor for an offset."""
     return base64.urlsafe_b64encode(b"o:%d" % offset).decode().rstrip("=")
 
 
 def read_cursor(cursor: JsonValue) -> int:
-    """The offset in a cursor; 0 for none. Raises ToolError for a cursor that was never given out."""
+    """Return the offset in a cursor; 0 for none. Raises ToolError for a cursor that was never given out."""
     if cursor is None:
         return 0
     text = str(cursor)

@@ -33,7 +33,7 @@ class ServiceSource:
 
     @classmethod
     def load(cls, document: Document) -> ServiceSource:
-        """The source of a world, checked as far as it can be without building it. Raises InputError."""
+        """Return the source of a world, checked as far as it can be without building it. Raises InputError."""
         return cls(document, described(document, document.parse(ServiceSpec)))
 
     @cached_property
@@ -52,14 +52,14 @@ class ServiceSource:
         )
 
     def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
-        """The world in a variant, built once. Raises InputError with the place in the file."""
+        """Return the world in a variant, built once. Raises InputError with the place in the file."""
         if variant not in self._built:
             self._built[variant] = ServiceWorld(self.spec, self.document, self.digest, variant)
         return self._built[variant]
 
 
 def described(document: Document, spec: ServiceSpec) -> ServiceSpec:
-    """The spec with what the manifest says of the tools that the file does not describe. Raises InputError.
+    """Return the spec with what the manifest says of the tools that the file does not describe. Raises InputError.
 
     Such a tool is shown as the captured server showed it; the file says only what answers it.
     """

@@ -71,7 +71,7 @@ _BLOCK_KEYS = frozenset({"rows", "count", "each", "with"})
 
 
 def _blocks(value: object) -> object:
-    """One block, a list of blocks, or a list of literal rows: always as a list of blocks."""
+    """Return one block, a list of blocks, or a list of literal rows: always as a list of blocks."""
     if isinstance(value, dict):
         return [cast(object, value)]
     if not isinstance(value, list) or not value:
@@ -154,7 +154,7 @@ class ToolSource(_Spec):
         return value
 
     def input_schema(self) -> JsonObject:
-        """The JSON Schema of a tool's arguments: written out, or made from the short form. Raises InputError for what is neither."""
+        """Return the JSON Schema of a tool's arguments: written out, or made from the short form. Raises InputError for what is neither."""
         source = self.input
         if source.get("type") == "object" and isinstance(source.get("properties"), dict):
             return source
@@ -236,5 +236,5 @@ class ServiceSpec(_Spec):
     prompts: list[PromptSource] = Field(default_factory=list[PromptSource])
 
     def errors_of(self, tool: str) -> ErrorTexts:
-        """What the server of a tool says."""
+        """Return what the server of a tool says."""
         return self.server_errors.get(tool.partition(".")[0], self.errors)

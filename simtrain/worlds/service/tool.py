@@ -150,7 +150,7 @@ class CompiledTool:
             raise InputError("`each` needs `text`, and a list of `read`", place="each")
 
     def output_schema(self) -> JsonObject | None:
-        """The JSON Schema of the structured reply; None where there is none, or nobody knows it."""
+        """Return the JSON Schema of the structured reply; None where there is none, or nobody knows it."""
         if not self.source.structured:
             return None
         if self.source.output is not None:
@@ -165,7 +165,7 @@ class CompiledTool:
         return {"type": "object", "properties": {"ok": {"const": True}}, "required": ["ok"]}
 
     def prepare(self, database: Database, arguments: JsonObject) -> dict[str, JsonValue]:
-        """The values that SQL sees, with every precondition checked. Raises ToolError."""
+        """Return the values that SQL sees, with every precondition checked. Raises ToolError."""
         given: dict[str, JsonValue] = {**self._defaults, **arguments}
         values: dict[str, JsonValue] = {**given, "now": database.moment, "today": database.moment[:10]}
         for name, value in given.items():
@@ -191,7 +191,7 @@ class CompiledTool:
             database.run(sql, values, mode=Mode.WRITE)
 
     def reply(self, database: Database, values: dict[str, JsonValue], arguments: JsonObject) -> Observation:
-        """What the tool says when all went well. Raises ToolError."""
+        """Return what the tool says when all went well. Raises ToolError."""
         if self.source.unbound:
             raise ToolError(UNSUPPORTED.format(tool=self.name.rpartition(".")[2]))
         if self._handler is not None:
@@ -221,7 +221,7 @@ class CompiledTool:
         return Observation(text, structured if self.source.structured else None, provenance=EMBEDDED)
 
     def failed(self, failure: Exception, arguments: JsonObject) -> Observation:
-        """The error reply where the work failed in a way that an agent can cause by its arguments.
+        """Return the error reply where the work failed in a way that an agent can cause by its arguments.
 
         Raises SimulatorFault for what else SQL and handlers do, and the failure itself where it is none of theirs.
         """
@@ -249,7 +249,7 @@ class CompiledTool:
             raise SimulatorFault(f"{self.name}: {error}") from None
 
     def _overflow(self, error: Exception, arguments: JsonObject) -> Observation:
-        """The reply to arguments that are too large themselves. Raises SimulatorFault where the world made small ones so large."""
+        """Return the reply to arguments that are too large themselves. Raises SimulatorFault where the world made small ones so large."""
         if _is_large(arguments):
             return self._bad("a value is too long" if isinstance(error, TooMuch) else "a value is out of range")
         raise SimulatorFault(f"{self.name} makes a value that is too large: {error}") from None
@@ -272,7 +272,7 @@ class CompiledTool:
 
 
 def _is_large(arguments: JsonObject) -> bool:
-    """Whether the arguments of a call hold more than a tool must be able to take: long texts, integers of more than 64 bits."""
+    """True if the arguments of a call hold more than a tool must be able to take: long texts, integers of more than 64 bits."""
     if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in arguments.values()):
         return True
     try:
@@ -282,7 +282,7 @@ def _is_large(arguments: JsonObject) -> bool:
 
 
 def _observed(said: HandlerReply) -> Observation:
-    """What a handler said, as an observation; content blocks and notifications travel as the raw MCP reply."""
+    """Return what a handler said, as an observation; content blocks and notifications travel as the raw MCP reply."""
     wire: JsonObject | None = None
     if said.blocks or said.updated:
         blocks = list(said.blocks) or [{"type": "text", "text": said.text}]
@@ -297,7 +297,7 @@ def _observed(said: HandlerReply) -> Observation:
 
 
 def _in_blocks(texts: list[str], structured: JsonObject | None) -> Observation:
-    """A reply of several text blocks."""
+    """Return a reply of several text blocks."""
     result: JsonObject = {"content": [{"type": "text", "text": text} for text in texts]}
     if structured is not None:
         result["structuredContent"] = structured
@@ -316,7 +316,7 @@ def _error(text: str) -> Observation:
 
 
 def new_id(database: Database, pattern: str) -> str:
-    """The next id of a pattern such as `RF{seq:05}` or `{hex:8}`; the counter lives in the database and is undone with the call."""
+    """Return the next id of a pattern such as `RF{seq:05}` or `{hex:8}`; the counter lives in the database and is undone with the call."""
     sql = f"insert into {SEQUENCE} values (:format, 1) on conflict do update set value = value + 1 returning value"
     row = database.first(sql, {"format": pattern}, mode=Mode.OWN)
     number = cast(int, cast("tuple[object]", row)[0])

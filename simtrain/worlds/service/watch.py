@@ -89,7 +89,9 @@ class _Thread:
 
 
 def _looked_at(seen: _Seen) -> _Seen:
-    """What is under way, with its number and what had passed and was taken when it was first seen; what takes too much is interrupted."""
+    """Return what is under way, with its number and what had passed and was taken when it was first seen; what takes too much is
+    interrupted.
+    """
     found: _Seen = {}
     now, computed, size = monotonic(), process_time(), -1
     for one in list(_watched):
@@ -118,7 +120,7 @@ def _let_go(one: RunningStatement) -> None:
 
 
 def _resident() -> int:
-    """The memory of this process in bytes, without files that are mapped into it; 0 where the system does not tell."""
+    """Return the memory of this process in bytes, without files that are mapped into it; 0 where the system does not tell."""
     if sys.platform != "linux":
         return 0
     with suppress(OSError, ValueError):

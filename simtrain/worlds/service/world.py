@@ -199,7 +199,7 @@ class ServiceState(WorldState):
             tool.write(database, values, statements=statements)
 
     def statements(self, request: Request) -> int:
-        """How many writing statements the tool of a request has."""
+        """Return how many writing statements the tool of a request has."""
         return len(self.world.compiled[request.tool.name].source.write)
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
@@ -315,7 +315,7 @@ def _query(database: Database, sql: str, parameters: Mapping[str, JsonValue] | N
 
 
 def _restore(world: ServiceWorld, changes: Changes) -> Database:
-    """The base with recorded changes applied; triggers and constraints stay out of the way, since the rows are final."""
+    """Return the base with recorded changes applied; triggers and constraints stay out of the way, since the rows are final."""
     database = Database(world.content)
     for trigger in database.rows("select name from sqlite_master where type = 'trigger'", mode=Mode.OWN):
         database.run(f'drop trigger "{trigger["name"]}"', mode=Mode.OWN)

@@ -48,7 +48,7 @@ class Fetch(Subject):
         self._web = _Web()
 
     def placeholders(self, root: Path) -> Mapping[str, str]:
-        """The address of the proxy."""
+        """Return the address of the proxy."""
         return {"proxy": self._web.address}
 
     def roots(self, root: Path) -> Mapping[str, str]:
@@ -60,7 +60,7 @@ class Fetch(Subject):
         self._web.pages = {(row["host"], row["path"]): row for row in world.query("select * from pages")}
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """The pages: those that are turned into Markdown, which takes the real server seconds, the others, and those that fail."""
+        """Return the pages: those that are turned into Markdown, which takes the real server seconds, the others, and those that fail."""
 
         def addresses(condition: str) -> Sequence[JsonValue]:
             sql = f"select 'https://' || p.host || p.path as url from pages p where {condition} order by url"
@@ -84,12 +84,12 @@ class Fetch(Subject):
 
     @makes("fetch", weight=2)
     def as_markdown(self, draw: Draw) -> JsonObject:
-        """A page of HTML, simplified."""
+        """Return a page of HTML, simplified."""
         return {"url": draw.one(draw.past.values("html"))}
 
     @makes("fetch", weight=4)
     def raw(self, draw: Draw) -> JsonObject:
-        """A page as it was sent, sometimes cut."""
+        """Return a page as it was sent, sometimes cut."""
         return {"url": draw.one(draw.past.values("html")), "raw": True, "max_length": draw.one((200, 700, 5000))}
 
     @makes("fetch", weight=3)
@@ -99,17 +99,17 @@ class Fetch(Subject):
 
     @makes("fetch", weight=6)
     def the_rest(self, draw: Draw) -> JsonObject:
-        """Where an earlier page was cut."""
+        """Return where an earlier page was cut."""
         return {**draw.earlier("cut"), "raw": True, "max_length": draw.one((100, 500, 5000))}
 
     @makes("fetch", weight=5)
     def linked(self, draw: Draw) -> JsonObject:
-        """Where an earlier page leads, or what was seen before."""
+        """Return where an earlier page leads, or what was seen before."""
         return {"url": draw.earlier(draw.one(("link", "seen"))), "raw": True, "start_index": draw.one((0, 0, 40))}
 
     @makes("fetch", "edge", weight=2)
     def written_otherwise(self, draw: Draw) -> JsonObject:
-        """A known page with a fragment, a query that it does not know, or in other letters."""
+        """Return a known page with a fragment, a query that it does not know, or in other letters."""
         url = str(draw.existing("seen") if draw.past.earlier("seen") else draw.one(draw.past.values("html")))
         host = urlsplit(url).netloc
         return {"url": draw.one((f"{url}#top", f"{url}?from=mail", url.replace(host, host.upper()))), "raw": True}
@@ -124,7 +124,7 @@ class Fetch(Subject):
 
     @makes("fetch", "invalid", weight=2)
     def failing(self, draw: Draw) -> JsonObject:
-        """A page that is gone, or sends on for ever."""
+        """Return a page that is gone, or sends on for ever."""
         return {
             "url": draw.one(
                 (*draw.past.values("failing"), "https://norrby.example/nothing", "https://docs.kelpdb.example/guide/")
@@ -134,12 +134,12 @@ class Fetch(Subject):
 
     @makes("fetch", "invalid")
     def nobody(self, draw: Draw) -> JsonObject:
-        """A host that does not answer."""
+        """Return a host that does not answer."""
         return {"url": draw.one(_NO_HOSTS)}
 
     @makes("fetch", "invalid")
     def no_address(self, draw: Draw) -> JsonObject:
-        """What is no address, or a number beyond its limits."""
+        """Return what is no address, or a number beyond its limits."""
         known = {"url": draw.one(draw.past.values("html"))}
         return draw.one(
             (

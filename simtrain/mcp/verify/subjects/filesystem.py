@@ -45,15 +45,15 @@ class Filesystem(FilesystemCalls, Subject):
     }
 
     def placeholders(self, root: Path) -> Mapping[str, str]:
-        """The folder that the server is allowed to use."""
+        """Return the folder that the server is allowed to use."""
         return {"root": str(root / "projects")}
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """Where `~` leads."""
+        """Return where `~` leads."""
         return {"HOME": str(root / "home")}
 
     def roots(self, root: Path) -> Mapping[str, str]:
-        """The allowed folder, one outside that symlinks lead to, and the home folder."""
+        """Return the allowed folder, one outside that symlinks lead to, and the home folder."""
         return {
             "/projects": str(root / "projects"),
             "/srv": str(root / "srv"),

@@ -62,12 +62,12 @@ ODD_COUNTS = (0, -1, 0.5, 1.5, 2.5, 1000000)
 
 
 def within(path: str) -> bool:
-    """Whether a path is the allowed folder or lies below it."""
+    """True if a path is the allowed folder or lies below it."""
     return path == ROOT or path.startswith(f"{ROOT}/")
 
 
 def absolute(path: str) -> str:
-    """A path of a call as the world names it."""
+    """Return a path of a call as the world names it."""
     full = normpath(join(ROOT, path))
     current = f"{ROOT}/current"
     return (
@@ -83,24 +83,24 @@ class FilesystemCalls:
     @makes("read_file")
     @makes("read_text_file")
     def a_text(self, draw: Draw) -> JsonObject:
-        """A whole file."""
+        """Return a whole file."""
         return {"path": _spelled(draw, _existing(draw, "file"))}
 
     @makes("read_file")
     @makes("read_text_file", weight=1.5)
     def some_lines(self, draw: Draw) -> JsonObject:
-        """The first or last lines of a file."""
+        """Return the first or last lines of a file."""
         return {"path": _existing(draw, "file"), draw.one(("head", "tail")): draw.one(COUNTS)}
 
     @makes("read_file", "edge")
     @makes("read_text_file", "edge")
     def odd_counts(self, draw: Draw) -> JsonObject:
-        """A number of lines that nobody means."""
+        """Return a number of lines that nobody means."""
         return {"path": _existing(draw, "file"), draw.one(("head", "tail")): draw.one(ODD_COUNTS)}
 
     @makes("read_text_file", "invalid", weight=0.5)
     def both_ends(self, draw: Draw) -> JsonObject:
-        """The first and the last lines."""
+        """Return the first and the last lines."""
         return {"path": _existing(draw, "file"), "head": 2, "tail": 2}
 
     @makes("read_file", "invalid", weight=2)
@@ -108,18 +108,18 @@ class FilesystemCalls:
     @makes("read_media_file", "invalid", weight=2)
     @makes("get_file_info", "invalid", weight=2)
     def nothing_there(self, draw: Draw) -> JsonObject:
-        """A path with nothing behind it, or outside."""
+        """Return a path with nothing behind it, or outside."""
         return {"path": _absent(draw)}
 
     @makes("read_text_file", "invalid")
     @makes("read_media_file", "invalid")
     def a_directory_as_file(self, draw: Draw) -> JsonObject:
-        """A directory where a file is wanted."""
+        """Return a directory where a file is wanted."""
         return {"path": _existing(draw, "directory")}
 
     @makes("read_media_file")
     def a_media_file(self, draw: Draw) -> JsonObject:
-        """An image, a sound or raw bytes."""
+        """Return an image, a sound or raw bytes."""
         return {"path": _existing(draw, "media")}
 
     @makes("read_media_file")
@@ -134,27 +134,27 @@ class FilesystemCalls:
 
     @makes("read_multiple_files", "edge")
     def several_with_mistakes(self, draw: Draw) -> JsonObject:
-        """A file, a path with nothing behind it, and a directory."""
+        """Return a file, a path with nothing behind it, and a directory."""
         return {"paths": [_existing(draw, "file"), _absent(draw), _existing(draw, "directory")]}
 
     @makes("write_file", weight=2)
     def a_new_file(self, draw: Draw) -> JsonObject:
-        """A file that is not there yet."""
+        """Return a file that is not there yet."""
         return {"path": _spelled(draw, _new(draw, draw.word() + draw.one(ENDINGS))), "content": _lines(draw)}
 
     @makes("write_file")
     def an_old_file(self, draw: Draw) -> JsonObject:
-        """A file that is there."""
+        """Return a file that is there."""
         return {"path": _spelled(draw, _existing(draw, "file")), "content": _lines(draw)}
 
     @makes("write_file", "edge")
     def an_odd_file(self, draw: Draw) -> JsonObject:
-        """A name, or a text, that is rarely thought of."""
+        """Return a name, or a text, that is rarely thought of."""
         return {"path": _new(draw, draw.one(ODD_NAMES)), "content": draw.odd_text()}
 
     @makes("write_file", "invalid", weight=2)
     def nowhere_to_write(self, draw: Draw) -> JsonObject:
-        """A directory, a folder that is not there, or outside."""
+        """Return a directory, a folder that is not there, or outside."""
         target = draw.one((_existing(draw, "directory"), _new(draw, "missing/a.txt"), draw.one(OUTSIDE)))
         return {"path": target, "content": _lines(draw)}
 
@@ -192,13 +192,13 @@ class FilesystemCalls:
 
     @makes("edit_file", "invalid", weight=2)
     def an_edit_of_nothing(self, draw: Draw) -> JsonObject:
-        """A text that does not stand there, or no file."""
+        """Return a text that does not stand there, or no file."""
         path = draw.one((_existing(draw, "file"), _existing(draw, "directory"), _absent(draw)))
         return {"path": path, "edits": [{"oldText": draw.words() + "\nno such line", "newText": "x"}]}
 
     @makes("create_directory", weight=2)
     def a_new_directory(self, draw: Draw) -> JsonObject:
-        """One directory, or two, one in the other."""
+        """Return one directory, or two, one in the other."""
         return {"path": _spelled(draw, _new(draw, draw.one((draw.word(), f"{draw.word()}/{draw.word()}"))))}
 
     @makes("create_directory")
@@ -207,7 +207,7 @@ class FilesystemCalls:
     @makes("directory_tree", weight=2)
     @makes("get_file_info")
     def a_directory(self, draw: Draw) -> JsonObject:
-        """A directory that is there."""
+        """Return a directory that is there."""
         return {"path": _spelled(draw, _existing(draw, "directory"))}
 
     @makes("list_directory", "edge")
@@ -215,7 +215,7 @@ class FilesystemCalls:
     @makes("directory_tree", "edge")
     @makes("get_file_info", "edge")
     def the_top(self, draw: Draw) -> JsonObject:
-        """The allowed folder, in one of its names, or a symlink."""
+        """Return the allowed folder, in one of its names, or a symlink."""
         return {"path": draw.one((ROOT, f"{ROOT}/", ".", "", "current", f"{ROOT}/handbook/.."))}
 
     @makes("create_directory", "invalid", weight=2)
@@ -223,54 +223,54 @@ class FilesystemCalls:
     @makes("list_directory_with_sizes", "invalid", weight=2)
     @makes("directory_tree", "invalid", weight=2)
     def no_directory(self, draw: Draw) -> JsonObject:
-        """A file, something below a file, or outside."""
+        """Return a file, something below a file, or outside."""
         file = _existing(draw, "file")
         return {"path": draw.one((file, f"{file}/inner", draw.one(OUTSIDE), _absent(draw)))}
 
     @makes("list_directory_with_sizes", weight=2)
     def sorted_entries(self, draw: Draw) -> JsonObject:
-        """A directory in one of the orders."""
+        """Return a directory in one of the orders."""
         return {"path": _existing(draw, "directory"), "sortBy": draw.one(("name", "size"))}
 
     @makes("directory_tree")
     def a_tree_without(self, draw: Draw) -> JsonObject:
-        """A tree without some of what it holds."""
+        """Return a tree without some of what it holds."""
         return {"path": _existing(draw, "directory"), "excludePatterns": draw.some(EXCLUDED)}
 
     @makes("directory_tree", "edge")
     def a_tree_without_odd_things(self, draw: Draw) -> JsonObject:
-        """A tree without what odd patterns match."""
+        """Return a tree without what odd patterns match."""
         return {"path": draw.one((ROOT, _existing(draw, "directory"))), "excludePatterns": draw.some(ODD_PATTERNS)}
 
     @makes("search_files", weight=2)
     def a_search(self, draw: Draw) -> JsonObject:
-        """A pattern from the top or some directory."""
+        """Return a pattern from the top or some directory."""
         return {"path": draw.one((ROOT, _existing(draw, "directory"))), "pattern": draw.one(PATTERNS)}
 
     @makes("search_files")
     def a_search_for_known(self, draw: Draw) -> JsonObject:
-        """A file that is known by name."""
+        """Return a file that is known by name."""
         return {"path": ROOT, "pattern": f"**/{basename(_existing(draw, 'file'))}"}
 
     @makes("search_files")
     def a_search_without(self, draw: Draw) -> JsonObject:
-        """A pattern, and what is not to be looked into."""
+        """Return a pattern, and what is not to be looked into."""
         excluded = draw.some(EXCLUDED)
         return {"path": _spelled(draw, ROOT), "pattern": draw.one(PATTERNS), "excludePatterns": excluded}
 
     @makes("search_files", "edge")
     def an_odd_search(self, draw: Draw) -> JsonObject:
-        """An odd pattern."""
+        """Return an odd pattern."""
         return {"path": ROOT, "pattern": draw.one(ODD_PATTERNS), "excludePatterns": draw.some(ODD_PATTERNS, most=1)}
 
     @makes("search_files", "invalid", weight=2)
     def a_search_nowhere(self, draw: Draw) -> JsonObject:
-        """A search in a file, in nothing, or outside."""
+        """Return a search in a file, in nothing, or outside."""
         return {"path": draw.one((_existing(draw, "file"), _absent(draw))), "pattern": "**/*"}
 
     @makes("move_file", weight=3)
     def a_move(self, draw: Draw) -> JsonObject:
-        """A file to a new name, in its directory or another."""
+        """Return a file to a new name, in its directory or another."""
         source = _existing(draw, "file")
         name = draw.one((basename(source), draw.word() + draw.one(ENDINGS)))
         folder = draw.one((dirname(source), _existing(draw, "directory")))
@@ -280,7 +280,7 @@ class FilesystemCalls:
 
     @makes("move_file")
     def a_moved_directory(self, draw: Draw) -> JsonObject:
-        """A directory to a new name; rarely into itself."""
+        """Return a directory to a new name; rarely into itself."""
         source = _existing(draw, "directory")
         if source == ROOT:
             raise NothingToDraw("directory")
@@ -303,7 +303,7 @@ class FilesystemCalls:
 
     @makes("get_file_info", weight=2)
     def a_file(self, draw: Draw) -> JsonObject:
-        """A file."""
+        """Return a file."""
         return {"path": _spelled(draw, _existing(draw, "file"))}
 
     @makes("list_allowed_directories")
@@ -317,19 +317,19 @@ def _existing(draw: Draw, kind: str) -> str:
 
 
 def _new(draw: Draw, name: str) -> str:
-    """A path below a directory that is there."""
+    """Return a path below a directory that is there."""
     return join(_existing(draw, "directory"), name)
 
 
 def _absent(draw: Draw) -> str:
-    """A path that was moved away, that never was, or outside."""
+    """Return a path that was moved away, that never was, or outside."""
     if draw.past.gone("file") and draw.chance(0.5):
         return cast(str, draw.gone("file"))
     return draw.one((_new(draw, f"{draw.word()}.missing"), _new(draw, "missing/a.txt"), draw.one(OUTSIDE)))
 
 
 def _spelled(draw: Draw, path: str) -> str:
-    """A path as it is, mostly; else in another spelling."""
+    """Return a path as it is, mostly; else in another spelling."""
     if draw.chance(0.75):
         return path
     below = path.removeprefix(f"{ROOT}/") if path != ROOT else "."
@@ -350,20 +350,20 @@ def _lines(draw: Draw) -> str:
 
 
 def _content(draw: Draw) -> tuple[str, str]:
-    """A path, and the text that lies there."""
+    """Return a path, and the text that lies there."""
     path, text = cast("list[str]", draw.existing("content", earlier=0.8))
     return path, text
 
 
 def _block(draw: Draw, text: str) -> str:
-    """One to three lines of a text."""
+    """Return one to three lines of a text."""
     lines = text.replace("\r\n", "\n").split("\n")
     start = draw.integer(0, len(lines) - 1)
     return "\n".join(lines[start : start + draw.integer(1, 3)])
 
 
 def _edit(draw: Draw, text: str) -> JsonObject:
-    """A block of a text, or part of a line, and what shall stand there."""
+    """Return a block of a text, or part of a line, and what shall stand there."""
     old = _block(draw, text)
     if draw.chance(0.3) and len(old) > 4:
         old = old[draw.integer(0, len(old) // 2) :][: draw.integer(2, 12)]

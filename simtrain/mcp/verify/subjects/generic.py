@@ -28,7 +28,7 @@ class Generic(Subject):
 
 
 def _content(reply: JsonObject) -> JsonValue:
-    """The structured content of a reply, or its text read as JSON; None where neither is there."""
+    """Return the structured content of a reply, or its text read as JSON; None where neither is there."""
     if "structuredContent" in reply:
         return reply["structuredContent"]
     for block in cast(list[JsonValue], reply.get("content", [])):

@@ -37,7 +37,7 @@ class Git(GitReading, GitWriting):
         return {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
     def roots(self, root: Path) -> Mapping[str, str]:
-        """The folder of the repositories."""
+        """Return the folder of the repositories."""
         return {ROOT: str(root / "repos")}
 
     def lay_out(self, world: World, root: Path) -> None:

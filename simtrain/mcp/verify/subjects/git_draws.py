@@ -25,7 +25,7 @@ NO_REVISIONS = (
 
 
 def a_repository(draw: Draw) -> str:
-    """A repository: in most cases one in which an earlier call did something, else the larger one."""
+    """Return a repository: in most cases one in which an earlier call did something, else the larger one."""
     kinds = [kind for kind in ("branch", "place", "staged", "commit") if draw.past.earlier(kind)]
     if kinds and draw.chance(0.6):
         return str(draw.earlier(draw.one(kinds))["repo"])
@@ -33,17 +33,17 @@ def a_repository(draw: Draw) -> str:
 
 
 def where_staged(draw: Draw) -> str:
-    """A repository in which an earlier call staged something, mostly."""
+    """Return a repository in which an earlier call staged something, mostly."""
     if draw.past.earlier("staged") and draw.chance(0.8):
         return str(draw.earlier("staged")["repo"])
     return f"{ROOT}/tidewatch"
 
 
 def names(draw: Draw, kinds: Sequence[str], repo: str) -> list[str]:
-    """The values of some kinds in one repository."""
+    """Return the values of some kinds in one repository."""
     return [value["name"] for kind in kinds for value in draw.past.values(kind) if value["repo"] == repo]
 
 
 def a_revision(draw: Draw) -> JsonObject:
-    """A branch, a tag or a commit."""
+    """Return a branch, a tag or a commit."""
     return draw.existing(draw.one(("branch", "tag", "commit", "remote"), (3, 1, 4, 1)))

@@ -91,7 +91,7 @@ class _Writing:
             self._file(f"logs/{ref}", "".join(lines).encode())
 
     def _index(self) -> bytes:
-        """The index in git's format 2 (`git help index-format`), without what is known of the files on disk."""
+        """Return the index in git's format 2 (`git help index-format`), without what is known of the files on disk."""
         entries = sorted(self._rows("staging", "path"), key=lambda entry: str(entry["path"]).encode())
         parts = [struct.pack(">4sII", b"DIRC", 2, len(entries))]
         for entry in entries:

@@ -35,7 +35,7 @@ class GitReading(Subject):
     @makes("git_diff_staged")
     @makes("git_reset", weight=3)
     def only_repository(self, draw: Draw) -> JsonObject:
-        """One of the repositories, more often one in which something was done."""
+        """Return one of the repositories, more often one in which something was done."""
         return {"repo_path": a_repository(draw)}
 
     @makes("git_diff_unstaged", weight=2)
@@ -48,7 +48,7 @@ class GitReading(Subject):
     @makes("git_diff_unstaged", "edge")
     @makes("git_reset", "edge")
     def written_otherwise(self, draw: Draw) -> JsonObject:
-        """The same place in other words."""
+        """Return the same place in other words."""
         repo = a_repository(draw)
         return {
             "repo_path": draw.one(
@@ -60,7 +60,7 @@ class GitReading(Subject):
     @makes("git_reset", "invalid")
     @makes("git_diff_staged", "invalid")
     def no_repository(self, draw: Draw) -> JsonObject:
-        """A place where no repository is."""
+        """Return a place where no repository is."""
         return {"repo_path": draw.one((f"{ROOT}/nope", ROOT, f"{ROOT}/tidewatch/docs", f"{ROOT}/tidewatch/README.md"))}
 
     @makes("git_diff_unstaged", "edge")
@@ -71,7 +71,7 @@ class GitReading(Subject):
 
     @makes("git_diff", weight=3)
     def known_target(self, draw: Draw) -> JsonObject:
-        """A branch, a tag or a commit."""
+        """Return a branch, a tag or a commit."""
         found = a_revision(draw)
         return {
             "repo_path": found["repo"],
@@ -81,13 +81,13 @@ class GitReading(Subject):
 
     @makes("git_diff")
     def near_target(self, draw: Draw) -> JsonObject:
-        """A commit some steps before another."""
+        """Return a commit some steps before another."""
         found = draw.existing("branch")
         return {"repo_path": found["repo"], "target": f"{found['name']}{draw.one(('~1', '^', '~0', '^{tree}'))}"}
 
     @makes("git_diff", "edge")
     def folder_or_branch(self, draw: Draw) -> JsonObject:
-        """A name that is a folder as well, or a folder of another commit."""
+        """Return a name that is a folder as well, or a folder of another commit."""
         return {
             "repo_path": f"{ROOT}/tidewatch",
             "target": draw.one(("docs", "HEAD:tidewatch", "HEAD^{tree}", "@", "origin")),
@@ -95,7 +95,7 @@ class GitReading(Subject):
 
     @makes("git_diff", "invalid")
     def no_target(self, draw: Draw) -> JsonObject:
-        """A revision that is none."""
+        """Return a revision that is none."""
         return {"repo_path": a_repository(draw), "target": draw.one(NO_REVISIONS)}
 
     @makes("git_log", weight=3)
@@ -105,7 +105,7 @@ class GitReading(Subject):
 
     @makes("git_log", weight=2)
     def dated_history(self, draw: Draw) -> JsonObject:
-        """The commits of a time."""
+        """Return the commits of a time."""
         given: JsonObject = {"repo_path": a_repository(draw), "max_count": draw.one((3, 10, 50))}
         ends = draw.one((["start_timestamp"], ["end_timestamp"], ["start_timestamp", "end_timestamp"]))
         return {**given, **{end: draw.one(_DATES) for end in ends}}
@@ -124,18 +124,18 @@ class GitReading(Subject):
 
     @makes("git_log", "invalid")
     def option_for_date(self, draw: Draw) -> JsonObject:
-        """What git would take for an option."""
+        """Return what git would take for an option."""
         return {"repo_path": a_repository(draw), draw.one(("start_timestamp", "end_timestamp")): "--all"}
 
     @makes("git_show", weight=3)
     def known_revision(self, draw: Draw) -> JsonObject:
-        """A commit by any of its names."""
+        """Return a commit by any of its names."""
         found = a_revision(draw)
         return {"repo_path": found["repo"], "revision": found["name"]}
 
     @makes("git_show", weight=2)
     def known_file(self, draw: Draw) -> JsonObject:
-        """A file as it was."""
+        """Return a file as it was."""
         found = a_revision(draw)
         file = draw.one(names(draw, ("file",), found["repo"]))
         return {"repo_path": found["repo"], "revision": f"{found['name']}:{file}"}
@@ -165,7 +165,7 @@ class GitReading(Subject):
 
     @makes("git_show", "invalid")
     def no_revision(self, draw: Draw) -> JsonObject:
-        """A revision that is none."""
+        """Return a revision that is none."""
         return {
             "repo_path": a_repository(draw),
             "revision": draw.one((*NO_REVISIONS, ":", ":nope", "~", "HEAD^{x}", "HEAD@{yesterday}", "0" * 40)),
@@ -178,14 +178,14 @@ class GitReading(Subject):
 
     @makes("git_branch", weight=2)
     def branches_with(self, draw: Draw) -> JsonObject:
-        """Those that have or lack a commit."""
+        """Return those that have or lack a commit."""
         found = a_revision(draw)
         asked = draw.one(("contains", "not_contains"))
         return {"repo_path": found["repo"], "branch_type": draw.one(("local", "all")), asked: found["name"]}
 
     @makes("git_branch", "edge")
     def branches_between(self, draw: Draw) -> JsonObject:
-        """Those that have one commit and lack another, or null for either."""
+        """Return those that have one commit and lack another, or null for either."""
         found = a_revision(draw)
         return {
             "repo_path": found["repo"],
@@ -196,7 +196,7 @@ class GitReading(Subject):
 
     @makes("git_branch", "invalid")
     def no_branches(self, draw: Draw) -> JsonObject:
-        """A type that is none, or a commit that is none."""
+        """Return a type that is none, or a commit that is none."""
         repo = a_repository(draw)
         return draw.one(
             (

@@ -15,7 +15,7 @@ class GitWriting(Subject):
 
     @makes("git_commit", weight=3)
     def message(self, draw: Draw) -> JsonObject:
-        """A message of one line or of several."""
+        """Return a message of one line or of several."""
         first = draw.words().capitalize()
         return {
             "repo_path": where_staged(draw),
@@ -24,7 +24,7 @@ class GitWriting(Subject):
 
     @makes("git_commit", "edge")
     def odd_message(self, draw: Draw) -> JsonObject:
-        """A message that is rarely thought of."""
+        """Return a message that is rarely thought of."""
         return {"repo_path": where_staged(draw), "message": draw.odd_text()}
 
     @makes("git_add", weight=4)
@@ -36,7 +36,7 @@ class GitWriting(Subject):
 
     @makes("git_add", weight=2)
     def everything(self, draw: Draw) -> JsonObject:
-        """A folder, a pattern, or all there is."""
+        """Return a folder, a pattern, or all there is."""
         return {
             "repo_path": f"{ROOT}/tidewatch",
             "files": [
@@ -91,7 +91,7 @@ class GitWriting(Subject):
 
     @makes("git_create_branch", weight=3)
     def new_branch(self, draw: Draw) -> JsonObject:
-        """A new name, with or without a base."""
+        """Return a new name, with or without a base."""
         found = draw.existing(draw.one(("branch", "branch", "tag", "remote")))
         name = draw.one((draw.word(), f"feature/{draw.word()}", f"{draw.word()}-{draw.integer(1, 99)}"))
         return {
@@ -102,7 +102,7 @@ class GitWriting(Subject):
 
     @makes("git_create_branch", "edge")
     def taken_branch(self, draw: Draw) -> JsonObject:
-        """A name that is taken, or lies under one that is."""
+        """Return a name that is taken, or lies under one that is."""
         found = draw.existing("branch")
         return {
             "repo_path": found["repo"],
@@ -113,7 +113,7 @@ class GitWriting(Subject):
 
     @makes("git_create_branch", "invalid")
     def broken_branch(self, draw: Draw) -> JsonObject:
-        """A name that git refuses, or a base that is none."""
+        """Return a name that git refuses, or a base that is none."""
         repo = a_repository(draw)
         return draw.one(
             (
@@ -128,13 +128,13 @@ class GitWriting(Subject):
 
     @makes("git_checkout", weight=4)
     def known_branch(self, draw: Draw) -> JsonObject:
-        """A branch."""
+        """Return a branch."""
         found = draw.existing("branch")
         return {"repo_path": found["repo"], "branch_name": found["name"]}
 
     @makes("git_checkout", weight=2)
     def any_revision(self, draw: Draw) -> JsonObject:
-        """A tag or a commit."""
+        """Return a tag or a commit."""
         found = draw.existing(draw.one(("tag", "commit", "remote", "place")) if draw.past.earlier("place") else "tag")
         return {"repo_path": found["repo"], "branch_name": found["name"]}
 
@@ -151,7 +151,7 @@ class GitWriting(Subject):
 
     @makes("git_checkout", "invalid")
     def no_branch(self, draw: Draw) -> JsonObject:
-        """A branch that is none."""
+        """Return a branch that is none."""
         return {
             "repo_path": a_repository(draw),
             "branch_name": draw.one((*NO_REVISIONS, "HEAD^{tree}", "README.md", "HEAD:README.md")),

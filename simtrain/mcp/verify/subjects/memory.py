@@ -26,7 +26,7 @@ class MemorySubject(Subject):
     weights: ClassVar[Mapping[str, float]] = {"read_graph": 0.3, "create_entities": 1.4, "create_relations": 1.2}
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """The file that holds the graph."""
+        """Return the file that holds the graph."""
         return {"MEMORY_FILE_PATH": str(root / "memory.jsonl")}
 
     def lay_out(self, world: World, root: Path) -> None:
@@ -36,7 +36,7 @@ class MemorySubject(Subject):
         (root / "memory.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """The graph's names, observations and relations."""
+        """Return the graph's names, observations and relations."""
         entities = _entities(world)
         return {
             "entity": [entity["name"] for entity in entities],
@@ -80,12 +80,12 @@ class MemorySubject(Subject):
 
     @makes("create_entities")
     def entities_again(self, draw: Draw) -> JsonObject:
-        """An entity that exists, beside a new one."""
+        """Return an entity that exists, beside a new one."""
         return {"entities": [_entity(draw, draw.existing("entity")), _entity(draw, draw.words(most=3))]}
 
     @makes("create_entities", "edge")
     def odd_entities(self, draw: Draw) -> JsonObject:
-        """The same name twice, an odd name, a name that was deleted, no entity at all, or properties that nobody asked for."""
+        """Return the same name twice, an odd name, a name that was deleted, no entity at all, or properties that nobody asked for."""
         name = draw.one((draw.word, draw.odd_text, lambda: draw.gone("entity")))()
         return draw.one(
             (
@@ -104,7 +104,7 @@ class MemorySubject(Subject):
     @makes("create_relations", "edge")
     @makes("create_relations", weight=0.5)
     def relations_again(self, draw: Draw) -> JsonObject:
-        """A relation that exists, twice or beside one to nobody."""
+        """Return a relation that exists, twice or beside one to nobody."""
         known = draw.existing("relation")
         return {"relations": draw.one(([known, known], [known, {**known, "to": draw.odd_text()}]))}
 
@@ -115,57 +115,57 @@ class MemorySubject(Subject):
 
     @makes("add_observations", "edge")
     def observations_again(self, draw: Draw) -> JsonObject:
-        """An observation that is known, the same one twice, an odd one, or none."""
+        """Return an observation that is known, the same one twice, an odd one, or none."""
         name, text = draw.existing("observation")
         new = draw.odd_text()
         return {"observations": [{"entityName": name, "contents": draw.one(([text], [new, new], [text, new], []))}]}
 
     @makes("add_observations", "invalid")
     def observations_of_nobody(self, draw: Draw) -> JsonObject:
-        """An entity that is not there any more, or never was; what comes before it must not be kept."""
+        """Return an entity that is not there any more, or never was; what comes before it must not be kept."""
         nobody = draw.gone("entity") if draw.chance(0.5) else f"{draw.word()} nobody"
         return {"observations": [_observations(draw, draw.existing("entity")), _observations(draw, nobody)]}
 
     @makes("delete_entities")
     def entities_to_delete(self, draw: Draw) -> JsonObject:
-        """One or two that exist."""
+        """Return one or two that exist."""
         return {"entityNames": [draw.existing("entity") for _ in range(draw.integer(1, 2))]}
 
     @makes("delete_entities", "edge")
     def nobody_to_delete(self, draw: Draw) -> JsonObject:
-        """A name that is gone, or none."""
+        """Return a name that is gone, or none."""
         return {"entityNames": draw.one(([], [draw.gone("entity")]))}
 
     @makes("delete_observations", weight=3)
     def observation_to_delete(self, draw: Draw) -> JsonObject:
-        """One that exists."""
+        """Return one that exists."""
         name, text = draw.existing("observation")
         return {"deletions": [{"entityName": name, "observations": [text]}]}
 
     @makes("delete_observations", "edge")
     def nothing_to_delete(self, draw: Draw) -> JsonObject:
-        """An observation or an entity that is not there."""
+        """Return an observation or an entity that is not there."""
         name = draw.one((lambda: draw.existing("entity"), lambda: draw.gone("entity")))()
         return {"deletions": [{"entityName": name, "observations": [draw.words(), ""]}]}
 
     @makes("delete_relations", weight=3)
     def relation_to_delete(self, draw: Draw) -> JsonObject:
-        """One that exists."""
+        """Return one that exists."""
         return {"relations": [draw.existing("relation")]}
 
     @makes("delete_relations", "edge")
     def no_relation_to_delete(self, draw: Draw) -> JsonObject:
-        """One whose type is another."""
+        """Return one whose type is another."""
         return {"relations": [{**draw.existing("relation"), "relationType": "never"}]}
 
     @makes("read_graph")
     def everything(self, draw: Draw) -> JsonObject:
-        """The whole graph."""
+        """Return the whole graph."""
         return {}
 
     @makes("search_nodes", weight=3)
     def words_to_search(self, draw: Draw) -> JsonObject:
-        """A word or part of one that stands somewhere, in any case."""
+        """Return a word or part of one that stands somewhere, in any case."""
         word: str = draw.existing("word")
         return {"query": draw.one((word, word.upper(), word[: draw.integer(2, 4)], draw.one(TYPES)))}
 
@@ -193,7 +193,7 @@ class MemorySubject(Subject):
 
 
 def _entities(world: World) -> list[JsonObject]:
-    """All entities as the server writes them, in their order."""
+    """Return all entities as the server writes them, in their order."""
     texts: dict[int, list[str]] = {}
     for row in world.query("select entity_id, text from observations order by id"):
         texts.setdefault(row["entity_id"], []).append(row["text"])

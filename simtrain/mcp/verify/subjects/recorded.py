@@ -30,7 +30,7 @@ class Recorded(Generic):
         ]
 
     def makers(self) -> tuple[CallMaker, ...]:
-        """A maker for each recorded call."""
+        """Return a maker for each recorded call."""
         return tuple(
             CallMaker(exchange.params["name"], _kind(exchange), WEIGHT, partial(_again, exchange))
             for exchange in self._calls

@@ -54,19 +54,19 @@ class SequentialThinking(Subject):
 
     @makes(TOOL, weight=2)
     def next_thought(self, draw: Draw) -> JsonObject:
-        """The thought after the last, or the first."""
+        """Return the thought after the last, or the first."""
         known = draw.past.earlier("thought")
         return _thought(draw, int(draw.earlier("thought")) + 1 if known else 1)
 
     @makes(TOOL)
     def revision(self, draw: Draw) -> JsonObject:
-        """A thought about an earlier one."""
+        """Return a thought about an earlier one."""
         earlier = draw.earlier("thought")
         return {**_thought(draw, int(earlier) + 1), "isRevision": True, "revisesThought": earlier}
 
     @makes(TOOL, weight=2)
     def branch(self, draw: Draw) -> JsonObject:
-        """A thought on a branch, a new one or one that there is."""
+        """Return a thought on a branch, a new one or one that there is."""
         known = draw.past.earlier("branch")
         name = draw.earlier("branch") if known and draw.chance(0.4) else draw.one((draw.word(), *BRANCHES[:6]))
         start = draw.existing("thought")

@@ -77,7 +77,7 @@ class Sqlite(Subject):
     }
 
     def placeholders(self, root: Path) -> Mapping[str, str]:
-        """The database file."""
+        """Return the database file."""
         return {"database": str(root / "shop.db")}
 
     def lay_out(self, world: World, root: Path) -> None:
@@ -85,7 +85,7 @@ class Sqlite(Subject):
         (root / "shop.db").write_bytes(image(load(world.query), now="2031-03-03T09:00:00Z"))
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """The tables of the world file."""
+        """Return the tables of the world file."""
         tables = [one for one in load(world.query).definitions if one.type == "table"]
         return {"table": [{"name": one.name, "columns": _columns(world, one.name)} for one in tables]}
 
@@ -117,7 +117,7 @@ class Sqlite(Subject):
 
     @makes("read_query", weight=3)
     def some_rows(self, draw: Draw) -> JsonObject:
-        """Rows of a table, chosen and ordered."""
+        """Return rows of a table, chosen and ordered."""
         table = draw.existing("table")
         column = draw.one(list(table["columns"]))
         shown = draw.one(("*", column, f"rowid, {column}", f"{column} as c, *"))
@@ -138,7 +138,7 @@ class Sqlite(Subject):
 
     @makes("read_query")
     def joined(self, draw: Draw) -> JsonObject:
-        """Rows of two tables that belong together."""
+        """Return rows of two tables that belong together."""
         status = draw.one(("pending", "shipped", "delivered"))
         return {
             "query": "select c.name, count(o.id) as orders, round(sum(o.total), 2) as spent from customers c left join orders o "
@@ -152,7 +152,7 @@ class Sqlite(Subject):
 
     @makes("read_query", "invalid", weight=3)
     def no_select(self, draw: Draw) -> JsonObject:
-        """A SELECT that SQLite refuses, or no SELECT."""
+        """Return a SELECT that SQLite refuses, or no SELECT."""
         refused = f"select {draw.one(NO_SELECTS)}"
         return {
             "query": draw.one((refused, refused, "delete from orders", "with a as (select 1) select * from a", "", " "))
@@ -160,14 +160,14 @@ class Sqlite(Subject):
 
     @makes("write_query", weight=4)
     def insert(self, draw: Draw) -> JsonObject:
-        """A row or two, in a table that an earlier call made or changed, or in one that was there."""
+        """Return a row or two, in a table that an earlier call made or changed, or in one that was there."""
         table = draw.existing("table")
         rows = ", ".join(f"({_values(draw, table)})" for _ in range(draw.integer(1, 2)))
         return {"query": f"insert into {table['name']} ({', '.join(table['columns'])}) values {rows}"}
 
     @makes("write_query", weight=3)
     def update(self, draw: Draw) -> JsonObject:
-        """Some rows of a table."""
+        """Return some rows of a table."""
         table = draw.existing("table")
         column = draw.one(list(table["columns"]))
         value = _value(draw, table["columns"][column])
@@ -175,7 +175,7 @@ class Sqlite(Subject):
 
     @makes("write_query", weight=2)
     def delete(self, draw: Draw) -> JsonObject:
-        """Some rows of a table."""
+        """Return some rows of a table."""
         table = draw.existing("table")
         return {"query": f"delete from {table['name']} where {_condition(draw, table)}"}
 
@@ -213,12 +213,12 @@ class Sqlite(Subject):
 
     @makes("write_query", "invalid", weight=3)
     def no_statement(self, draw: Draw) -> JsonObject:
-        """What SQLite, a constraint or the server refuses."""
+        """Return what SQLite, a constraint or the server refuses."""
         return {"query": draw.one(NO_STATEMENTS)}
 
     @makes("create_table", weight=3)
     def new_table(self, draw: Draw) -> JsonObject:
-        """A table of a few columns."""
+        """Return a table of a few columns."""
         names = list(dict.fromkeys(draw.word() for _ in range(draw.integer(1, 4))))
         columns = ", ".join(f"{name} {draw.one(TYPES)}".strip() for name in names)
         key = draw.one(("id integer primary key, ", "id integer primary key autoincrement, ", ""))
@@ -228,7 +228,7 @@ class Sqlite(Subject):
 
     @makes("create_table", "edge")
     def odd_table(self, draw: Draw) -> JsonObject:
-        """A table that exists, one out of a query, one without row ids, one with constraints."""
+        """Return a table that exists, one out of a query, one without row ids, one with constraints."""
         known = draw.existing("table")["name"]
         new = f"{draw.word()}_{draw.integer(41, 99)}"
         return {
@@ -244,7 +244,7 @@ class Sqlite(Subject):
 
     @makes("create_table", "invalid", weight=3)
     def no_table(self, draw: Draw) -> JsonObject:
-        """A table that exists already, half a statement, two, and other statements."""
+        """Return a table that exists already, half a statement, two, and other statements."""
         known = draw.existing("table")["name"]
         return {"query": draw.one((f"create table {known} (a)", draw.one(NO_TABLES)))}
 
@@ -256,12 +256,12 @@ class Sqlite(Subject):
     @makes("list_tables", "edge")
     @makes("list_tables", "invalid")
     def unasked(self, draw: Draw) -> JsonObject:
-        """An argument that the tool does not know."""
+        """Return an argument that the tool does not know."""
         return {"schema": draw.word()}
 
     @makes("describe_table", weight=3)
     def known_table(self, draw: Draw) -> JsonObject:
-        """A table that exists."""
+        """Return a table that exists."""
         return {"table_name": draw.existing("table")["name"]}
 
     @makes("describe_table", "edge")
@@ -276,22 +276,22 @@ class Sqlite(Subject):
 
     @makes("describe_table", "invalid")
     def no_name(self, draw: Draw) -> JsonObject:
-        """What is no name."""
+        """Return what is no name."""
         return {"table_name": draw.one(("", "a b", "orders); drop table orders", "'", "select"))}
 
     @makes("append_insight", weight=3)
     def insight(self, draw: Draw) -> JsonObject:
-        """A line of words."""
+        """Return a line of words."""
         return {"insight": draw.words()}
 
     @makes("append_insight", "edge")
     def odd_insight(self, draw: Draw) -> JsonObject:
-        """A text that is rarely thought of."""
+        """Return a text that is rarely thought of."""
         return {"insight": draw.odd_text()}
 
 
 def _columns(world: World, table: str) -> dict[str, str]:
-    """The columns of a table with their types, read from rows: the makers need no more."""
+    """Return the columns of a table with their types, read from rows: the makers need no more."""
     row = world.query(f"select * from {table} limit 1")[0]
     return {
         name: "INTEGER" if isinstance(value, int) else "REAL" if isinstance(value, float) else "TEXT"
@@ -305,7 +305,7 @@ def _known(past: Past, name: str) -> JsonObject | None:
 
 
 def _value(draw: Draw, kind: str) -> str:
-    """A value of a column as SQL writes it; now and then one of another type."""
+    """Return a value of a column as SQL writes it; now and then one of another type."""
     if draw.chance(0.1):
         return draw.one(("null", "'text'", "3", "2.5", "x'0102'"))
     match kind.upper():

@@ -29,11 +29,11 @@ class Time(Subject):
     """Kinds of values: `zone`, `time`. What a call converted, a later one converts again or back."""
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """The real server reads the zones of its own tzdata package, and not those of the machine."""
+        """Return the real server reads the zones of its own tzdata package, and not those of the machine."""
         return {"PYTHONTZPATH": ""}
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """The zones that are asked for."""
+        """Return the zones that are asked for."""
         return {"zone": ZONES}
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
@@ -45,17 +45,17 @@ class Time(Subject):
 
     @makes("get_current_time")
     def known_zone(self, draw: Draw) -> JsonObject:
-        """A zone, often one that was asked for before."""
+        """Return a zone, often one that was asked for before."""
         return {"timezone": draw.existing("zone", earlier=0.5)}
 
     @makes("get_current_time", "edge")
     def unasked(self, draw: Draw) -> JsonObject:
-        """An argument that the tool does not know."""
+        """Return an argument that the tool does not know."""
         return {"timezone": draw.existing("zone"), "format": "iso"}
 
     @makes("get_current_time", "invalid", weight=2)
     def no_zone(self, draw: Draw) -> JsonObject:
-        """A name that is no zone."""
+        """Return a name that is no zone."""
         return {"timezone": draw.one((*NO_ZONES, draw.odd_text()))}
 
     @makes("convert_time")
@@ -66,12 +66,12 @@ class Time(Subject):
 
     @makes("convert_time")
     def time_told(self, draw: Draw) -> JsonObject:
-        """A time that an earlier reply told."""
+        """Return a time that an earlier reply told."""
         return self._conversion(draw, draw.earlier("time"), earlier=0.6)
 
     @makes("convert_time", "edge")
     def odd_time(self, draw: Draw) -> JsonObject:
-        """The first and the last minute, short forms, and an hour that a change to summer time may leave out."""
+        """Return the first and the last minute, short forms, and an hour that a change to summer time may leave out."""
         return self._conversion(draw, draw.one(ODD_TIMES), earlier=0.3)
 
     @makes("convert_time", "invalid", weight=2)

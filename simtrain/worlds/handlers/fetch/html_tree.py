@@ -47,17 +47,17 @@ class Element:
             child.parent = self
 
     def elements(self) -> list[Element]:
-        """The child elements."""
+        """Return the child elements."""
         return [child for child in self.children if isinstance(child, Element)]
 
     def inside(self) -> Iterator[Element]:
-        """All elements in it, in the order of the text."""
+        """Yield all elements in it, in the order of the text."""
         for child in self.elements():
             yield child
             yield from child.inside()
 
     def text(self) -> str:
-        """All text in it."""
+        """Return all text in it."""
         return "".join(child if isinstance(child, str) else child.text() for child in self.children)
 
     def remove(self) -> None:
@@ -67,7 +67,7 @@ class Element:
             self.parent = None
 
     def copy(self) -> Element:
-        """A copy with all that is in it."""
+        """Return a copy with all that is in it."""
         other = Element(self.name, dict(self.attributes))
         for child in self.children:
             other.add(child if isinstance(child, str) else child.copy())
@@ -78,7 +78,7 @@ Node: TypeAlias = Element | str
 
 
 def parse(html: str) -> Element:
-    """The root of a document; whatever is not closed ends with what holds it."""
+    """Return the root of a document; whatever is not closed ends with what holds it."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

@@ -16,12 +16,12 @@ _CODE = frozenset({"code", "kbd", "samp"})
 
 
 def markdown(root: Element) -> str:
-    """The text of a tree, without white space around it."""
+    """Return the text of a tree, without white space around it."""
     return re.sub(r"\n{3,}", "\n\n", _inside(root)).strip()
 
 
 def _inside(element: Element, *, code: bool = False) -> str:
-    """The content of an element: its children joined, blocks apart from each other."""
+    """Return the content of an element: its children joined, blocks apart from each other."""
     parts: list[str] = []
     for place, child in enumerate(element.children):
         if isinstance(child, Element):
@@ -34,7 +34,7 @@ def _inside(element: Element, *, code: bool = False) -> str:
 
 
 def _joined(parts: list[str]) -> str:
-    """The parts with as many line ends between two as the one that wants more of them."""
+    """Return the parts with as many line ends between two as the one that wants more of them."""
     kept: list[str] = []
     for part in filter(None, parts):
         before = kept[-1] if kept else ""
@@ -57,7 +57,7 @@ def _escaped(text: str) -> str:
 
 
 def _trimmed(text: str, parent: Element, place: int) -> str:
-    """A text without the white space that touches a block, or an edge of one."""
+    """Return a text without the white space that touches a block, or an edge of one."""
 
     def block(at: int) -> bool:
         if not 0 <= at < len(parent.children):
@@ -89,7 +89,7 @@ def _around(element: Element, mark: str) -> str:
 
 
 def _chomped(text: str) -> tuple[str, str, str]:
-    """A space before, the text itself, and a space after, as far as there are any."""
+    """Return a space before, the text itself, and a space after, as far as there are any."""
     return (" " if text[:1] == " " else "", text.strip(), " " if text[-1:] == " " else "")
 
 
@@ -145,7 +145,7 @@ def _list(element: Element) -> str:
 
 
 def _depth(element: Element) -> int:
-    """How many lists of bullets an element lies in."""
+    """Return how many lists of bullets an element lies in."""
     count, parent = 0, element.parent
     while parent is not None:
         count += parent.name in ("ul", "ol")

@@ -36,7 +36,7 @@ _SCORED = frozenset({"section", "h2", "h3", "h4", "h5", "h6", "p", "td", "pre"})
 
 
 def main_part(root: Element) -> Element | None:
-    """A copy of what a page is about; None for a page without text.
+    """Return a copy of what a page is about; None for a page without text.
 
     Where little is left, it is tried again with less thrown away. A heading that repeats the page's title is left out.
     """
@@ -57,7 +57,7 @@ def main_part(root: Element) -> Element | None:
 
 
 def _title(root: Element) -> str:
-    """The page's title without the name of the site."""
+    """Return the page's title without the name of the site."""
     whole = next((" ".join(element.text().split()) for element in root.inside() if element.name == "title"), "")
     parts = re.split(r" [|\-–—\\/>»] ", whole)
     short = whole if len(parts) == 1 else whole[: whole.rindex(parts[-1])].rstrip(" |-–—\\/>»")
@@ -101,7 +101,7 @@ def _unlikely(element: Element) -> bool:
 
 
 def _alike(title: str, heading: str) -> bool:
-    """Whether a heading says what the title says: more than three quarters of it."""
+    """True if a heading says what the title says: more than three quarters of it."""
     known, words = (re.findall(r"\w+", text.lower()) for text in (title, heading))
     if not known or not words:
         return False
@@ -110,7 +110,7 @@ def _alike(title: str, heading: str) -> bool:
 
 
 def _content(page: Element, *, weighing: bool) -> Element:
-    """The best element with those of its neighbours that belong to it, in one new element; the whole page where none is good."""
+    """Return the best element with those of its neighbours that belong to it, in one new element; the whole page where none is good."""
     scores = _scores(page, weighing=weighing)
     found = Element("div")
     if not scores:
@@ -133,7 +133,7 @@ def _content(page: Element, *, weighing: bool) -> Element:
 
 
 def _scores(page: Element, *, weighing: bool) -> dict[Element, float]:
-    """How much running text elements hold, less for those that are full of links."""
+    """Return how much running text elements hold, less for those that are full of links."""
     scores: dict[Element, float] = {}
     for element in page.inside():
         text = " ".join(element.text().split())
@@ -178,7 +178,7 @@ def _link_density(element: Element) -> float:
 
 
 def _is_sentence(element: Element) -> bool:
-    """Whether a neighbour is a paragraph of running text."""
+    """True if a neighbour is a paragraph of running text."""
     if element.name != "p":
         return False
     text, density = element.text().strip(), _link_density(element)

@@ -16,7 +16,7 @@ class _Group:
 
 
 def allowed(text: str, *, agent: str, url: str) -> bool:
-    """Whether the rules in `text` let `agent` fetch an address. The longest rule that fits counts; permission wins a tie."""
+    """True if the rules in `text` let `agent` fetch an address. The longest rule that fits counts; permission wins a tie."""
     parts = urlsplit(url)
     if parts.path == "/robots.txt":
         return True
@@ -42,7 +42,7 @@ def _groups(text: str) -> list[_Group]:
 
 
 def _rules(groups: Iterable[_Group], agent: str) -> list[tuple[bool, str]]:
-    """The rules of the groups that name the agent most exactly; else of those for everybody."""
+    """Return the rules of the groups that name the agent most exactly; else of those for everybody."""
     names = {name for group in groups for name in group.agents if name != "*" and name in agent.lower()}
     wanted = max(names, key=len) if names else "*"
     return [rule for group in groups if wanted in group.agents for rule in group.rules if rule[1]]

@@ -17,7 +17,7 @@ NO_MORE = "<error>No more content available.</error>"
 
 
 def fetch(context: HandlerContext) -> Reply:
-    """A page as Markdown, or raw, from `start_index` on; what the site does not let programs fetch is refused."""
+    """Return a page as Markdown, or raw, from `start_index` on; what the site does not let programs fetch is refused."""
     url: str = context.arguments["url"]
     try:
         _ask_robots(context, url)
@@ -29,7 +29,7 @@ def fetch(context: HandlerContext) -> Reply:
 
 
 def fetch_prompt(context: HandlerContext) -> JsonObject:
-    """The prompt: the whole page as a message of the user, whatever the site says to programs."""
+    """Return the prompt: the whole page as a message of the user, whatever the site says to programs."""
     url = context.arguments["url"]
     if not url:
         raise ToolError("URL is required")
@@ -54,7 +54,7 @@ def _part(text: str, start: int, most: int) -> str:
 
 
 def _page(context: HandlerContext, url: str, *, raw: bool) -> tuple[str, str]:
-    """What stands before the content, and the content. Raises ToolError."""
+    """Return what stands before the content, and the content. Raises ToolError."""
     try:
         response = get(context, url)
     except HostUnreachable as error:

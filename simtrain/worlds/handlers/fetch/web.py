@@ -41,13 +41,13 @@ def get(context: HandlerContext, url: str) -> Response:
 
 
 def robots_txt(url: str) -> str:
-    """The address of the rules for robots that apply to an address."""
+    """Return the address of the rules for robots that apply to an address."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/robots.txt" if parts.netloc else f"{parts.scheme}:/robots.txt"
 
 
 def _answer(context: HandlerContext, asked: str, at: str) -> Response | str:
-    """The response at an address, or the address that it sends on to."""
+    """Return the response at an address, or the address that it sends on to."""
     parts = urlsplit(at)
     host = parts.hostname or ""
     if parts.scheme not in _PORTS or not host:

@@ -15,7 +15,7 @@ _LATER_LIST = re.compile(r",(?!,).*\}", re.DOTALL)
 
 
 def expand(pattern: str) -> list[str]:
-    """The patterns that a pattern with braces stands for; a pattern without any is its only one."""
+    """Return the patterns that a pattern with braces stands for; a pattern without any is its only one."""
     # A pair at the very start has always stood for itself.
     start = 2 if pattern.startswith("{}") else 0
     return [pattern[:start] + rest for rest in _expand(pattern[start:], whole=start == 0)]
@@ -55,7 +55,7 @@ def _products(before: str, choices: list[str], rests: list[str]) -> Iterator[str
 
 
 def _pair(text: str) -> tuple[int, int] | None:
-    """Where the first brace that is closed opens and closes."""
+    """Return where the first brace that is closed opens and closes."""
     opened: list[int] = []
     pairs: list[tuple[int, int]] = []
     position = 0
@@ -72,7 +72,7 @@ def _pair(text: str) -> tuple[int, int] | None:
 
 
 def _split(body: str) -> list[str]:
-    """The parts between the commas that stand in no inner braces."""
+    """Return the parts between the commas that stand in no inner braces."""
     parts, depth, start, position = list[str](), 0, 0, 0
     while position < len(body):
         character = body[position]
@@ -90,7 +90,7 @@ def _split(body: str) -> list[str]:
 
 
 def _sequence(body: str) -> list[str] | None:
-    """The values of `1..3` or `a..e`; None for a body that is no sequence."""
+    """Return the values of `1..3` or `a..e`; None for a body that is no sequence."""
     found = _NUMBERS.fullmatch(body)
     if found:
         first, last = int(found[1]), int(found[2])

@@ -18,7 +18,7 @@ _LETTERS: Mapping[str, tuple[str, str]] = {
 
 
 def collation_key(name: str) -> Key:
-    """What names are sorted by: letters first, then accents, then small before capital."""
+    """Return what names are sorted by: letters first, then accents, then small before capital."""
     letters: list[tuple[int, str]] = []
     accents: list[str] = []
     capitals: list[int] = []
@@ -39,7 +39,7 @@ def collation_key(name: str) -> Key:
 
 
 def _weight(character: str) -> tuple[int, str]:
-    """Where a character stands: symbols, other symbols, digits, letters."""
+    """Return where a character stands: symbols, other symbols, digits, letters."""
     if character in _SYMBOLS:
         return (0, chr(_SYMBOLS.index(character)))
     if character in _BEHIND_SYMBOLS:

@@ -36,14 +36,14 @@ class _Hunk:
 
 
 def unified_diff(path: str, before: str, after: str) -> str:
-    """The patch from `before` to `after`, with its headers."""
+    """Return the patch from `before` to `after`, with its headers."""
     rule = "=" * 67
     head = [f"Index: {path}", rule, f"--- {path}\toriginal", f"+++ {path}\tmodified"]
     return "\n".join([*head, *(line for hunk in _hunks(edit_script(before, after)) for line in _written(hunk))]) + "\n"
 
 
 def edit_script(before: str, after: str) -> list[Line]:
-    """All lines of both texts, kept, removed and added; a line holds its line break."""
+    """Return all lines of both texts, kept, removed and added; a line holds its line break."""
     old, new = _lines(before), _lines(after)
     signs = _shortest(old, new)
     script: list[Line] = []
@@ -90,7 +90,7 @@ def _shortest(old: list[str], new: list[str]) -> list[Sign]:
 
 
 def _all_changed(start: _Path, old: list[str], new: list[str]) -> list[Sign]:
-    """A script that keeps what both texts begin and end with, and nothing between."""
+    """Return a script that keeps what both texts begin and end with, and nothing between."""
     begin, end = start.old + 1, 0
     while end < min(len(old), len(new)) - begin and old[-1 - end] == new[-1 - end]:
         end += 1
@@ -106,7 +106,7 @@ def _all_changed(start: _Path, old: list[str], new: list[str]) -> list[Sign]:
 def _branch(
     removing: _Path | None, adding: _Path | None, diagonal: int, old: list[str], new: list[str]
 ) -> _Path | None:
-    """The path on a diagonal: by a removal from the diagonal below, or an addition from the one above."""
+    """Return the path on a diagonal: by a removal from the diagonal below, or an addition from the one above."""
     may_add = adding is not None and 0 <= adding.old - diagonal < len(new)
     may_remove = removing is not None and removing.old + 1 < len(old)
     if adding is not None and may_add and (removing is None or not may_remove or removing.old < adding.old):
@@ -117,7 +117,7 @@ def _branch(
 
 
 def _advanced(path: _Path, old: list[str], new: list[str], diagonal: int) -> _Path:
-    """The path moved on over all lines that both texts share."""
+    """Return the path moved on over all lines that both texts share."""
     at = path.old
     while at + 1 < len(old) and at - diagonal + 1 < len(new) and old[at + 1] == new[at - diagonal + 1]:
         at += 1
@@ -125,7 +125,7 @@ def _advanced(path: _Path, old: list[str], new: list[str], diagonal: int) -> _Pa
 
 
 def _signs(path: _Path) -> list[Sign]:
-    """The steps of a path from its beginning."""
+    """Return the steps of a path from its beginning."""
     backwards: list[Sign] = []
     while True:
         backwards.extend(" " for _ in range(path.common))

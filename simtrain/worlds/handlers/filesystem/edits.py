@@ -19,12 +19,12 @@ _TICKS = re.compile(r"`+")
 
 
 def with_unix_lines(text: str) -> str:
-    """The text with `\\n` for every `\\r\\n`."""
+    """Return the text with `\\n` for every `\\r\\n`."""
     return text.replace("\r\n", "\n")
 
 
 def edited(text: str, edits: Iterable[JsonObject]) -> str:
-    """The text after all edits, one after the other; each changes the first place that matches. Raises ToolError where none does."""
+    """Return the text after all edits, one after the other; each changes the first place that matches. Raises ToolError where none does."""
     for edit in edits:
         old, new = with_unix_lines(edit["oldText"]), with_unix_lines(edit["newText"])
         if old in text:
@@ -49,7 +49,7 @@ def _replaced_loosely(text: str, old: str, new: str) -> str | None:
 
 
 def _indented(new: list[str], old: list[str], indent: str) -> list[str]:
-    """The new lines, with the indent of the first line that they replace, and further in by as much as they were."""
+    """Return the new lines, with the indent of the first line that they replace, and further in by as much as they were."""
     lines = [indent + new[0].lstrip(_SPACE)]
     for index, line in enumerate(new[1:], start=1):
         before, now = _indent(old[index]) if index < len(old) else "", _indent(line)
@@ -64,7 +64,7 @@ def _indent(line: str) -> str:
 
 
 def fenced(diff: str) -> str:
-    """A diff as a block of Markdown, fenced by more backticks than stand in it anywhere."""
+    """Return a diff as a block of Markdown, fenced by more backticks than stand in it anywhere."""
     longest = max((len(ticks) for ticks in _TICKS.findall(diff)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}diff\n{diff}{fence}\n\n"

@@ -38,7 +38,7 @@ def _any(character: str) -> bool:
 
 
 def read_items(text: str) -> Items:
-    """The items of a part of a pattern."""
+    """Return the items of a part of a pattern."""
     items, _ = _read(text, 0, inside=False)
     return items
 
@@ -72,7 +72,7 @@ def _read(text: str, position: int, *, inside: bool) -> tuple[Items, int]:
 
 
 def _group(text: str, position: int) -> tuple[Group | None, int]:
-    """The group that begins here, and the position behind it; None for one that is never closed."""
+    """Return the group that begins here, and the position behind it; None for one that is never closed."""
     kind, choices, behind = text[position], list[Items](), position + 1
     while True:
         items, behind = _read(text, behind + 1, inside=True)
@@ -88,7 +88,7 @@ def _exactly(wanted: str) -> Character:
 
 
 def fits_name(items: Items, name: str) -> bool:
-    """Whether a whole name fits the items."""
+    """True if a whole name fits the items."""
     return bool(_Matching(name).after(items, 1, ()) >> len(name) & 1)
 
 
@@ -100,7 +100,7 @@ class _Matching:
         self._all = (1 << len(name) + 1) - 1
 
     def after(self, items: Items, places: int, tail: Items) -> int:
-        """The places reached from `places` by all items; `tail` is what must still follow them, which `!(...)` looks at."""
+        """Return the places reached from `places` by all items; `tail` is what must still follow them, which `!(...)` looks at."""
         for index, item in enumerate(items):
             if not places:
                 break

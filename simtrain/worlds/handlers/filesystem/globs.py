@@ -22,7 +22,7 @@ _BRACES = re.compile(r"\{(?:(?!\{).)*\}")
 
 @lru_cache(maxsize=512)
 def glob(pattern: str) -> Test:
-    """The test whether a relative path without a slash at its end matches a pattern. Takes polynomial time for any pattern."""
+    """Return the test whether a relative path without a slash at its end matches a pattern. Takes polynomial time for any pattern."""
     if pattern.startswith("#") or len(pattern) > LONGEST:
         return lambda path: False
     bare = pattern.lstrip("!")
@@ -44,7 +44,7 @@ def _segment(text: str) -> Segment:
 
 
 def _fits(segments: tuple[Segment, ...], names: list[str]) -> bool:
-    """Whether all names fit the segments: every place among the segments that can be reached is followed at once."""
+    """True if all names fit the segments: every place among the segments that can be reached is followed at once."""
     end = len(segments)
     reached = _with_skips({0}, segments)
     for name in names:
@@ -61,7 +61,7 @@ def _fits(segments: tuple[Segment, ...], names: list[str]) -> bool:
 
 
 def _with_skips(places: set[int], segments: tuple[Segment, ...]) -> set[int]:
-    """The places, and those behind a `**` that takes no name at all."""
+    """Return the places, and those behind a `**` that takes no name at all."""
     reached = set(places)
     for place in sorted(places):
         while place < len(segments) - 1 and segments[place] is None:

@@ -21,14 +21,14 @@ _MARKS = {"directory": "[DIR]", "file": "[FILE]", "symlink": "[FILE]"}
 
 
 def list_directory(context: HandlerContext) -> Reply:
-    """What lies in a directory."""
+    """Return what lies in a directory."""
     tree = Tree(context)
     entries = tree.entries(located(tree, context.arguments["path"]))
     return said("\n".join(f"{_MARKS[node.kind]} {node.name}" for node in entries))
 
 
 def list_directory_with_sizes(context: HandlerContext) -> Reply:
-    """What lies in a directory with sizes, by name or from the largest down, and the sums."""
+    """Return what lies in a directory with sizes, by name or from the largest down, and the sums."""
     tree = Tree(context)
     entries = [(node, _size(tree, node)) for node in tree.entries(located(tree, context.arguments["path"]))]
     if context.arguments["sortBy"] == "size":
@@ -45,7 +45,7 @@ def list_directory_with_sizes(context: HandlerContext) -> Reply:
 
 
 def _size(tree: Tree, node: FileNode) -> int:
-    """The size of a node, or of what a symlink points to; nothing for one that points nowhere."""
+    """Return the size of a node, or of what a symlink points to; nothing for one that points nowhere."""
     if node.kind != "symlink":
         return node.size
     try:
@@ -62,7 +62,7 @@ def _sized(node: FileNode, size: int) -> str:
 
 
 def _written(size: int) -> str:
-    """A size in the largest unit of which there is at least one: `1.50 KB`."""
+    """Return a size in the largest unit of which there is at least one: `1.50 KB`."""
     unit = 0
     while size >= 1024 ** (unit + 1) and unit < len(_UNITS) - 1:
         unit += 1
@@ -72,7 +72,7 @@ def _written(size: int) -> str:
 
 
 def directory_tree(context: HandlerContext) -> Reply:
-    """Everything below a directory as nested JSON, without what matches the excluded patterns."""
+    """Return everything below a directory as nested JSON, without what matches the excluded patterns."""
     tree = Tree(context)
     top = located(tree, context.arguments["path"])
     excluded = [test for pattern in context.arguments["excludePatterns"] for test in _anywhere(pattern)]
@@ -85,7 +85,7 @@ def directory_tree(context: HandlerContext) -> Reply:
 
 
 def _anywhere(pattern: str) -> list[Test]:
-    """A pattern without a star also means a name, or what lies below it, at any depth."""
+    """Return a pattern without a star also means a name, or what lies below it, at any depth."""
     if "*" in pattern:
         return [glob(pattern)]
     return [glob(pattern), glob(f"**/{pattern}"), glob(f"**/{pattern}/**")]
@@ -96,7 +96,7 @@ def _any_fits(tests: list[Test], path: str) -> bool:
 
 
 def _nested(kept: Mapping[str, list[FileNode]], top: str) -> Iterator[str]:
-    """The entries below a directory as JSON.stringify writes them with an indent of two spaces, in pieces.
+    """Yield the entries below a directory as JSON.stringify writes them with an indent of two spaces, in pieces.
 
     An agent may nest directories deeper than Python calls itself, so the open lists are kept at hand.
     """
@@ -125,7 +125,7 @@ def _nested(kept: Mapping[str, list[FileNode]], top: str) -> Iterator[str]:
 
 
 def search_files(context: HandlerContext) -> Reply:
-    """The paths below a directory that match a pattern, directories first reached first."""
+    """Return the paths below a directory that match a pattern, directories first reached first."""
     tree = Tree(context)
     top = located(tree, context.arguments["path"])
     wanted = glob(context.arguments["pattern"])
@@ -135,7 +135,7 @@ def search_files(context: HandlerContext) -> Reply:
 
 
 def _walk(tree: Tree, top: str, excluded: list[Test]) -> Iterator[tuple[FileNode, str]]:
-    """All nodes below a directory with their paths from it, each directory before what lies in it."""
+    """Yield all nodes below a directory with their paths from it, each directory before what lies in it."""
     below = tree.below(top)
     waiting = below[top][::-1]
     while waiting:
@@ -176,7 +176,7 @@ def get_file_info(context: HandlerContext) -> Reply:
 
 
 def _date(instant: str) -> str:
-    """An instant as JavaScript writes a date."""
+    """Return an instant as JavaScript writes a date."""
     moment = datetime.fromisoformat(instant)
     day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
     months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -184,5 +184,5 @@ def _date(instant: str) -> str:
 
 
 def list_allowed_directories(context: HandlerContext) -> Reply:
-    """The folders that the server may use."""
+    """Return the folders that the server may use."""
     return said("\n".join(["Allowed directories:", *Tree(context).roots]))

@@ -16,7 +16,7 @@ _WINDOWS = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 
 
 def located(tree: Tree, given: str) -> str:
-    """The path that is meant, with symlinks followed; where nothing is there yet, below its nearest existing ancestor.
+    """Return the path that is meant, with symlinks followed; where nothing is there yet, below its nearest existing ancestor.
 
     Raises ToolError for a path outside of the allowed folders, directly or through a symlink, and for one that cannot be followed.
     """
@@ -34,7 +34,7 @@ def located(tree: Tree, given: str) -> str:
 
 
 def allowed(tree: Tree, path: str) -> bool:
-    """Whether a path is one of the roots or lies below one."""
+    """True if a path is one of the roots or lies below one."""
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in tree.roots)
 
 
@@ -55,7 +55,7 @@ def _normal(path: str) -> str:
 
 
 def _yet_to_be(tree: Tree, wanted: str) -> str:
-    """Where a path leads that does not exist. A symlink in it that leads nowhere spoils it, and so does a root that is gone."""
+    """Return where a path leads that does not exist. A symlink in it that leads nowhere spoils it, and so does a root that is gone."""
     failure = ToolError(f"Parent directory does not exist: {dirname(wanted)}")
     rest, ancestor = "", wanted
     while True:

@@ -32,12 +32,12 @@ _PLAIN_IN_URLS = "/!$&'()*+,-.:;=@_"
 
 
 def said(text: str) -> Reply:
-    """A reply whose structured content holds its text."""
+    """Return a reply whose structured content holds its text."""
     return Reply(text, {"content": text})
 
 
 def read_text_file(context: HandlerContext) -> Reply:
-    """The text of a file, or its first or last lines."""
+    """Return the text of a file, or its first or last lines."""
     tree = Tree(context)
     path = located(tree, context.arguments["path"])
     head, tail = context.arguments["head"], context.arguments["tail"]
@@ -73,7 +73,7 @@ def _last_lines(tree: Tree, path: str, count: float) -> str:
 
 
 def read_media_file(context: HandlerContext) -> Reply:
-    """A file as base64: an image, a sound, or a resource of any other kind."""
+    """Return a file as base64: an image, a sound, or a resource of any other kind."""
     tree = Tree(context)
     path = located(tree, context.arguments["path"])
     data = b64encode(tree.content(path)).decode()
@@ -91,7 +91,7 @@ def _url(path: str) -> str:
 
 
 def read_multiple_files(context: HandlerContext) -> Reply:
-    """The texts of several files, each under its path; one that cannot be read does not stop the others."""
+    """Return the texts of several files, each under its path; one that cannot be read does not stop the others."""
     tree = Tree(context)
     return said("\n---\n".join(_with_path(tree, given) for given in context.arguments["paths"]))
 

@@ -56,12 +56,12 @@ class Tree:
         return [row["path"] for row in self._context.read("select path from roots order by position")]
 
     def node(self, path: str) -> FileNode | None:
-        """The node at exactly this path; a symlink is not followed."""
+        """Return the node at exactly this path; a symlink is not followed."""
         rows = self._context.read(f"select {_COLUMNS} from nodes where path = :path", {"path": path})
         return FileNode(**rows[0]) if rows else None
 
     def real(self, path: str) -> FileNode:
-        """The node at a path with all symlinks followed. Raises Failure as realpath does."""
+        """Return the node at a path with all symlinks followed. Raises Failure as realpath does."""
         if len(path.encode()) > LONGEST_PATH:
             raise FileSystemFailure("ENAMETOOLONG", "realpath", path)
         found = cast(FileNode, self.node("/"))
@@ -89,7 +89,7 @@ class Tree:
         return found
 
     def content(self, path: str) -> bytes:
-        """The bytes of the file at a path. Raises Failure as open and read do."""
+        """Return the bytes of the file at a path. Raises Failure as open and read do."""
         rows = self._context.read("select kind, content, encoding from nodes where path = :path", {"path": path})
         if not rows:
             raise FileSystemFailure("ENOENT", "open", path)
@@ -99,17 +99,17 @@ class Tree:
         return b64decode(content) if rows[0]["encoding"] == "base64" else content.encode()
 
     def text(self, path: str) -> str:
-        """The text of the file at a path; what is no UTF-8 becomes U+FFFD. Raises Failure."""
+        """Return the text of the file at a path; what is no UTF-8 becomes U+FFFD. Raises Failure."""
         return self.content(path).decode(errors="replace")
 
     def entries(self, path: str) -> list[FileNode]:
-        """What lies in the directory at a path, in the order of the bytes of the names. Raises Failure as scandir does."""
+        """Return what lies in the directory at a path, in the order of the bytes of the names. Raises Failure as scandir does."""
         self._must_be_listable(path)
         rows = self._context.read(f"select {_COLUMNS} from nodes where parent = :path order by path", {"path": path})
         return [FileNode(**row) for row in rows]
 
     def below(self, path: str) -> dict[str, list[FileNode]]:
-        """Everything below a directory: the path of each directory -> what lies in it, as `entries` has it. Raises Failure."""
+        """Return everything below a directory: the path of each directory -> what lies in it, as `entries` has it. Raises Failure."""
         self._must_be_listable(path)
         prefix = path.rstrip("/")
         rows = self._context.read(

@@ -16,13 +16,13 @@ _LAST = {".": "period (.)", "/": "forward slash (/)"}
 
 
 def current(repository: Repository) -> str | None:
-    """The short name of the branch that is checked out; None where HEAD is detached."""
+    """Return the short name of the branch that is checked out; None where HEAD is detached."""
     head = repository.head
     return head.removeprefix(HEADS) if head.startswith(HEADS) else None
 
 
 def shortened(ref: str) -> str:
-    """The name of a ref without what all of its sort begin with."""
+    """Return the name of a ref without what all of its sort begin with."""
     for prefix in (HEADS, REMOTES, TAGS):
         if ref.startswith(prefix):
             return ref[len(prefix) :]
@@ -30,7 +30,7 @@ def shortened(ref: str) -> str:
 
 
 def detached(repository: Repository) -> str:
-    """What a detached HEAD is called: by what was checked out, and whether it is still there."""
+    """Return what a detached HEAD is called: by what was checked out, and whether it is still there."""
     for entry in repository.log("HEAD"):
         moved = _MOVED.fullmatch(entry["message"])
         if moved:
@@ -47,13 +47,13 @@ def _checked_out(repository: Repository, name: str, sha: str) -> str:
 
 
 def commit_at(repository: Repository, ref: str) -> str | None:
-    """The commit that a ref leads to, through an annotated tag where it is one."""
+    """Return the commit that a ref leads to, through an annotated tag where it is one."""
     sha = repository.ref(ref)
     return repository.tag(sha) if sha and repository.kind(sha) == "tag" else sha
 
 
 def listing(repository: Repository, kind: str, chosen: Callable[[str], bool]) -> str:
-    """What `git branch` prints for `local`, `remote` or `all`; `chosen` says by the commit whether a branch is listed."""
+    """Return what `git branch` prints for `local`, `remote` or `all`; `chosen` says by the commit whether a branch is listed."""
     lines: list[str] = []
     if kind != "remote":
         lines = _local(repository, chosen)
@@ -80,7 +80,7 @@ def _local(repository: Repository, chosen: Callable[[str], bool]) -> list[str]:
 
 
 def containing(repository: Repository, wanted: str | None, unwanted: str | None) -> Callable[[str], bool]:
-    """Whether a branch at some commit has one commit among its ancestors, and has not another."""
+    """Return whether a branch at some commit has one commit among its ancestors, and has not another."""
 
     def chosen(sha: str) -> bool:
         if wanted is None and unwanted is None:

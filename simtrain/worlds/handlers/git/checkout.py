@@ -66,7 +66,7 @@ def switch(repository: Repository, name: str, found: Object, *, at: str) -> None
 
 
 def _name(repository: Repository, name: str) -> str:
-    """The name, or what `@{-N}` says was checked out before."""
+    """Return the name, or what `@{-N}` says was checked out before."""
     if name.startswith("@{-") and name.endswith("}") and name[3:-1] in _STEPS:
         return earlier_checkout(repository, int(name[3:-1])) or name
     return name

@@ -98,7 +98,7 @@ class _Guess:
             return int(self._now.replace(tzinfo=UTC).timestamp())
 
     def _settled(self, *, back: float = 0) -> datetime:
-        """The date so far, with what is open taken from now, and so many seconds earlier."""
+        """Return the date so far, with what is open taken from now, and so many seconds earlier."""
         day = self._day or self._now.day
         month = self._month or self._now.month
         year = self._year

@@ -46,7 +46,7 @@ class Delta:
 
 
 def deltas(old: Mapping[str, Side], new: Mapping[str, Side]) -> list[Delta]:
-    """The differences of two sets of files, by path, with renames found."""
+    """Return the differences of two sets of files, by path, with renames found."""
     found: list[Delta] = []
     for path in sorted({*old, *new}, key=lambda one: one.encode()):
         before, after = old.get(path), new.get(path)
@@ -109,7 +109,7 @@ def _name(side: Side) -> str:
 
 
 def _namesakes(sources: Iterable[Side], targets: Iterable[Side]) -> Iterator[tuple[Side, Side]]:
-    """The pairs of files whose names, without folders, occur once on each side."""
+    """Yield the pairs of files whose names, without folders, occur once on each side."""
     before, after = _by_name(sources), _by_name(targets)
     for name, sides in before.items():
         if len(sides) == 1 and len(after.get(name, ())) == 1:
@@ -124,7 +124,7 @@ def _by_name(sides: Iterable[Side]) -> dict[str, list[Side]]:
 
 
 def likeness(source: Side, target: Side) -> int:
-    """How much of the larger file is in both, of MOST; 0 for empty files and for files of different types."""
+    """Return how much of the larger file is in both, of MOST; 0 for empty files and for files of different types."""
     small, large = sorted((len(source.content), len(target.content)))
     if small == 0 or source.type != target.type or large * (MOST - ENOUGH) < (large - small) * MOST:
         return 0
@@ -144,11 +144,11 @@ def _chunks(content: bytes) -> Counter[bytes]:
 
 
 def lines_of(content: bytes) -> list[bytes]:
-    """The lines of a text with their ends; the last one may lack it."""
+    """Return the lines of a text with their ends; the last one may lack it."""
     *whole, rest = content.split(b"\n")
     return [line + b"\n" for line in whole] + ([rest] if rest else [])
 
 
 def is_binary(content: bytes) -> bool:
-    """Whether git takes it for no text: a NUL among the first 8000 bytes."""
+    """True if git takes it for no text: a NUL among the first 8000 bytes."""
     return b"\0" in content[:8000]

@@ -23,7 +23,7 @@ class Edit:
 
 
 def edits(old: Sequence[bytes], new: Sequence[bytes]) -> list[Edit]:
-    """The differing stretches, from top to bottom."""
+    """Return the differing stretches, from top to bottom."""
     removed, added = _marks(old, new)
     settle(old, removed, added)
     settle(new, added, removed)
@@ -72,7 +72,7 @@ def _alike(old: Sequence[bytes], new: Sequence[bytes], start: int) -> int:
 
 
 def _worthwhile(lines: Sequence[bytes], start: int, end: int, others: Counter[bytes], changed: list[bool]) -> list[int]:
-    """The places of the lines that are worth comparing; the others are marked as changed.
+    """Return the places of the lines that are worth comparing; the others are marked as changed.
 
     A line that the other text lacks is not, nor is one that the other text has very often and that stands among lines it lacks.
     """
@@ -88,7 +88,7 @@ def _worthwhile(lines: Sequence[bytes], start: int, end: int, others: Counter[by
 
 
 def _rough_root(number: int) -> int:
-    """A power of two near the square root, as git estimates it."""
+    """Return a power of two near the square root, as git estimates it."""
     root = 1
     while number > 0:
         root, number = root << 1, number >> 2
@@ -105,7 +105,7 @@ def _amid_strangers(states: Sequence[int], place: int) -> bool:
 
 
 def _run(states: Sequence[int]) -> tuple[int, int]:
-    """How many lines that the other text lacks, and that it has often, come before the first worthwhile one."""
+    """Return how many lines that the other text lacks, and that it has often, come before the first worthwhile one."""
     end = states.index(1) if 1 in states else len(states)
     run = states[:end]
     return run.count(0), run.count(2)
@@ -139,7 +139,7 @@ class _Search:
                 boxes += [(middle, left_end, across, right_end), (left, middle, right, across)]
 
     def _middle(self, left: int, left_end: int, right: int, right_end: int) -> tuple[int, int]:
-        """A point that a shortest way passes: where the searches from both ends meet."""
+        """Return a point that a shortest way passes: where the searches from both ends meet."""
         old, new = self._old, self._new
         lowest, highest = left - right_end, left_end - right
         forward, backward = {left - right: left}, {left_end - right_end: left_end}
@@ -167,7 +167,7 @@ class _Search:
 
 
 def _widened(reached: dict[int, int], low: int, high: int, lowest: int, highest: int, nowhere: int) -> tuple[int, int]:
-    """The diagonals of the next round: one more on each side, or one less where there is none."""
+    """Return the diagonals of the next round: one more on each side, or one less where there is none."""
     if low > lowest:
         low -= 1
         reached[low - 1] = nowhere

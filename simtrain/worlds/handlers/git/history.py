@@ -11,7 +11,7 @@ from simtrain.worlds.handlers.git.repository import Repository
 def ancestry(
     repository: Repository, starts: Iterable[str], *, since: int | None = None, until: int | None = None
 ) -> Iterator[str]:
-    """The commits that can be reached, by date of commit; between two times in seconds, where given.
+    """Yield the commits that can be reached, by date of commit; between two times in seconds, where given.
 
     What lies behind a commit that is older than `since` is not looked at, however young it is.
     """
@@ -37,5 +37,5 @@ def ancestry(
 
 
 def reachable(repository: Repository, start: str) -> set[str]:
-    """A commit and all its ancestors."""
+    """Return a commit and all its ancestors."""
     return set(ancestry(repository, [start]))

@@ -83,17 +83,17 @@ class Tag:
 
 
 def object_id(kind: Kind, content: bytes) -> str:
-    """The id of an object."""
+    """Return the id of an object."""
     return sha1(b"%s %d\0" % (kind.encode(), len(content)) + content, usedforsecurity=False).hexdigest()
 
 
 def blob_id(content: bytes) -> str:
-    """The id of a file's content."""
+    """Return the id of a file's content."""
     return object_id("blob", content)
 
 
 def tree_id(entries: Mapping[str, TreeEntry]) -> str:
-    """The id of one folder."""
+    """Return the id of one folder."""
     return object_id(
         "tree",
         b"".join(
@@ -104,7 +104,7 @@ def tree_id(entries: Mapping[str, TreeEntry]) -> str:
 
 
 def in_order(entries: Iterable[tuple[str, TreeEntry]]) -> list[tuple[str, TreeEntry]]:
-    """The entries of a folder in git's order: a folder's name counts as if a slash followed."""
+    """Return the entries of a folder in git's order: a folder's name counts as if a slash followed."""
     return sorted(entries, key=lambda item: (item[0] + "/" if item[1].mode == FOLDER else item[0]).encode())
 
 
@@ -113,7 +113,7 @@ EMPTY_BLOB = blob_id(b"")
 
 
 def folders_of(files: Mapping[str, TreeEntry]) -> tuple[str, dict[str, dict[str, TreeEntry]]]:
-    """The trees that hold these files: the id of the root, and every tree by its id."""
+    """Return the trees that hold these files: the id of the root, and every tree by its id."""
     found: dict[str, dict[str, TreeEntry]] = {}
     return _folder(files, found), found
 

@@ -16,7 +16,7 @@ _LONGEST_HEADING = 80
 
 
 def patch(found: Sequence[Delta], *, context: int, abbreviate: Callable[[str], str]) -> str:
-    """The whole text, ending in a newline where there is any."""
+    """Return the whole text, ending in a newline where there is any."""
     return "".join(_header(delta, abbreviate) + body(delta, context=context) for delta in found)
 
 
@@ -46,7 +46,7 @@ def _header(delta: Delta, abbreviate: Callable[[str], str]) -> str:
 
 
 def _names(delta: Delta) -> str:
-    """The two lines of names over the hunks; none where no line of text differs."""
+    """Return the two lines of names over the hunks; none where no line of text differs."""
     if not _differs(delta) or _binary(delta):
         return ""
     return f"--- {_named('a/', delta.old)}\n+++ {_named('b/', delta.new)}\n"
@@ -72,7 +72,7 @@ def _content(side: Side | None) -> bytes:
 
 
 def body(delta: Delta, *, context: int) -> str:
-    """The hunks, or the line that stands for a binary file; bytes that are no text are shown as replaced."""
+    """Return the hunks, or the line that stands for a binary file; bytes that are no text are shown as replaced."""
     if not _differs(delta):
         return ""
     if _binary(delta):
@@ -102,7 +102,7 @@ def _hunks(old: Sequence[bytes], new: Sequence[bytes], context: int) -> Iterator
 
 
 def _grouped(found: Sequence[Edit], context: int) -> Iterator[list[Edit]]:
-    """The edits that share a hunk, since the context between them would touch."""
+    """Yield the edits that share a hunk, since the context between them would touch."""
     group: list[Edit] = []
     for edit in found:
         if group and edit.old - (group[-1].old + group[-1].old_count) > 2 * context:
@@ -122,7 +122,7 @@ def _range(start: int, count: int) -> str:
 
 
 def _heading(lines: Sequence[bytes], start: int) -> bytes:
-    """The nearest line above that looks like the beginning of something."""
+    """Return the nearest line above that looks like the beginning of something."""
     for line in reversed(lines[: max(start, 0)]):
         if _HEADING.match(line):
             return b" " + line[:_LONGEST_HEADING].rstrip()

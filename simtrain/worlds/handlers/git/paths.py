@@ -16,7 +16,7 @@ _GLOB = re.compile(r"[*?\[]")
 
 
 def quoted(path: str) -> str:
-    """A path in messages: in quotes with octal escapes where it holds more than plain ASCII."""
+    """Return a path in messages: in quotes with octal escapes where it holds more than plain ASCII."""
     raw = path.encode()
     if all(32 <= byte < 127 and byte not in _ESCAPES for byte in raw):
         return path
@@ -31,12 +31,12 @@ def _escaped(byte: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _pattern(text: str) -> re.Pattern[str]:
-    """A shell pattern as a regular expression that never backtracks far."""
+    """Return a shell pattern as a regular expression that never backtracks far."""
     return re.compile(translate(text))
 
 
 def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Whether a pattern fits a path, name by name; `**` stands for any number of names."""
+    """True if a pattern fits a path, name by name; `**` stands for any number of names."""
     if not pattern:
         return not parts
     if pattern[0] == "**":
@@ -45,7 +45,7 @@ def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _once(pattern: Iterable[str]) -> tuple[str, ...]:
-    """The pattern with each run of `**` as one of them."""
+    """Return the pattern with each run of `**` as one of them."""
     return tuple(name for part, run in groupby(pattern) for name in (run if part != "**" else (part,)))
 
 
@@ -82,7 +82,7 @@ class Ignored:
         self._rules.append(_Rule(folder, _once(pattern), folders_only, excludes))
 
     def cause(self, path: str) -> str | None:
-        """The file itself, or the outermost of its folders, that is excluded; None where nothing is."""
+        """Return the file itself, or the outermost of its folders, that is excluded; None where nothing is."""
         parts = path.split("/")
         for depth in range(1, len(parts) + 1):
             here = "/".join(parts[:depth])
@@ -109,7 +109,7 @@ class Pathspec:
     folder_only: bool
 
     def chosen(self, paths: Iterable[str]) -> list[str]:
-        """Those of `paths` that it chooses."""
+        """Return those of `paths` that it chooses."""
         below = f"{self.path}/" if self.path else ""
         fits = _pattern(self.path).match if _GLOB.search(self.path) else None
         return [
@@ -122,7 +122,7 @@ class Pathspec:
 
 
 def pathspec(written: str, root: str) -> Pathspec | None:
-    """A pathspec as it is written: relative, absolute, or `:/` from the root; None for one that leads out of `root`."""
+    """Return a pathspec as it is written: relative, absolute, or `:/` from the root; None for one that leads out of `root`."""
     plain = written.removeprefix(":/") if written.startswith(":/") else written
     path = posixpath.normpath(posixpath.join(root, plain))
     if path != root and not path.startswith(root.rstrip("/") + "/"):

@@ -51,14 +51,14 @@ class Repository:
     # Objects.
 
     def kind(self, sha: str) -> Kind | None:
-        """What kind of object has an id; None where there is none."""
+        """Return what kind of object has an id; None where there is none."""
         for kind, table in _KINDS:
             if self._read(f"select 1 from {table} where repository = :repository and sha = :sha limit 1", sha=sha):
                 return kind
         return "tree" if sha == EMPTY_TREE else None
 
     def with_prefix(self, prefix: str) -> list[str]:
-        """The ids that begin with `prefix` (small hexadecimal digits), sorted."""
+        """Return the ids that begin with `prefix` (small hexadecimal digits), sorted."""
         tables = " union ".join(
             f"select sha from {table} where repository = :repository and sha >= :first and sha < :last"
             for _, table in _KINDS
@@ -66,7 +66,7 @@ class Repository:
         return [row["sha"] for row in self._read(f"{tables} order by sha", first=prefix, last=prefix + "g")]
 
     def abbreviated(self, sha: str) -> str:
-        """The first seven digits of an id, or as many more as tell it from the others."""
+        """Return the first seven digits of an id, or as many more as tell it from the others."""
         others = [other for other in self.with_prefix(sha[:ABBREVIATION]) if other != sha]
         length = ABBREVIATION
         while any(other.startswith(sha[:length]) for other in others):
@@ -74,23 +74,23 @@ class Repository:
         return sha[:length]
 
     def commit(self, sha: str) -> Commit:
-        """A commit that is there."""
+        """Return a commit that is there."""
         if not self._commits:
             for row in self._read("select * from commits where repository = :repository"):
                 self._commits[row["sha"]] = _commit(row)
         return self._commits[sha]
 
     def tag(self, sha: str) -> str:
-        """The commit that an annotated tag is about."""
+        """Return the commit that an annotated tag is about."""
         return self._read("select target from tags where repository = :repository and sha = :sha", sha=sha)[0]["target"]
 
     def tree(self, sha: str) -> dict[str, TreeEntry]:
-        """The entries of one folder, in git's order."""
+        """Return the entries of one folder, in git's order."""
         rows = self._read("select name, mode, entry from trees where repository = :repository and sha = :sha", sha=sha)
         return dict(in_order((row["name"], TreeEntry(row["mode"], row["entry"])) for row in rows))
 
     def files(self, tree: str) -> dict[str, TreeEntry]:
-        """Every file of a tree and of the folders in it, by path; those of the same tree are read once."""
+        """Return every file of a tree and of the folders in it, by path; those of the same tree are read once."""
         if tree not in self._flat:
             found: dict[str, TreeEntry] = {}
             for name, entry in self.tree(tree).items():
@@ -102,7 +102,7 @@ class Repository:
         return self._flat[tree]
 
     def blob(self, sha: str) -> bytes:
-        """The content of a blob that is there."""
+        """Return the content of a blob that is there."""
         row = self._read("select content, encoding from blobs where repository = :repository and sha = :sha", sha=sha)
         return _decoded(row[0])
 
@@ -172,12 +172,12 @@ class Repository:
         return row["user_name"], row["user_email"]
 
     def refs(self) -> dict[str, str]:
-        """All refs by full name, sorted; a symbolic one holds `ref: NAME`."""
+        """Return all refs by full name, sorted; a symbolic one holds `ref: NAME`."""
         rows = self._read("select name, target from refs where repository = :repository")
         return {row["name"]: row["target"] for row in sorted(rows, key=lambda row: cast(str, row["name"]).encode())}
 
     def ref(self, name: str) -> str | None:
-        """The id that a ref (or `HEAD`) leads to; None where it leads nowhere."""
+        """Return the id that a ref (or `HEAD`) leads to; None where it leads nowhere."""
         if name == "HEAD":
             return self.ref(self.head) if self.head.startswith("refs/") else self.head
         found = self._read("select target from refs where repository = :repository and name = :name", name=name)
@@ -187,7 +187,7 @@ class Repository:
         return self.ref(target.removeprefix(SYMBOLIC)) if target.startswith(SYMBOLIC) else target
 
     def upstream(self, name: str) -> str | None:
-        """The ref that a branch follows, by full name."""
+        """Return the ref that a branch follows, by full name."""
         found = self._read("select upstream from refs where repository = :repository and name = :name", name=name)
         return found[0]["upstream"] if found else None
 
@@ -201,7 +201,7 @@ class Repository:
         self._write("update repositories set head = :head where path = :repository", head=value)
 
     def log(self, ref: str) -> list[JsonObject]:
-        """The entries of a ref's log, newest first: `old`, `new`, `message`."""
+        """Return the entries of a ref's log, newest first: `old`, `new`, `message`."""
         return self._read(
             "select old, new, message from reflog where repository = :repository and ref = :ref order by number desc",
             ref=ref,
@@ -222,7 +222,7 @@ class Repository:
     # Index and working tree.
 
     def index(self) -> dict[str, TreeEntry]:
-        """What is staged, by path, in git's order."""
+        """Return what is staged, by path, in git's order."""
         rows = self._read("select path, mode, sha from staging where repository = :repository")
         return _by_path({row["path"]: TreeEntry(row["mode"], row["sha"]) for row in rows})
 
@@ -240,7 +240,7 @@ class Repository:
             )
 
     def worktree(self) -> dict[str, tuple[str, bytes]]:
-        """The files of the working tree: mode and content by path, in git's order."""
+        """Return the files of the working tree: mode and content by path, in git's order."""
         rows = self._read("select path, mode, content, encoding from worktree where repository = :repository")
         return _by_path({row["path"]: (row["mode"], _decoded(row)) for row in rows})
 

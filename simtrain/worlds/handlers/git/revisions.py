@@ -38,7 +38,7 @@ class Object:
 
 
 def candidates(name: str) -> tuple[str, ...]:
-    """The full names that the short name of a ref may stand for, first come first served."""
+    """Return the full names that the short name of a ref may stand for, first come first served."""
     return (
         name,
         f"refs/{name}",
@@ -50,7 +50,7 @@ def candidates(name: str) -> tuple[str, ...]:
 
 
 def full_name(repository: Repository, name: str) -> str | None:
-    """The full name of the ref that a name stands for; None where there is none."""
+    """Return the full name of the ref that a name stands for; None where there is none."""
     wanted = "HEAD" if name == "@" else name
     return next(
         (one for one in candidates(wanted) if (one == "HEAD" or one.startswith("refs/")) and repository.ref(one)), None
@@ -58,13 +58,13 @@ def full_name(repository: Repository, name: str) -> str | None:
 
 
 def resolve(repository: Repository, revision: str) -> Object:
-    """The object that a revision leads to; an annotated tag leads to its commit. Raises ToolError."""
+    """Return the object that a revision leads to; an annotated tag leads to its commit. Raises ToolError."""
     found = _Reading(repository, revision).object()
     return Object("commit", repository.tag(found.sha)) if found.kind == "tag" else found
 
 
 def earlier_checkout(repository: Repository, steps: int) -> str | None:
-    """What was checked out `steps` checkouts ago: a branch, or an id."""
+    """Return what was checked out `steps` checkouts ago: a branch, or an id."""
     moves = [found[1] for entry in repository.log("HEAD") if (found := _MOVED.fullmatch(entry["message"]))]
     return moves[steps - 1] if 0 < steps <= len(moves) else None
 
@@ -101,7 +101,7 @@ class _Reading:
         return found
 
     def _start(self) -> Object:
-        """The object that the name before the first mark stands for."""
+        """Return the object that the name before the first mark stands for."""
         marks = [place for mark in ("^", "~", ":", "@{") if (place := self._text.find(mark)) >= 0]
         self._at = min(marks, default=len(self._text))
         name = self._text[: self._at]
@@ -203,7 +203,7 @@ class _Reading:
         return Object("commit", commit)
 
     def _logged(self) -> Object:
-        """The object that `NAME@{N}` means, from the ref's log."""
+        """Return the object that `NAME@{N}` means, from the ref's log."""
         name = self._text[: self._at - 1]
         inside = self._braces()
         if inside in ("u", "upstream"):
@@ -229,7 +229,7 @@ class _Reading:
         return self._object(entries[int(inside)]["new"])
 
     def _search(self, text: str, starts: list[str]) -> Object:
-        """The youngest commit whose message holds a text."""
+        """Return the youngest commit whose message holds a text."""
         peeled = [self._peeled(self._object(sha)).sha for sha in starts]
         for sha in ancestry(self._repository, peeled):
             if text in self._repository.commit(sha).message:
@@ -245,7 +245,7 @@ class _Reading:
         return Object("blob", entry.sha)
 
     def _inside(self, found: Object, path: str) -> Object:
-        """What lies at a path of the tree that was found."""
+        """Return what lies at a path of the tree that was found."""
         here = self._tree(found)
         if path == "":
             return here
@@ -260,6 +260,6 @@ class _Reading:
 
 
 def branch_of(repository: Repository, name: str) -> str | None:
-    """The full name of the local branch with this short name; None where there is none."""
+    """Return the full name of the local branch with this short name; None where there is none."""
     full = HEADS + name
     return full if repository.ref(full) else None

@@ -29,10 +29,10 @@ def _shown(delta: Delta) -> str:
 
 
 def show_file(repository: Repository, sha: str) -> str:
-    """A file's content; bytes that are no text are shown as replaced."""
+    """Return a file's content; bytes that are no text are shown as replaced."""
     return repository.blob(sha).decode(errors="replace")
 
 
 def show_folder(repository: Repository, sha: str) -> str:
-    """The names in a folder, those of folders with a slash."""
+    """Return the names in a folder, those of folders with a slash."""
     return "\n".join(f"{name}/" if entry.mode == FOLDER else name for name, entry in repository.tree(sha).items())

@@ -144,7 +144,7 @@ class _Split:
 
 
 def _beyond(lines: Sequence[bytes], places: range) -> tuple[int, int]:
-    """How many blank lines come first, and the indentation of the line after them (-1 where there is none)."""
+    """Return how many blank lines come first, and the indentation of the line after them (-1 where there is none)."""
     blanks = 0
     for place in places:
         indent = _indent(lines[place])
@@ -157,7 +157,7 @@ def _beyond(lines: Sequence[bytes], places: range) -> tuple[int, int]:
 
 
 def _indent(line: bytes) -> int:
-    """The width of the white space before the text; -1 for a blank line."""
+    """Return the width of the white space before the text; -1 for a blank line."""
     width = 0
     for byte in line:
         if byte == 32:
@@ -172,7 +172,7 @@ def _indent(line: bytes) -> int:
 
 
 def _score(split: _Split) -> tuple[int, int]:
-    """How much speaks against a border here: the indentation that counts, and penalties."""
+    """Return how much speaks against a border here: the indentation that counts, and penalties."""
     penalty = 0
     if split.indent_before == -1 and split.blanks_before == 0:
         penalty += _START

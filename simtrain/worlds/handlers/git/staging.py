@@ -66,7 +66,7 @@ def _checked(repository: Repository, written: str) -> Pathspec:
 def _missed(
     spec: Pathspec, files: Sequence[str], worktree: dict[str, tuple[str, bytes]], ignored: Ignored
 ) -> list[str]:
-    """The ignored paths that a pathspec names, though it chooses none. Raises CommandFailed where nothing is there at all."""
+    """Return the ignored paths that a pathspec names, though it chooses none. Raises CommandFailed where nothing is there at all."""
     if spec.path in ("", ".git") or spec.path.startswith(".git/"):
         return []
     below = [path for path in worktree if path == spec.path or path.startswith(f"{spec.path}/")]

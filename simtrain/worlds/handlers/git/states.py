@@ -10,13 +10,13 @@ from simtrain.worlds.handlers.git.repository import Repository
 
 
 def head_tree(repository: Repository) -> str:
-    """The tree of the commit at HEAD; the empty one before the first commit."""
+    """Return the tree of the commit at HEAD; the empty one before the first commit."""
     sha = repository.ref("HEAD")
     return repository.commit(sha).tree if sha else EMPTY_TREE
 
 
 def worktree_entries(repository: Repository) -> dict[str, TreeEntry]:
-    """The files of the working tree as the index would hold them."""
+    """Return the files of the working tree as the index would hold them."""
     return {path: TreeEntry(mode, blob_id(content)) for path, (mode, content) in repository.worktree().items()}
 
 

@@ -25,7 +25,7 @@ from simtrain.worlds.handlers.git.status import status as status_text
 
 @reported("git_status")
 def status(context: HandlerContext) -> str:
-    """What is staged, changed and untracked."""
+    """Return what is staged, changed and untracked."""
     return f"Repository status:\n{status_text(_opened(context))[:-1]}"
 
 
@@ -70,7 +70,7 @@ def diff(context: HandlerContext) -> str:
 
 
 def _lines(asked: int) -> int:
-    """The lines of context that git makes of a number: what is beyond 64 bits is their end, and of these 32 are kept."""
+    """Return the lines of context that git makes of a number: what is beyond 64 bits is their end, and of these 32 are kept."""
     if asked <= 1 - _END:
         return 0
     return (min(asked, _END - 1) + 2**31) % 2**32 - 2**31
@@ -98,7 +98,7 @@ def reset(context: HandlerContext) -> str:
 
 @reported("git_log")
 def log(context: HandlerContext) -> str:
-    """The commits that lead to HEAD, the youngest first."""
+    """Return the commits that lead to HEAD, the youngest first."""
     repository = _opened(context)
     since, until = context.arguments["start_timestamp"], context.arguments["end_timestamp"]
     no_option(since, "start_timestamp")
@@ -124,7 +124,7 @@ def _logged(repository: Repository, found: Iterator[str]) -> Iterator[str]:
 
 @reported("git_create_branch")
 def create_branch(context: HandlerContext) -> str:
-    """A new branch at a branch or tag, or where HEAD is."""
+    """Return a new branch at a branch or tag, or where HEAD is."""
     repository = _opened(context)
     name, base = context.arguments["branch_name"], context.arguments["base_branch"]
     no_option(name, "branch name")
@@ -178,7 +178,7 @@ def checkout(context: HandlerContext) -> str:
 
 @reported("git_show")
 def show(context: HandlerContext) -> str:
-    """A commit with its changes, a file or a folder."""
+    """Return a commit with its changes, a file or a folder."""
     repository = _opened(context)
     revision = context.arguments["revision"]
     no_option(revision, "revision")
@@ -194,7 +194,7 @@ def show(context: HandlerContext) -> str:
 
 @reported("git_branch")
 def branch(context: HandlerContext) -> str:
-    """The branches, all or those that have or lack a commit."""
+    """Return the branches, all or those that have or lack a commit."""
     repository = _opened(context)
     kind = context.arguments["branch_type"]
     wanted, unwanted = context.arguments["contains"], context.arguments["not_contains"]
@@ -209,7 +209,7 @@ def branch(context: HandlerContext) -> str:
 
 
 def _commit_named(repository: Repository, name: str, command: str) -> str:
-    """The commit that a revision leads to. Raises CommandFailed in the words of `git branch`."""
+    """Return the commit that a revision leads to. Raises CommandFailed in the words of `git branch`."""
     found = _as_git_reads_it(repository, name, command)
     if found is not None and found.kind == "commit":
         return found.sha
@@ -223,7 +223,7 @@ def _commit_named(repository: Repository, name: str, command: str) -> str:
 
 
 def _as_git_reads_it(repository: Repository, name: str, command: str) -> Object | None:
-    """What a revision means to git itself, which knows forms that GitPython does not. Raises CommandFailed for what stops it."""
+    """Return what a revision means to git itself, which knows forms that GitPython does not. Raises CommandFailed for what stops it."""
     if name.startswith(":/"):
         # GitPython looks for the text as it stands, git for a pattern, and for none without any.
         return None if name == ":/" else _resolved(repository, name)
@@ -261,7 +261,7 @@ def _resolved(repository: Repository, name: str) -> Object | None:
 
 
 def _opened(context: HandlerContext) -> Repository:
-    """The repository that the call names. Raises ToolError for a path outside the allowed one, and for one that is none."""
+    """Return the repository that the call names. Raises ToolError for a path outside the allowed one, and for one that is none."""
     given: str = context.arguments["repo_path"]
     server = context.read("select directory, only_repository from server")[0]
     path = posixpath.normpath(posixpath.join(cast(str, server["directory"]), given))

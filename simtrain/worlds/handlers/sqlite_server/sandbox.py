@@ -143,7 +143,7 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
 
 
 def _fetched(cursor: sqlite3.Cursor) -> list[JsonObject]:
-    """All rows; a result that grows too large ends as a statement does that takes too long."""
+    """Return all rows; a result that grows too large ends as a statement does that takes too long."""
     found: list[JsonObject] = []
     size = 0
     for row in cast("list[sqlite3.Row]", cursor):

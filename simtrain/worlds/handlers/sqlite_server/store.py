@@ -52,7 +52,7 @@ class Content:
 
 
 def load(read: Read) -> Content:
-    """The agent's database as the world holds it; `read` carries out a SELECT over the world."""
+    """Return the agent's database as the world holds it; `read` carries out a SELECT over the world."""
     given = _given(read)
     kept = read("select type, name, tbl_name, sql, own from agent_schema order by position")
     definitions = tuple(_definition(row, own=bool(row["own"])) for row in kept) or given
@@ -67,7 +67,7 @@ def load(read: Read) -> Content:
 
 
 def image(content: Content, *, now: str) -> bytes:
-    """The database as bytes. Triggers come last, so that filling the tables sets none off. Raises sqlite3.Error."""
+    """Return the database as bytes. Triggers come last, so that filling the tables sets none off. Raises sqlite3.Error."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         tell_time(connection, now)
@@ -94,7 +94,7 @@ def _make(connection: sqlite3.Connection, content: Content) -> None:
 
 
 def taken(connection: sqlite3.Connection) -> Content:
-    """What a database holds."""
+    """Return what a database holds."""
     connection.row_factory = sqlite3.Row
     connection.text_factory = _read_leniently
     listed = connection.execute(
@@ -136,12 +136,12 @@ def save(context: HandlerContext, before: Content, after: Content) -> None:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL writes it, whatever stands in it."""
+    """Return a name as SQL writes it, whatever stands in it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _given(read: Read) -> tuple[Definition, ...]:
-    """The definitions of the world file."""
+    """Return the definitions of the world file."""
     rows = read(
         "select type, name, tbl_name, sql from sqlite_master where sql is not null and name not like 'sqlite\\_%' escape '\\' "
         "and name not like '\\_simtrain%' escape '\\' order by rowid"
@@ -154,7 +154,7 @@ def _definition(row: Mapping[str, JsonValue], *, own: bool = False) -> Definitio
 
 
 def _stays(one: Definition, given: Mapping[str, str], rows: Mapping[str, Rows]) -> bool:
-    """Whether the rows of an object are kept in the world's own table of its name."""
+    """True if the rows of an object are kept in the world's own table of its name."""
     if one.type != "table" or given.get(one.name) != one.sql:
         return False
     return all(_sayable(value) for row in rows[one.name].values() for value in row.values())
@@ -175,7 +175,7 @@ def _fill(connection: sqlite3.Connection, table: str, rows: Rows) -> None:
 
 
 def _rows(connection: sqlite3.Connection, table: str) -> Rows:
-    """The rows of a table by row id; by place where it has none."""
+    """Return the rows of a table by row id; by place where it has none."""
     columns, alias = _columns(connection, table)
     listed = ", ".join(quoted(column) for column in columns)
     found: Iterable[sqlite3.Row] = connection.execute(f"select {alias or 0}, {listed} from {quoted(table)}")
@@ -186,7 +186,7 @@ def _rows(connection: sqlite3.Connection, table: str) -> Rows:
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> tuple[list[str], str | None]:
-    """The columns of a table that can be written, and a name of its row id that none of them takes."""
+    """Return the columns of a table that can be written, and a name of its row id that none of them takes."""
     listed = connection.execute(f"pragma table_xinfo({quoted(table)})").fetchall()
     columns = [cast(str, row[1]) for row in listed if row[6] == 0]
     alias = next((name for name in _ALIASES if name not in {column.lower() for column in columns}), None)
@@ -231,7 +231,7 @@ def _sayable(value: Cell) -> bool:
 
 
 def _packed(value: Cell) -> JsonValue:
-    """A value as JSON: bytes and infinities, of which JSON knows none, as an object."""
+    """Return a value as JSON: bytes and infinities, of which JSON knows none, as an object."""
     if isinstance(value, bytes):
         return {"hex": value.hex()}
     return value if _sayable(value) else {"real": str(value)}

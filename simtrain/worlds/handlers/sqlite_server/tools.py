@@ -20,7 +20,7 @@ _SUMMARY = (
 
 @takes_time
 def read_query(context: HandlerContext) -> Reply:
-    """The rows of a SELECT."""
+    """Return the rows of a SELECT."""
     query = _text(context, "query")
     if not query.strip().upper().startswith("SELECT"):
         return Reply("Error: Only SELECT queries are allowed for read_query")
@@ -47,13 +47,13 @@ def create_table(context: HandlerContext) -> Reply:
 
 @takes_time
 def list_tables(context: HandlerContext) -> Reply:
-    """The names of all tables."""
+    """Return the names of all tables."""
     return _told(context, "SELECT name FROM sqlite_master WHERE type='table'")
 
 
 @takes_time
 def describe_table(context: HandlerContext) -> Reply:
-    """The columns of a table. The name is put into the statement as it is: that is how the reference server does it."""
+    """Return the columns of a table. The name is put into the statement as it is: that is how the reference server does it."""
     return _told(context, f"PRAGMA table_info({_text(context, 'table_name')})")
 
 
@@ -64,7 +64,7 @@ def append_insight(context: HandlerContext) -> Reply:
 
 
 def insights(context: HandlerContext) -> Reply:
-    """The memo, which the server offers as a resource."""
+    """Return the memo, which the server offers as a resource."""
     lines = [cast(str, row["insight"]) for row in context.read("select insight from memo order by id")]
     if not lines:
         return Reply(_NO_INSIGHT)

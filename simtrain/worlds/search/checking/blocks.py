@@ -34,7 +34,7 @@ _HEADING = re.compile(r"#+ |\*\*[^*]+\*\*$")
 
 
 def blocks_of(body: str) -> Blocks:
-    """The blocks of a page."""
+    """Return the blocks of a page."""
     found = Blocks()
     current: Listing | None = None
     last: Listing | None = None

@@ -51,7 +51,7 @@ class Names:
             sizes.sort(reverse=True)
 
     def _found(self, text: str) -> list[Called]:
-        """Where a text names what, in order; the longest name counts."""
+        """Return where a text names what, in order; the longest name counts."""
         found: list[Called] = []
         words = list(_WORD.finditer(text))
         free = 0
@@ -72,7 +72,7 @@ class Names:
 
 
 def dates_in(text: str) -> list[tuple[int, int, Days]]:
-    """Where a text tells which days: of a month or a year, all of its days."""
+    """Return where a text tells which days: of a month or a year, all of its days."""
     found: list[tuple[int, int, Days]] = []
     if _YEAR.search(text) is None:
         return found

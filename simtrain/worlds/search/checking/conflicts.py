@@ -72,7 +72,7 @@ class Bodies:
         self._connection = connection
 
     def witnesses(self, told: Sequence[Saying]) -> int:
-        """How many sites say it of their own: pages of different sites that are much the same are one page."""
+        """Return how many sites say it of their own: pages of different sites that are much the same are one page."""
         pages = {one.page: one.site for one in told}
         runs = {page: self._runs(page) for page in pages}
         first: dict[int, int] = {}
@@ -194,7 +194,7 @@ def _names(sentence: str, words: str) -> bool:
 def _disputed(
     connection: sqlite3.Connection, facts: FactTables, units: Mapping[str, tuple[str, float]]
 ) -> Iterator[tuple[FileAttribute, int, list[Saying]]]:
-    """Every fact of which a claim is recorded, with what the pages say of it."""
+    """Yield every fact of which a claim is recorded, with what the pages say of it."""
     rows = connection.execute(_STATED)
     for (number, entity), group in groupby(rows, key=lambda row: (int(row[0]), int(row[1]))):
         attribute = facts.attributes[number]

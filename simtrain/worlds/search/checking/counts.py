@@ -35,7 +35,7 @@ class Counts:
         self._single: list[tuple[int, int, str, str]] = []
 
     def read(self, page: int, blocks: Blocks) -> Iterator[tuple[int, str]]:
-        """The problems that a page shows by itself."""
+        """Yield the problems that a page shows by itself."""
         for place, line in blocks.lines:
             if _DIGIT.search(line) is None or _LABEL.match(line):
                 continue
@@ -69,7 +69,7 @@ class Counts:
 
 
 def _phrase(words: list[str]) -> list[str]:
-    """The words up to the first one that begins something else."""
+    """Return the words up to the first one that begins something else."""
     found: list[str] = []
     for word in words:
         if word in _STOPS:

@@ -56,7 +56,7 @@ class Customs:
             self._places.setdefault((group, form), []).append(odd())
 
     def kept(self) -> Customs:
-        """What is to be merged: of forms that are the custom here, no places."""
+        """Return what is to be merged: of forms that are the custom here, no places."""
         places = {
             (group, form): found
             for (group, form), found in self._places.items()
@@ -73,13 +73,13 @@ class Customs:
             own += places[: KEPT - len(own)]
 
     def late(self) -> Iterator[Odd]:
-        """What differs from its like, once all pages are read."""
+        """Yield what differs from its like, once all pages are read."""
         for rule, only in RULES.items():
             yield from self.odd(rule, only=only)
         yield from self.opposed("flag")
 
     def odd(self, rule: str, *, only: object = None) -> Iterator[Odd]:
-        """What differs from its like under a rule; with `only`, of that form alone."""
+        """Yield what differs from its like under a rule; with `only`, of that form alone."""
         for group, counts in self._counts.items():
             if group[0] != rule or not _has_custom(counts):
                 continue
@@ -99,6 +99,6 @@ class Customs:
 
 
 def _has_custom(counts: Counter[object]) -> bool:
-    """Whether nearly all are of one form."""
+    """True if nearly all are of one form."""
     total = counts.total()
     return total >= ENOUGH and len(counts) <= FREE and max(counts.values()) >= (1 - 2 * FEW) * total

@@ -76,7 +76,7 @@ class FactTables:
             self._names[kind] = self._all_names(kind, entities)
 
     def value(self, attribute: FileAttribute, entity: int) -> JsonValue:
-        """The true value. Raises KeyError where there is no such row or column."""
+        """Return the true value. Raises KeyError where there is no such row or column."""
         known = self._values.get(attribute.id)
         if known is not None and entity in known:
             return known[entity]
@@ -91,7 +91,7 @@ class FactTables:
             return {}
 
     def claim(self, number: int) -> Claim | None:
-        """A claim by its id; None where none is recorded."""
+        """Return a claim by its id; None where none is recorded."""
         if number not in self._claims:
             self._claims |= self._recorded((number,))
         return self._claims.get(number)
@@ -114,14 +114,14 @@ class FactTables:
         yield from self._connection.execute("select type, alias from _aliases order by rowid")
 
     def names_of(self, kind: str, entity: int) -> tuple[str, ...]:
-        """All names of an entity; none for a row of a type that has no names. Raises KeyError for a row that is not there."""
+        """Return all names of an entity; none for a row of a type that has no names. Raises KeyError for a row that is not there."""
         known = self._names.setdefault(kind, {})
         if entity not in known:
             known |= self._all_names(kind, (entity,))
         return known[entity]
 
     def all_names(self, kind: str) -> dict[int, tuple[str, ...]]:
-        """All names of all entities of a type."""
+        """Return all names of all entities of a type."""
         rows = self._connection.execute(f"select id from {_quoted(kind)}")
         return self._all_names(kind, [row[0] for row in rows])
 
@@ -140,7 +140,7 @@ class FactTables:
         return found
 
     def texts_of(self, kind: str, entity: int) -> list[str]:
-        """What may stand for an entity in a title: its names, and its own words and codes. Raises KeyError where there is none."""
+        """Return what may stand for an entity in a title: its names, and its own words and codes. Raises KeyError where there is none."""
         own = [one for one in self.attributes.values() if one.type == kind and one.kind in ("text", "category")]
         values = [self._column(one, (entity,))[entity] for one in own]
         return [*self.names_of(kind, entity), *(str(value) for value in values if value is not None)]

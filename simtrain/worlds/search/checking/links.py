@@ -37,7 +37,7 @@ class Named(NamedTuple):
 
 
 def resolved(url: str, target: str) -> str:
-    """The address that a link on a page leads to."""
+    """Return the address that a link on a page leads to."""
     plain = target.partition("#")[0]
     if not _DOTS.search(target):
         if target.startswith(_SCHEMES):
@@ -49,7 +49,7 @@ def resolved(url: str, target: str) -> str:
 
 
 def recorded(connection: sqlite3.Connection, first: int, last: int) -> dict[int, dict[str, Target]]:
-    """The recorded links of the pages from `first` to `last`: page -> url -> target."""
+    """Return the recorded links of the pages from `first` to `last`: page -> url -> target."""
     sql = (
         "select l.page, l.target, p.url, p.type, p.entity from _links l left join _pages p on p.id = l.target"
         " where l.page between ? and ? order by l.page, l.target"

@@ -59,7 +59,7 @@ class Listings:
         self._parts: dict[str, list[tuple[PageOfLists, Listing, list[Thing]]]] = {}
 
     def read(self, page: PageOfLists, blocks: Blocks, *, paged: bool) -> Iterator[tuple[int, str]]:
-        """What is wrong with the lists of one page by itself."""
+        """Yield what is wrong with the lists of one page by itself."""
         for listing in blocks.listings:
             for what in self._order(listing, paged=paged):
                 yield listing.place, what
@@ -79,7 +79,7 @@ class Listings:
                 yield from self._recent_line(page, place, line)
 
     def late(self) -> Iterator[tuple[int, int, str]]:
-        """What is wrong with lists that go over several pages."""
+        """Yield what is wrong with lists that go over several pages."""
         for parts in self._parts.values():
             page, listing, _ = parts[0]
             things = [thing for _, _, found in parts for thing in found]
@@ -87,7 +87,7 @@ class Listings:
                 yield page.id, listing.place, what
 
     def _things(self, listing: Listing) -> list[Thing]:
-        """What each item names first, as far as most of them name things of one type; else nothing."""
+        """Return what each item names first, as far as most of them name things of one type; else nothing."""
         found: list[list[Thing]] = []
         for item in listing.items:
             found.append([thing for _, _, thing in self._names.found(" | ".join(item))])
@@ -154,7 +154,7 @@ class Listings:
                 yield "what is called the latest leaves out later ones"
 
     def _recent_line(self, page: PageOfLists, place: int, line: str) -> Iterator[tuple[int, str]]:
-        """What running text calls recent, with the date that follows."""
+        """Yield what running text calls recent, with the date that follows."""
         for word in (*_RECENT.finditer(line), *_LATEST.finditer(line)):
             for start, _, (_, last) in dates_in(line[word.end() : word.end() + 80]):
                 between = line[word.end() : word.end() + start]
@@ -163,14 +163,14 @@ class Listings:
                 break
 
     def _total(self, parts: Sequence[Listing]) -> Iterator[str]:
-        """What a list says of how many there are on it."""
+        """Yield what a list says of how many there are on it."""
         count = sum(len(listing.items) for listing in parts)
         for match in _TOTAL.finditer(parts[0].lead):
             if int(match[1].replace(",", "")) != count:
                 yield f"the list says {match[0].strip()!r} and has {count}"
 
     def _whole(self, page: PageOfLists, listing: Listing, things: Sequence[Thing], *, paged: bool) -> Iterator[str]:
-        """A list that does not say that it is a part leaves nothing out."""
+        """Yield a list that does not say that it is a part leaves nothing out."""
         if not things or _PART.search(listing.lead) or _PART.search(listing.tail):
             return
         claims = _claims(listing, paged=paged)
@@ -186,7 +186,7 @@ class Listings:
             yield f"the list shows {len(shown)} of {least} and reads as if these were all"
 
     def _wholes(self, page: PageOfLists, listing: Listing, things: Sequence[Thing]) -> Iterator[set[Thing]]:
-        """All that a list may be the whole of: what is tied to what the page is about, what shares a value, all there are."""
+        """Yield all that a list may be the whole of: what is tied to what the page is about, what shares a value, all there are."""
         kind, shown = things[0][0], {entity for _, entity in things}
         if page.about is not None:
             days = (page.day, page.known)
@@ -203,14 +203,14 @@ class Listings:
 
 
 def _claims(listing: Listing, *, paged: bool) -> str:
-    """What is said of a list: by its page where that is nothing but a list, else by the heading or the half sentence before it."""
+    """Return what is said of a list: by its page where that is nothing but a list, else by the heading or the half sentence before it."""
     if paged or listing.lead.startswith("#") or listing.lead.rstrip().endswith("**"):
         return listing.lead
     return re.split(r"(?<=[.!?]) ", listing.lead)[-1] if listing.lead.endswith(":") else ""
 
 
 def _columns(rows: list[list[Spread]]) -> list[list[Spread]]:
-    """The first, second, ... of each row, as far as all rows have as many."""
+    """Return the first, second, ... of each row, as far as all rows have as many."""
     width = min(map(len, rows), default=0)
     return [[row[at] for row in rows] for at in range(width)]
 

@@ -32,7 +32,7 @@ class Bond:
 
 
 def bonds_of(data: JsonValue) -> list[Bond]:
-    """All that a world file rules out: what it states, and what follows from the lives of its types."""
+    """Return all that a world file rules out: what it states, and what follows from the lives of its types."""
     return [*_stated(data), *_lived(data)]
 
 
@@ -93,7 +93,7 @@ def _lived(data: JsonValue) -> Iterator[Bond]:
 
 
 def _refs(spec: _Object, section: str) -> Iterator[tuple[str, str, str | None]]:
-    """The refs of a type: name, target, and from when on they hold where that is said."""
+    """Yield the refs of a type: name, target, and from when on they hold where that is said."""
     if section == "relations":
         source, target = str(spec["from"]), str(spec["to"])
         ends = cast("list[str] | None", spec.get("ends")) or [source, target]
@@ -107,7 +107,7 @@ def _refs(spec: _Object, section: str) -> Iterator[tuple[str, str, str | None]]:
 
 @lru_cache(100_000)
 def day_of(text: str) -> int:
-    """The number of a day."""
+    """Return the number of a day."""
     return date.fromisoformat(text[:10]).toordinal()
 
 
@@ -138,7 +138,7 @@ class Lives:
         return found
 
     def column(self, kind: str, name: str) -> dict[int, JsonValue]:
-        """The values of an attribute by row."""
+        """Return the values of an attribute by row."""
         key = (kind, name)
         if key not in self._columns:
             sql = f'select id, "{name}" from "{kind}"'
@@ -146,7 +146,7 @@ class Lives:
         return self._columns[key]
 
     def end_of(self, kind: str, row: int, path: tuple[str, ...]) -> JsonValue:
-        """The value at the end of a path from a row; None where the path breaks off."""
+        """Return the value at the end of a path from a row; None where the path breaks off."""
         value: JsonValue = row
         for name in path:
             if value is None or (kind, name) not in self.attributes:
@@ -156,13 +156,13 @@ class Lives:
         return value
 
     def begin(self, thing: Thing) -> int | None:
-        """The day on which a thing begins."""
+        """Return the day on which a thing begins."""
         life = self.lives.get(thing[0])
         value = self.column(thing[0], life[0]).get(thing[1]) if life else None
         return None if value is None else day_of(str(value))
 
     def broken(self) -> Iterator[str]:
-        """Rows of the tables for which a bond does not hold."""
+        """Yield rows of the tables for which a bond does not hold."""
         for bond in self.bonds:
             if (bond.kind, bond.attribute) not in self.attributes:
                 continue
@@ -172,7 +172,7 @@ class Lives:
                     yield f"{bond.name!r} does not hold for row {row} of {bond.kind}: {value}, {other}"
 
     def holds(self, bond: Bond, value: JsonValue, other: JsonValue) -> bool:
-        """Whether two values are as a bond has them."""
+        """True if two values are as a bond has them."""
         if isinstance(value, str) and isinstance(other, str):
             limit = (date.fromisoformat(other) + timedelta(days=round(bond.days))).isoformat()
             if value == limit:
@@ -190,7 +190,7 @@ class Lives:
         return found
 
     def group(self, kind: str, name: str) -> dict[JsonValue, list[int]]:
-        """The rows of a type by the value of an attribute."""
+        """Return the rows of a type by the value of an attribute."""
         key = (kind, name)
         if key not in self._groups:
             found: dict[JsonValue, list[int]] = {}
@@ -201,7 +201,7 @@ class Lives:
         return self._groups[key]
 
     def tied(self, about: Thing, kind: str, days: tuple[int, int], text: str) -> Iterator[set[int]]:
-        """The rows of a type that are tied to a thing in one way: they refer to it, or something does that refers to them as well.
+        """Yield the rows of a type that are tied to a thing in one way: they refer to it, or something does that refers to them as well.
 
         Of these also those alone that go on, and those of a category that the text of the list names.
         """
@@ -232,7 +232,7 @@ class Lives:
                         yield [row for row in rows if column[row] == value]
 
     def between(self, one: Thing, other: Thing) -> Iterator[Thing]:
-        """The rows that refer to two things, whichever comes first, of each type that has one such row."""
+        """Yield the rows that refer to two things, whichever comes first, of each type that has one such row."""
         found: dict[str, set[int]] = {}
         for kind, ref in self._refs_by_target.get(one[0], ()):
             for owner, name in self._refs_by_target.get(other[0], ()):
@@ -245,7 +245,7 @@ class Lives:
                 yield kind, next(iter(tying))
 
     def alike(self, kind: str, shown: set[int]) -> Iterator[set[int]]:
-        """The rows of a type that share one value which all that is shown shares; last, all rows."""
+        """Yield the rows of a type that share one value which all that is shown shares; last, all rows."""
         first = next(iter(shown))
         for (owner, name), (form, _) in self.attributes.items():
             if owner == kind and form in ("category", "ref", "flag"):

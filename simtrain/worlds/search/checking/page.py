@@ -78,7 +78,7 @@ class PageReader:
         self._pages = self._statements = self._links = 0
 
     def told(self) -> ReaderReport:
-        """What was found and noted so far."""
+        """Return what was found and noted so far."""
         return ReaderReport(
             self._pages, self._statements, self._links, self._found, self._customs.kept(), self._prose.told()
         )
@@ -100,7 +100,7 @@ class PageReader:
         return len(pages)
 
     def _records(self, first: int, last: int) -> dict[int, list[Record]]:
-        """The statements by page; their facts are loaded."""
+        """Return the statements by page; their facts are loaded."""
         sql = (
             "select page, attribute, entity, start, length, claim from _statements"
             " where page between ? and ? order by page, start"
@@ -143,7 +143,7 @@ class PageReader:
         self._found += [Odd(page.id, place, what) for place, what in found]
 
     def _stated(self, page: PageRow, one: Record) -> Stated | None:
-        """A statement with its words; None where there are none."""
+        """Return a statement with its words; None where there are none."""
         attribute = self._facts.attributes.get(one.attribute)
         if attribute is None or not (type(one.entity) is type(one.start) is type(one.length) is int):
             return None
@@ -153,7 +153,7 @@ class PageReader:
         return Stated(page.id, one.start, page.site, page.kind, attribute, one.entity, one.claim, words)
 
     def _statement(self, body: str, stated: Stated) -> Iterator[tuple[int, str]]:
-        """What is wrong with a statement where it stands."""
+        """Yield what is wrong with a statement where it stands."""
         problem = self._verifier.problem(stated)
         if problem is not None:
             yield stated.place, f"{stated.attribute.path} of {stated.entity}: {problem}"
@@ -183,7 +183,7 @@ class PageReader:
     def _title(
         self, page: PageRow, kind: Kind, read: Sequence[Stated], named: Iterable[Named]
     ) -> list[tuple[int, str]]:
-        """A title may only say what the page itself states, by whatever name, or is about."""
+        """Return a title may only say what the page itself states, by whatever name, or is about."""
         words = {one.words for one in read}
         about = page.about
         try:
@@ -204,7 +204,7 @@ class PageReader:
         self._customs.note(("title", *kind), any(text.casefold() in title for text in told), lambda: odd)
 
     def _named(self, stated: Stated) -> Thing | None:
-        """The thing that a statement names."""
+        """Return the thing that a statement names."""
         attribute = stated.attribute
         if attribute.kind == "name":
             return attribute.type, stated.entity

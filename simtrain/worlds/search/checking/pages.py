@@ -76,7 +76,7 @@ def check_pages(
 
 
 def _merged(connection: sqlite3.Connection, parts: list[ReaderReport], last: int, wording: AuthorProse) -> PagesRead:
-    """What all parts show together, in the order of the pages."""
+    """Return what all parts show together, in the order of the pages."""
     customs, prose = parts[0].customs, parts[0].prose
     prose.wording = wording
     for part in parts[1:]:
@@ -104,7 +104,7 @@ def _url(connection: sqlite3.Connection, page: int) -> str:
 
 
 def _known_words(connection: sqlite3.Connection) -> frozenset[str]:
-    """The words by which the file calls its sites, types and attributes: no names of anything."""
+    """Return the words by which the file calls its sites, types and attributes: no names of anything."""
     texts: list[str] = []
     for sql in (
         "select title from _sites",

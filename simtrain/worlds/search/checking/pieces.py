@@ -79,7 +79,7 @@ class AuthorProse:
     first: frozenset[str] = frozenset()
 
     def knows(self, one: str, other: str) -> bool:
-        """Whether the author's prose may have these words beside each other."""
+        """True if the author's prose may have these words beside each other."""
         if (one, other) in self.pairs:
             return True
         return (one == EDGE or one in self.before) and (other == EDGE or other in self.after)
@@ -89,7 +89,7 @@ NOTHING: Final = AuthorProse()
 
 
 def pieces_of(body: str, stated: Sequence[Span], targets: Sequence[Span]) -> list[str]:
-    """The prose of a page: cut where something is stated, targets of links left out. The first begins with a line break."""
+    """Return the prose of a page: cut where something is stated, targets of links left out. The first begins with a line break."""
     parts, last = ["\n"], 0
     for start, end, between in sorted([*((*span, "\x00") for span in stated), *((*span, "") for span in targets)]):
         if start >= last:
@@ -101,7 +101,7 @@ def pieces_of(body: str, stated: Sequence[Span], targets: Sequence[Span]) -> lis
 
 
 def place_of(body: str, stated: Sequence[Span], targets: Sequence[Span], piece: int, offset: int) -> int:
-    """Where in a body something in a piece stands."""
+    """Return where in a body something in a piece stands."""
     left = offset - (1 if piece == 0 else 0)
     last = 0
     for start, end, is_stated in sorted([*((*span, True) for span in stated), *((*span, False) for span in targets)]):
@@ -140,18 +140,18 @@ def judged(piece: str, wording: AuthorProse, *, last: bool = False) -> JudgedPie
 
 
 def bare(word: str) -> str:
-    """A word without what makes it a genitive."""
+    """Return a word without what makes it a genitive."""
     return word.removesuffix("'s").removesuffix("’s").rstrip("'’-") or word
 
 
 def folded(word: str) -> str:
-    """A word as it is compared: which article stands there depends on what follows."""
+    """Return a word as it is compared: which article stands there depends on what follows."""
     plain = bare(word).casefold()
     return "a" if plain == "an" else plain
 
 
 def _begins(piece: str, words: Sequence[re.Match[str]], index: int) -> bool:
-    """Whether a word begins a sentence, and the next is no part of the same name."""
+    """True if a word begins a sentence, and the next is no part of the same name."""
     before = piece[: words[index].start()].rstrip(" \t\u00a0")
     follower = words[index + 1] if index + 1 < len(words) else None
     pair = follower is not None and follower[0][0].isupper() and follower.start() == words[index].end() + 1
@@ -159,13 +159,13 @@ def _begins(piece: str, words: Sequence[re.Match[str]], index: int) -> bool:
 
 
 def _around(words: Sequence[re.Match[str]], index: int) -> str:
-    """A word with the ones beside it."""
+    """Return a word with the ones beside it."""
     found = [folded(word[0]) for word in words[max(0, index - 1) : index + 2]]
     return " ".join(found if index else [EDGE, *found])
 
 
 def _runs(piece: str, words: Sequence[re.Match[str]], wording: AuthorProse, *, last: bool) -> Iterator[Suspect]:
-    """Words that the author's prose does not have in that place."""
+    """Yield words that the author's prose does not have in that place."""
     place, one = 0, EDGE
     for word in words:
         other = folded(word[0])

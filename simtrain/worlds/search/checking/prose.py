@@ -59,7 +59,9 @@ class Prose:
     def read(
         self, page: int, kind: Kind, pieces: Sequence[str], place_of: Callable[[int, int], int]
     ) -> list[tuple[int, str]]:
-        """The problems of one page, as (place in the body, what). `place_of`: number of a piece and place in it -> place in the body."""
+        """Return the problems of one page, as (place in the body, what). `place_of`: number of a piece and place in it -> place in
+        the body.
+        """
         self._kinds[kind] += 1
         found: list[tuple[int, str]] = []
         for number, piece in enumerate(pieces):
@@ -70,7 +72,7 @@ class Prose:
         return found
 
     def title(self, page: int, kind: Kind, masked: str) -> list[tuple[int, str]]:
-        """The problems of a title, of which what the page states or is about was taken out."""
+        """Return the problems of a title, of which what the page states or is about was taken out."""
         own = self._judge(masked, page, last=True)
         for suspect in own.suspects:
             # A title may hold a word that the page puts otherwise.
@@ -88,7 +90,7 @@ class Prose:
             own.places += use.places[: KEPT - len(own.places)]
 
     def told(self) -> Prose:
-        """What is to be merged: all but the pieces."""
+        """Return what is to be merged: all but the pieces."""
         return Prose(NOTHING, {}, self._kinds, self._small, self._uses)
 
     def late(self, facts: FactTables, known: frozenset[str]) -> Iterator[Odd]:
@@ -117,7 +119,7 @@ class Prose:
         return f"the words {words!r} are not the author's, and stated by nothing"
 
     def _is_usual(self, word: str, use: WordUse, one: Place) -> bool:
-        """Whether other pages have the word too; where the author's prose is at hand, that alone counts."""
+        """True if other pages have the word too; where the author's prose is at hand, that alone counts."""
         if self.wording.words:
             return False
         if word.casefold() in self._small or use.pages >= OFTEN:
@@ -147,7 +149,7 @@ class Prose:
 
 
 def without(title: str, words: Iterable[str]) -> str:
-    """A title with the words taken out, whatever their case; numbers and letters beside them would be of another word."""
+    """Return a title with the words taken out, whatever their case; numbers and letters beside them would be of another word."""
     folded = title.lower()
     if len(folded) != len(title):
         return title
@@ -176,7 +178,7 @@ def _is_known(word: str, known: frozenset[str]) -> bool:
 
 
 def name_words(facts: FactTables) -> frozenset[str]:
-    """The words that make names: those that only few names of a type share, and no half of them."""
+    """Return the words that make names: those that only few names of a type share, and no half of them."""
     found: set[str] = set()
     by_type: dict[str, Counter[str]] = {}
     totals: Counter[str] = Counter()

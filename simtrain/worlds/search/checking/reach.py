@@ -61,7 +61,7 @@ class Reach:
         self.lost = tuple(self._url(page) for page in self.tried if page not in self._near)
 
     def __contains__(self, page: int) -> bool:
-        """Whether a page can be reached; a search is made where that is not known yet."""
+        """True if a page can be reached; a search is made where that is not known yet."""
         self._look_for(page)
         return page in self._near
 
@@ -99,7 +99,7 @@ class _Near:
         return sum(1 for _ in self.distances())
 
     def distances(self) -> Iterator[int]:
-        """How far each page is that is near enough."""
+        """Return how far each page is that is near enough."""
         return (distance for distance in self._distance if distance <= self._depth)
 
     def spread(self, start: Sequence[int]) -> None:
@@ -124,7 +124,7 @@ class _Near:
 
 
 def _links(connection: sqlite3.Connection, pages: int) -> tuple[array[int], array[int]]:
-    """The targets of all links in the order of their pages, and where those of each page begin; links of no page are left out."""
+    """Return the targets of all links in the order of their pages, and where those of each page begin; links of no page are left out."""
     begins, targets = array("I", bytes(4 * (pages + 2))), array("I")
     sql = "select page, target from _links where page between 0 and ? and target between 0 and ? order by page"
     for page, target in connection.execute(sql, (pages, pages)):

@@ -78,7 +78,7 @@ def read_date(words: str) -> tuple[int, int | None, int | None] | None:
 
 @lru_cache(MOST)
 def read_amount(words: str) -> Amount | None:
-    """The one number of the words; None for words that are none."""
+    """Return the one number of the words; None for words that are none."""
     match = _AMOUNT.fullmatch(words.strip())
     if match is None:
         return None

@@ -63,7 +63,7 @@ def check_sense(
 
 
 def _pages(connection: sqlite3.Connection) -> Iterator[tuple[PageOfLists, str, bool, int, str]]:
-    """Each page with its kind, whether it is a part of a list, its site and its text."""
+    """Yield each page with its kind, whether it is a part of a list, its site and its text."""
     newest = dict(connection.execute("select site, max(date) from _pages group by site").fetchall())
     sql = "select id, url, type, entity, date, kind, number, site, body from _pages order by id"
     for number, url, kind, entity, day, form, part, site, body in connection.execute(sql):

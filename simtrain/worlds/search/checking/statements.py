@@ -38,7 +38,7 @@ class StatementVerifier:
     customs: Customs
 
     def problem(self, stated: Stated) -> str | None:
-        """What is wrong with a statement; None where it is right as far as it alone can show."""
+        """Return what is wrong with a statement; None where it is right as far as it alone can show."""
         if not stated.words.strip():
             return "a statement without words"
         try:
@@ -55,24 +55,24 @@ class StatementVerifier:
         return f"says {stated.words!r}, where the {'claim' if stated.claim else 'database'} has {due!r}"
 
     def is_prose(self, stated: Stated) -> bool:
-        """Whether the words are the author's own, as those for a missing fact and for yes or no are: they may hold nothing else."""
+        """True if the words are the author's own, as those for a missing fact and for yes or no are: they may hold nothing else."""
         return stated.attribute.kind == "flag" or self.true_value(stated) is None
 
     def _named(self, attribute: FileAttribute, value: JsonValue) -> JsonValue:
-        """A value as people read it: of a reference, the name."""
+        """Return a value as people read it: of a reference, the name."""
         if attribute.kind != "ref" or value is None:
             return value
         return self.facts.names_of(str(attribute.target), int(value))[0]
 
     def true_value(self, stated: Stated) -> JsonValue:
-        """What the words have to say; None where there is nothing."""
+        """Return what the words have to say; None where there is nothing."""
         try:
             return self.value(stated)
         except (KeyError, _WrongClaimError):
             return None
 
     def value(self, stated: Stated) -> JsonValue:
-        """What the words have to say. Raises KeyError where there is no such fact."""
+        """Return what the words have to say. Raises KeyError where there is no such fact."""
         if stated.claim is None:
             return self.facts.value(stated.attribute, stated.entity)
         claim = self.facts.claim(stated.claim)

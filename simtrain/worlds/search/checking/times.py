@@ -85,7 +85,7 @@ class Times:
         return best
 
     def _meaning(self, kind: str, readings: list[_Reading]) -> tuple[float, str]:
-        """The attribute with which most of the dates agree, and how many of them do."""
+        """Return the attribute with which most of the dates agree, and how many of them do."""
         if len(readings) < _ENOUGH:
             return 0.0, ""
         votes: Counter[str] = Counter()
@@ -146,7 +146,7 @@ def _day(value: JsonValue) -> int:
 
 
 def _before(line: str, start: int, named: list[tuple[int, int, Thing]]) -> tuple[str, ...]:
-    """The last words before a place; a name is one word."""
+    """Return the last words before a place; a name is one word."""
     text = line[:start]
     for begin, end, _ in reversed(named):
         if end <= start:

@@ -24,7 +24,7 @@ class Concealed:
 
     @classmethod
     def of(cls, cells: Iterable[JsonValue]) -> Concealed:
-        """The cells of a gold table; empty ones and truth values are not told by any word."""
+        """Return the cells of a gold table; empty ones and truth values are not told by any word."""
         texts: set[str] = set()
         numbers: set[float] = set()
         for cell in cells:
@@ -46,12 +46,12 @@ class Concealed:
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
 
     def stated_in(self, text: str) -> list[str]:
-        """The gold cells that a text states, in its own words; empty where it states none."""
+        """Return the gold cells that a text states, in its own words; empty where it states none."""
         found = self._words.findall(text) if self._words else []
         return [*found, *(token for token in _NUMBER.findall(text) if _number(token) in self.numbers)]
 
     def left_out(self, text: str) -> str:
-        """The text with every gold cell left out."""
+        """Return the text with every gold cell left out."""
         if self._words:
             text = self._words.sub(GAP, text)
         if not self.numbers:

@@ -80,7 +80,7 @@ class Notebook:
         return [{"row": row, "key": key, "value": value} for key, (row, value) in self._notes.items()]
 
     def changes(self) -> Changes:
-        """What was noted; every episode begins with an empty notebook."""
+        """Return what was noted; every episode begins with an empty notebook."""
         found = tuple(Change(row["row"], None, {"key": row["key"], "value": row["value"]}) for row in self.rows)
         return {TABLE: tuple(sorted(found, key=lambda change: change.rowid))} if found else {}
 
@@ -90,7 +90,7 @@ class Notebook:
         self._last = max((self._last, *(row for row, _ in self._notes.values())))
 
     def copy(self) -> Notebook:
-        """An independent copy."""
+        """Return an independent copy."""
         other = Notebook()
         other._notes, other._last = dict(self._notes), self._last
         return other

@@ -65,7 +65,7 @@ def normal_url(url: str) -> tuple[str, str, str] | None:
 
 
 def spellings(host: str, path: str, query: str) -> list[str]:
-    """The URLs under which a page may be stored."""
+    """Return the URLs under which a page may be stored."""
     return [
         urlunsplit((scheme, host, spelt, query, ""))
         for scheme in ("https", "http")
@@ -74,7 +74,7 @@ def spellings(host: str, path: str, query: str) -> list[str]:
 
 
 def absolute(markdown: str, url: str) -> str:
-    """The page with its links made whole."""
+    """Return the page with its links made whole."""
     site = urljoin(url, "/").removesuffix("/")
     return RELATIVE.sub(lambda found: f"{found[1]}{_joined(url, site, found[2])}{found[3]}", markdown)
 
@@ -89,7 +89,7 @@ def _joined(url: str, site: str, link: str) -> str:
 
 
 def free_lines(markdown: str, share: float = FREE_WORDS) -> list[str]:
-    """The beginning of a page: the first of its lines that says something, and whole lines up to a share of its words."""
+    """Return the beginning of a page: the first of its lines that says something, and whole lines up to a share of its words."""
     lines = markdown.split("\n")
     most = share * sum(len(line.split()) for line in lines)
     kept: list[str] = []
@@ -104,17 +104,17 @@ def free_lines(markdown: str, share: float = FREE_WORDS) -> list[str]:
 
 
 def before_paywall(markdown: str) -> str:
-    """The beginning of a page and the note that there is more for subscribers."""
+    """Return the beginning of a page and the note that there is more for subscribers."""
     return "\n".join((*free_lines(markdown), "", PAYWALL)).strip()
 
 
 def scraps(title: str) -> str:
-    """What an extractor makes of a page whose content never arrives."""
+    """Return what an extractor makes of a page whose content never arrives."""
     return f"{title}\n\nLoading...\n\nPlease enable JavaScript to view this page.\n\n{{{{ page.content }}}}"
 
 
 def parts_of(markdown: str, most: int) -> list[str]:
-    """A document cut into parts of at most so many words, between lines; a longer line is a part of its own."""
+    """Return a document cut into parts of at most so many words, between lines; a longer line is a part of its own."""
     parts: list[list[str]] = [[]]
     words = 0
     for line in markdown.split("\n"):
@@ -128,7 +128,9 @@ def parts_of(markdown: str, most: int) -> list[str]:
 
 
 def for_goal(markdown: str, goal: str, most: int) -> str:
-    """The lines of a document that speak of a goal, and those around them, up to so many words; the whole where that is short enough."""
+    """Return the lines of a document that speak of a goal, and those around them, up to so many words; the whole where that is
+    short enough.
+    """
     lines = markdown.split("\n")
     counts = [len(line.split()) for line in lines]
     wanted = set(tokens(goal))

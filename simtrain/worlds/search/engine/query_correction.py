@@ -34,7 +34,7 @@ class Index(Protocol):
         ...
 
     def has(self, query: str) -> bool:
-        """Whether a query of FTS5 finds a page."""
+        """True if a query of FTS5 finds a page."""
         ...
 
 
@@ -80,7 +80,7 @@ class Mending:
         return self._index.pages_with(word) > 0
 
     def _stand_together(self, chosen: Sequence[tuple[str, ...]], others: Sequence[str]) -> bool:
-        """Whether a page holds all that was chosen, and one of the other words where there are any."""
+        """True if a page holds all that was chosen, and one of the other words where there are any."""
         asked = [f'"{" ".join(words)}"' for words in chosen]
         if others:
             asked.append("(" + " OR ".join(f'"{word}"' for word in others) + ")")
@@ -89,7 +89,7 @@ class Mending:
     # What a word may stand for
 
     def _choices(self, word: str) -> Iterator[_Choice]:
-        """What may be meant by a word that no page has, the likeliest first."""
+        """Yield what may be meant by a word that no page has, the likeliest first."""
         seen: set[tuple[str, ...]] = set()
         for choice in (*self._singulars(word), *self._parts(word), *self._alike(word), *self._of_names(word)):
             if choice.words not in seen:
@@ -102,7 +102,7 @@ class Mending:
                 yield _Choice((other,), 0)
 
     def _parts(self, word: str) -> list[_Choice]:
-        """The word taken apart, where its parts stand side by side on a page; the last may be a plural."""
+        """Return the word taken apart, where its parts stand side by side on a page; the last may be a plural."""
         ways = [parts for whole in (word, *_other_numbers(word)) for parts in _split(whole, self._known)]
         # Few and long parts are likelier than many short ones.
         ways.sort(key=lambda parts: (len(parts), -min(map(len, parts))))
@@ -110,7 +110,7 @@ class Mending:
         return [_Choice(parts, len(parts) - 1) for parts in islice(found, 1)]
 
     def _alike(self, word: str) -> list[_Choice]:
-        """Words of names that differ by a letter or two."""
+        """Return words of names that differ by a letter or two."""
         if len(word) < LEAST:
             return []
         most, mask = 2 if len(word) >= LONG else 1, _mask(word)
@@ -123,7 +123,7 @@ class Mending:
         return [_Choice((other,), distance) for distance, _, other in sorted(near) if self._known(other)]
 
     def _of_names(self, word: str) -> list[_Choice]:
-        """Words of names that begin with the word."""
+        """Return words of names that begin with the word."""
         if len(word) < LEAST:
             return []
         found = sorted((len(other), other) for other in self._lexicon if other.startswith(word))
@@ -146,7 +146,7 @@ class _Choice(NamedTuple):
 
 
 def _nearest_first(choices: Sequence[Sequence[_Choice]]) -> Iterator[tuple[_Choice, ...]]:
-    """All ways to choose one of each, those first that change least."""
+    """Return all ways to choose one of each, those first that change least."""
     return iter(sorted(product(*choices), key=lambda chosen: sum(choice.distance for choice in chosen)))
 
 
@@ -162,7 +162,7 @@ def _together(words: list[str], known: Callable[[str], bool]) -> list[str]:
 
 
 def _other_numbers(word: str) -> Iterator[str]:
-    """What a plural may be the plural of; and the plural of what may be a singular."""
+    """Yield what a plural may be the plural of; and the plural of what may be a singular."""
     if len(word) < LEAST:
         return
     if word.endswith("ies"):
@@ -176,7 +176,7 @@ def _other_numbers(word: str) -> Iterator[str]:
 
 
 def _split(word: str, known: Callable[[str], bool]) -> Iterator[tuple[str, ...]]:
-    """The ways to take a word apart into known ones; single letters only beside figures."""
+    """Yield the ways to take a word apart into known ones; single letters only beside figures."""
 
     def parts(rest: str, most: int) -> Iterator[tuple[str, ...]]:
         for end in range(len(rest), 0, -1):
@@ -198,7 +198,7 @@ def _may_stand(part: str, word: str) -> bool:
 
 
 def _mask(word: str) -> int:
-    """The letters of a word as bits; letters beyond ASCII share some."""
+    """Return the letters of a word as bits; letters beyond ASCII share some."""
     bits = 0
     for letter in word:
         bits |= 1 << (ord(letter) & 63)
@@ -206,7 +206,9 @@ def _mask(word: str) -> int:
 
 
 def differences(one: str, other: str, most: int) -> int:
-    """How many letters must be changed, left out, put in or exchanged with their neighbour; `most + 1` where it is more than that."""
+    """Return how many letters must be changed, left out, put in or exchanged with their neighbour; `most + 1` where it is more
+    than that.
+    """
     before: list[int] = []
     last = list(range(len(other) + 1))
     for place, letter in enumerate(one, 1):

@@ -89,7 +89,7 @@ class Ranking:
         self._term = lru_cache(maxsize=20_000)(self._look_up)
 
     def top(self, query: str, *, count: int, offset: int = 0, site: int | None = None) -> list[Hit]:
-        """The best pages of a query, best first; on one site where `site` is its id. A query without words has none."""
+        """Return the best pages of a query, best first; on one site where `site` is its id. A query without words has none."""
         with self._lock:
             return self._top(query, count, offset, site)
 
@@ -113,11 +113,11 @@ class Ranking:
             return self._term(word).pages
 
     def has(self, query: str) -> bool:
-        """Whether a query, as FTS5 reads it, finds a page."""
+        """True if a query, as FTS5 reads it, finds a page."""
         return self._one("select 1 from _index where _index match ? limit 1", query) is not None
 
     def _terms(self, query: str) -> list[_Term]:
-        """The words of a query that are in the index at all, the rarest first."""
+        """Return the words of a query that are in the index at all, the rarest first."""
         words = list(dict.fromkeys(tokens(query)))[:MOST_WORDS]
         found = (self._term(word) for word in words)
         return sorted((term for term in found if term.pages), key=lambda term: (term.pages, term.word))
@@ -153,7 +153,7 @@ class Ranking:
         return found, self._held([*found], wanted, [], others)
 
     def _rare(self, terms: list[_Term]) -> list[_Term]:
-        """The words of the first stage; none where all are common."""
+        """Return the words of the first stage; none where all are common."""
         if terms[0].pages > self._share(COMMON):
             return []
         few = self._share(FEW)
@@ -188,7 +188,7 @@ class Ranking:
         return pages
 
     def _held(self, pages: list[int], asked: str, stated: list[_Term], others: list[_Term]) -> _Held:
-        """Which terms each of the pages that a query of FTS5 found may hold: those that it states, and which of the others.
+        """Return which terms each of the pages that a query of FTS5 found may hold: those that it states, and which of the others.
 
         The index tells that much faster than texts do, unless they are few.
         """
@@ -206,7 +206,8 @@ class Ranking:
     # In which order
 
     def _second_stage(self, candidates: dict[int, float], held: _Held, wanted: int) -> list[Hit]:
-        """The wanted ones of the candidates by their exact score. Those that may come first are looked at first; those that nothing can
+        """Return the wanted ones of the candidates by their exact score. Those that may come first are looked at first; those that
+        nothing can
         lift among the wanted ones any more are not looked at."""
         most = {page: score + sum([term.weight for term in held[page]]) for page, score in candidates.items()}
         waiting = sorted(candidates, key=lambda page: (-most[page], page))
@@ -227,7 +228,7 @@ class Ranking:
         return sorted(hits, key=_place)[:wanted]
 
     def _added(self, score: float, terms: list[_Term], text: Text) -> float:
-        """The score of a page with what further words add to it."""
+        """Return the score of a page with what further words add to it."""
         plain = text.folded
         long = _K1 * (1 - _B + _B * text.length / self._average)
         for term in terms:
@@ -246,6 +247,6 @@ def _place(hit: Hit) -> tuple[float, int]:
 
 
 def _averages(block: bytes) -> tuple[int, float]:
-    """The number of pages and their mean length in words, as FTS5 keeps them: the rows, and then the words of each column."""
+    """Return the number of pages and their mean length in words, as FTS5 keeps them: the rows, and then the words of each column."""
     pages, *words = numbers(block) or [0]
     return pages, max(sum(words) / pages, 1.0) if pages else 1.0

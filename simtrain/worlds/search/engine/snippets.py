@@ -49,7 +49,7 @@ class _Places:
         self._longest = max((length for _, length in self._places), default=0)
 
     def within(self, start: int, end: int) -> list[Statement]:
-        """Those of which something stands between two characters."""
+        """Return those of which something stands between two characters."""
         near = slice(bisect_left(self._starts, start - self._longest), bisect_left(self._starts, end))
         return [(first, length) for first, length in self._places[near] if first + length > start]
 
@@ -63,7 +63,7 @@ def snippet(
     concealed: Concealed,
     long: bool = False,
 ) -> str:
-    """The passage for a query (its words, as `tokens` gives them); a `long` one is of the length of a full one.
+    """Return the passage for a query (its words, as `tokens` gives them); a `long` one is of the length of a full one.
 
     A teasing one states no fact at all and no gold cell, which is checked. Raises SimulatorFault when the check fails.
     """
@@ -100,7 +100,7 @@ def _sentence(start: int, raw: str, query: Sequence[str], leak: Leak, places: _P
 
 
 def _without(raw: str, start: int, places: Iterable[Statement]) -> str:
-    """The text without what it states; statements may lie over one another."""
+    """Return the text without what it states; statements may lie over one another."""
     kept: list[str] = []
     position = 0
     for first, length in places:
@@ -112,7 +112,7 @@ def _without(raw: str, start: int, places: Iterable[Statement]) -> str:
 
 
 def _passage(sentences: list[_Sentence], most: int) -> str:
-    """The best sentence and what follows it, or what comes before where the page ends, up to so many words."""
+    """Return the best sentence and what follows it, or what comes before where the page ends, up to so many words."""
     if not sentences:
         return ""
     best = max(range(len(sentences)), key=lambda place: (sentences[place].score, -place))
@@ -133,12 +133,12 @@ def _passage(sentences: list[_Sentence], most: int) -> str:
 
 
 def plain_text(markdown: str) -> str:
-    """A page as plain text, without empty lines."""
+    """Return a page as plain text, without empty lines."""
     return "\n".join(filter(None, (plain(line) for line in markdown.split("\n"))))
 
 
 def plain(markdown: str) -> str:
-    """One line of markdown as plain text."""
+    """Return one line of markdown as plain text."""
     if _RULE.match(markdown):
         return ""
     # Most lines have none of these, and a search for them would be most of a reply.

@@ -40,7 +40,7 @@ class Texts:
         self._kept: dict[int, Text] = {}
 
     def of(self, pages: Collection[int]) -> dict[int, Text]:
-        """The texts of pages; those that were wanted lately are still there."""
+        """Return the texts of pages; those that were wanted lately are still there."""
         unknown = [page for page in pages if page not in self._kept]
         if unknown:
             rows = self._run(_TEXTS, (orjson.dumps(unknown).decode(),))
@@ -53,7 +53,7 @@ class Texts:
 
 
 def numbers(block: bytes) -> list[int]:
-    """The variable-length integers of SQLite in a row."""
+    """Return the variable-length integers of SQLite in a row."""
     found: list[int] = []
     value = 0
     for byte in block:

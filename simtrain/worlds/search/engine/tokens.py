@@ -13,7 +13,7 @@ _asking = Lock()
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text, folded, in order."""
+    """Return the words of a text, folded, in order."""
     return _WORD.findall(folded(text))
 
 
@@ -26,7 +26,7 @@ def folded(text: str) -> str:
 
 
 def folded_bytes(text: bytes) -> bytes:
-    """The same of a text in UTF-8."""
+    """Return the same of a text in UTF-8."""
     lowered = text.lower()
     if not lowered.isascii():
         for letter, plain in _letters(lowered.translate(None, _SEVEN_BITS)):
@@ -41,14 +41,14 @@ def whole(word: str) -> re.Pattern[bytes]:
 
 @lru_cache(maxsize=20_000)
 def _letters(text: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    """The letters of a text, and what the index makes of each."""
+    """Return the letters of a text, and what the index makes of each."""
     found = sorted(set(text.decode(errors="surrogatepass")))
     return tuple((letter.encode(errors="surrogatepass"), _plain(letter).encode()) for letter in found)
 
 
 @lru_cache(maxsize=20_000)
 def _plain(letter: str) -> str:
-    """What the index makes of a letter beyond ASCII: a plainer one, nothing of a mark, a space of what parts words."""
+    """Return what the index makes of a letter beyond ASCII: a plainer one, nothing of a mark, a space of what parts words."""
     if "\ud800" <= letter <= "\udfff":
         return " "
     with _asking:

@@ -91,11 +91,11 @@ class Web:
         self._shown: list[JsonObject] = []
 
     def run(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement of the engine's own."""
+        """Return the rows of a statement of the engine's own."""
         return self._database.fetch(sql, cast("Sequence[str]", values), mode=Mode.OWN)
 
     def first(self, sql: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
-        """The first row of a statement of the engine's own."""
+        """Return the first row of a statement of the engine's own."""
         return self._database.first(sql, cast("Sequence[str]", values), mode=Mode.OWN)
 
     # What authors and graders ask
@@ -103,7 +103,7 @@ class Web:
     def query(
         self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Notebook | None = None
     ) -> list[JsonObject]:
-        """The rows of one SELECT at a moment, the notes of `memory` in the table of that name. Raises InputError."""
+        """Return the rows of one SELECT at a moment, the notes of `memory` in the table of that name. Raises InputError."""
         with self.lock:
             self._database.moment = moment
             self._show(memory.rows if memory else [])
@@ -141,32 +141,32 @@ class Web:
         self._shown = rows
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue]) -> frozenset[tuple[str, str]]:
-        """The (table, column) pairs that a SELECT touches. Raises InputError."""
+        """Return the (table, column) pairs that a SELECT touches. Raises InputError."""
         try:
             return self._database.columns_read(sql, parameters)
         except sqlite3.Error as error:
             raise InputError(f"the SQL fails: {explain(error)}") from None
 
     def types(self) -> list[str]:
-        """The tables of the world's author, in their order."""
+        """Return the tables of the world's author, in their order."""
         return [cast(str, row[0]) for row in self.run("select name from _types order by position, name")]
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """The columns of a table."""
+        """Return the columns of a table."""
         return tuple(cast(str, row[1]) for row in self.run(f'pragma table_info("{table}")'))
 
     def count(self, table: str) -> int:
-        """The number of rows of a table."""
+        """Return the number of rows of a table."""
         return cast(int, self.run(f'select count(*) from "{table}"')[0][0])
 
     # What agents ask
 
     def page(self, page: int) -> StoredPage:
-        """A page by its id."""
+        """Return a page by its id."""
         return _stored(self.run(f"{_PAGE} id = ?", (page,))[0])
 
     def page_at(self, host: str, path: str, query: str) -> StoredPage | None:
-        """The page at an address; None where there is none."""
+        """Return the page at an address; None where there is none."""
         for url in spellings(host, path, query):
             row = self.first(f"{_PAGE} url = ?", (url,))
             if row is not None:
@@ -174,7 +174,7 @@ class Web:
         return None
 
     def _names(self) -> list[str]:
-        """What things are called, and what is said of them: names, other names, titles of sites, words for types and attributes."""
+        """Return what things are called, and what is said of them: names, other names, titles of sites, words for types and attributes."""
         named = [
             f'select name from "{kind}"'
             for (kind,) in self.run("select name from _types where kind = 'entity'")
@@ -189,14 +189,14 @@ class Web:
         return [str(name) for sql in (*named, *others) for (name,) in self.run(sql)]
 
     def statements(self, page: int) -> list[Statement]:
-        """Where the body of a page states facts."""
+        """Return where the body of a page states facts."""
         rows = self.run("select start, length from _statements where page = ? order by start", (page,))
         return cast("list[Statement]", rows)
 
     # Copies
 
     def copied(self) -> sqlite3.Connection:
-        """A copy that nothing guards: in memory, a large one in a temporary file that is gone with its connection."""
+        """Return a copy that nothing guards: in memory, a large one in a temporary file that is gone with its connection."""
         size = cast(int, self.run("select page_count * page_size from pragma_page_count, pragma_page_size")[0][0])
         copy = sqlite3.connect(
             ":memory:" if size <= LARGEST_IN_MEMORY else "", isolation_level=None, check_same_thread=False
@@ -217,7 +217,7 @@ def _stored(row: tuple[object, ...]) -> StoredPage:
 
 
 def web_of(path: Path) -> Web:
-    """The web of a file, opened once in a process. Raises InputError."""
+    """Return the web of a file, opened once in a process. Raises InputError."""
     found = path.resolve()
     stat = found.stat() if found.is_file() else None
     return _web_of(found, (stat.st_ino, stat.st_mtime_ns) if stat else None)

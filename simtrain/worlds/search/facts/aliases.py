@@ -24,7 +24,7 @@ def draw_aliases(
     seed: int,
     taken: set[str],
 ) -> list[Alias]:
-    """The aliases of all entity types, given their names by row. Each stands for one row alone: none is another's name, in `taken`,
+    """Return the aliases of all entity types, given their names by row. Each stands for one row alone: none is another's name, in `taken`,
     and no other name or former name begins with a short one."""
     former: list[Alias] = []
     wanted: list[Alias] = []
@@ -45,7 +45,7 @@ def draw_aliases(
 
 
 def _beginnings(names: Iterable[str], shorts: set[str]) -> Counter[str]:
-    """How many names begin with each of the short ones."""
+    """Return how many names begin with each of the short ones."""
     lengths = sorted({short.count(" ") + 1 for short in shorts})
     found: Counter[str] = Counter()
     for name in names:

@@ -32,7 +32,7 @@ _ISO: dict[int, str] = {}
 
 
 def ordinal(text: str) -> int:
-    """The day number of an ISO date."""
+    """Return the day number of an ISO date."""
     found = _ORDINALS.get(text)
     if found is None:
         found = _ORDINALS[text] = date.fromisoformat(text).toordinal()
@@ -40,7 +40,7 @@ def ordinal(text: str) -> int:
 
 
 def iso(day: int) -> str:
-    """The ISO date of a day number. Raises InputError for days outside of the years 1 to 9999."""
+    """Return the ISO date of a day number. Raises InputError for days outside of the years 1 to 9999."""
     found = _ISO.get(day)
     if found is None:
         if not 1 <= day <= date.max.toordinal():
@@ -50,7 +50,7 @@ def iso(day: int) -> str:
 
 
 def dates(low: Sequence[int], high: Sequence[int], draw: Draw) -> Column:
-    """A date for each row, between two days. Raises InputError where the bounds run backwards."""
+    """Return a date for each row, between two days. Raises InputError where the bounds run backwards."""
     found: Column = []
     for row, (first, last) in enumerate(zip(low, high, strict=True), 1):
         if first > last:
@@ -65,7 +65,7 @@ def _gauss(draw: Draw) -> float:
 
 
 def sampler(numbers: Numbers, draw: Draw) -> Draw:
-    """A function that draws from a distribution."""
+    """Return a function that draws from a distribution."""
     if not isinstance(numbers, Distribution):
         low, high = numbers
         if low > high:
@@ -135,7 +135,7 @@ def _numbers(
 
 
 def _stepped(value: float, step: float, least: float | None, most: float | None) -> float:
-    """The nearest multiple of the step that the bounds allow; the nearest one where they allow none."""
+    """Return the nearest multiple of the step that the bounds allow; the nearest one where they allow none."""
     nearest = round(value / step) * step
     if most is not None and nearest > most:
         return floor(most / step) * step
@@ -187,7 +187,7 @@ def refs(
 
 
 def _fitting(row: int, target: int, draw: Draw, skew: float, fits: Callable[[int, int], bool]) -> Value:
-    """A row of the target that fits; None where none does."""
+    """Return a row of the target that fits; None where none does."""
     other = 1
     for _ in range(_REDRAWS):
         other = 1 + int(target * draw() ** skew)
@@ -255,6 +255,6 @@ def places(
 
 
 def thinned(column: Column, share: float, seed: int) -> Column:
-    """The column with that share of its values taken out."""
+    """Return the column with that share of its values taken out."""
     draw = Random(seed).random
     return [None if draw() < share else value for value in column]

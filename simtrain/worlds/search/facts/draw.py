@@ -134,7 +134,9 @@ class Facts:
         return attributes.numbers(spec, count, draw, low=low, high=high, times=cast("Sequence[float] | None", times))
 
     def _refs(self, attribute: Attribute, spec: AttributeSpec) -> Column:
-        """What rows refer to, under the rules that this is drawn to fit. Raises InputError, with row and rule, where nothing fits."""
+        """Return what rows refer to, under the rules that this is drawn to fit. Raises InputError, with row and rule, where
+        nothing fits.
+        """
         node = (attribute.type, attribute.name)
         rules = self._fitted.get(node, [])
         count, target = self.sizes[attribute.type], self.sizes[cast(str, spec.ref)]
@@ -160,6 +162,6 @@ class Facts:
 
 
 def value_rows(facts: Facts, kind: Type) -> list[tuple[Value, ...]]:
-    """The rows of a type, id first, the columns in the order of its attributes; derived ones are left out."""
+    """Return the rows of a type, id first, the columns in the order of its attributes; derived ones are left out."""
     drawn = [facts.columns[kind.name, one.name] for one in kind.attributes.values() if one.derived is None]
     return list(zip(range(1, facts.sizes[kind.name] + 1), *drawn, strict=True))

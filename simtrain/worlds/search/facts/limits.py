@@ -16,11 +16,11 @@ class KnownFacts(Protocol):
     types: dict[str, Type]
 
     def column(self, attribute: Attribute) -> list[Value]:
-        """The values of an attribute."""
+        """Return the values of an attribute."""
         ...
 
     def path(self, kind: Type, path: str) -> list[Value]:
-        """The values at the end of a path of refs."""
+        """Return the values at the end of a path of refs."""
         ...
 
 
@@ -53,7 +53,7 @@ class AttributeLimits:
             tighten(values.items(), high if at_least else low, scale, raising=not at_least)
 
     def leads(self, row: int, other: int) -> bool:
-        """Whether the ref of a row may lead to that row."""
+        """True if the ref of a row may lead to that row."""
         for at_least, values, targets in self._refs:
             value, target = values.get(row), targets[other]
             if value is not None and target is not None and (value < target if at_least else value > target):

@@ -55,13 +55,13 @@ class InventedWords:
         self._pools[flavour] = pool
 
     def pool(self, flavour: str) -> list[str]:
-        """The words of a flavour."""
+        """Return the words of a flavour."""
         return self._pools[flavour]
 
 
 @lru_cache(maxsize=1 << 14)
 def is_real(text: str) -> bool:
-    """Whether real words stand in a text, or it is too short to be none."""
+    """True if real words stand in a text, or it is too short to be none."""
     keys, real = keys_of(text), RealWords.shipped()
     return not keys or any(key in real for key in keys)
 
@@ -136,7 +136,9 @@ class Form:
         return any(is_real(token) for token in name.split(" ") if token not in self._plain)
 
     def shorten(self, name: str) -> str | None:
-        """The name as people shorten it: its last word left out, or of two words the first; None where nothing invented would be left."""
+        """Return the name as people shorten it: its last word left out, or of two words the first; None where nothing invented
+        would be left.
+        """
         tokens = name.split(" ")
         tokens = tokens[:-1] if len(tokens) > 2 else tokens[:1]
         while tokens and tokens[-1] in self._plain and not tokens[-1][:1].isupper():

@@ -28,7 +28,7 @@ class DrawOrder:
 
 
 def order_of(schema: Schema, rules: Sequence[Rule]) -> DrawOrder:
-    """The order in which all is drawn. Raises InputError for bounds that name no fact, and for a circle."""
+    """Return the order in which all is drawn. Raises InputError for bounds that name no fact, and for a circle."""
     edges = _by_bounds(schema)
     order = DrawOrder([])
     bound = {node: tuple(before) for node, before in edges.items()}
@@ -49,7 +49,7 @@ def order_of(schema: Schema, rules: Sequence[Rule]) -> DrawOrder:
 
 
 def _by_bounds(schema: Schema) -> _Edges:
-    """What depends on what by the bounds of attributes alone."""
+    """Return what depends on what by the bounds of attributes alone."""
     edges: _Edges = {}
 
     def add(node: Node, *before: Node) -> None:
@@ -108,7 +108,7 @@ def _add(edges: _Edges, bound: Mapping[Node, Sequence[Node]], order: DrawOrder, 
 
 
 def _leads(edges: _Edges, node: Node, other: Node) -> bool:
-    """Whether a fact depends on another one, or is it."""
+    """True if a fact depends on another one, or is it."""
     seen: set[Node] = set()
     waiting = [node]
     while waiting:
@@ -122,7 +122,7 @@ def _leads(edges: _Edges, node: Node, other: Node) -> bool:
 
 
 def _bounds(spec: AttributeSpec) -> list[tuple[Place, str, str]]:
-    """The places, texts and kinds of what an attribute is bound by."""
+    """Return the places, texts and kinds of what an attribute is bound by."""
     found: list[tuple[Place, str, str]] = []
     for index, bound in enumerate(spec.date or ()):
         found.append((("date", index), bound, "date"))
@@ -133,7 +133,7 @@ def _bounds(spec: AttributeSpec) -> list[tuple[Place, str, str]]:
 
 
 def _reads(schema: Schema, kind: Type, path: str, wanted: str) -> list[Node]:
-    """The attributes that a path goes through. Raises InputError for one that is not there, is derived, or is of another kind."""
+    """Return the attributes that a path goes through. Raises InputError for one that is not there, is derived, or is of another kind."""
     if wanted == "date" and (path == "now" or path[:1].isdigit()):
         return []
     found: list[Node] = []

@@ -30,14 +30,14 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def folded(text: str) -> str:
-    """The text as names are compared: without case and accents."""
+    """Return the text as names are compared: without case and accents."""
     # Accents that have no letter of their own are signs that follow one, once letters are taken apart.
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", text.casefold()))
     return unicodedata.normalize("NFC", bare)
 
 
 def keys_of(text: str) -> set[str]:
-    """What stands for a text among the real words: its words of some length, folded; and these without what parts them (O'Brien)."""
+    """Return what stands for a text among the real words: its words of some length, folded; and these without what parts them (O'Brien)."""
     if text.isascii() and text.isalpha():
         return {text.lower()} if len(text) >= MIN_LETTERS else set()
     runs = [_LETTERS.findall(token) for token in folded(text).split()]
@@ -54,7 +54,7 @@ class RealWords:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> RealWords:
-        """The filter of some words; the order they come in makes no difference."""
+        """Return the filter of some words; the order they come in makes no difference."""
         all_words = set(words)
         bits = bytearray(ceil(len(all_words) * _BITS_A_WORD / 8))
         for word in all_words:
@@ -65,7 +65,7 @@ class RealWords:
     @classmethod
     @cache
     def shipped(cls) -> RealWords:
-        """The filter that comes with the package."""
+        """Return the filter that comes with the package."""
         data = files("simtrain.worlds.search.facts").joinpath(_FILE).read_bytes()
         return cls(data[_HEAD:], int.from_bytes(data[:_HEAD], "big"))
 

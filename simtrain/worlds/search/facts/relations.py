@@ -25,7 +25,9 @@ class Ties:
         self._draw = draw
 
     def ends(self, kind: Type) -> tuple[Column, Column]:
-        """The two ends of a relation, row by row of its first type. Raises InputError, with row and rule, where a rule leaves too few."""
+        """Return the two ends of a relation, row by row of its first type. Raises InputError, with row and rule, where a rule
+        leaves too few.
+        """
         spec = self._schema.spec.relations[kind.name]
         low, high = spec.each
         source, target = self._windows.sizes[spec.from_], self._windows.sizes[spec.to]
@@ -62,7 +64,7 @@ class Ties:
         return first, second
 
     def _dated(self, kind: Type) -> Iterator[Attribute]:
-        """The dates of a relation that rules tie to its ends."""
+        """Yield the dates of a relation that rules tie to its ends."""
         ends = [kind.attributes[name] for name in self._schema.ends(kind.name)]
         for one in kind.attributes.values():
             if one.name == "until" and one.spec is None:
@@ -107,7 +109,7 @@ class Ties:
         return begun, ended
 
     def _cuts(self, kind: Type, start: int, low: _Days, last: _Days, draw: Draw) -> _Days:
-        """The days on which periods begin, and the day on which the last one ends."""
+        """Return the days on which periods begin, and the day on which the last one ends."""
         count = len(low)
         lows = [max(low[: place + 1]) for place in range(count)]
         most = max(last) - count
@@ -149,16 +151,16 @@ class _Span:
                 self._narrow(rule.at_least, rule.path[0].name, ".".join(one.name for one in rule.path[1:]), rule.shift)
 
     def low(self, row: int, other: int) -> int:
-        """The first day that two rows leave."""
+        """Return the first day that two rows leave."""
         return max(self._low[0][row], self._low[1][other])
 
     def has_room(self, row: int, other: int, count: int) -> bool:
-        """Whether two rows leave a day, or so many periods."""
+        """True if two rows leave a day, or so many periods."""
         room = min(self._high[0][row], self._high[1][other]) - self.low(row, other)
         return room >= self._needed(count)
 
     def has_room_by_bounds(self, row: int, count: int) -> bool:
-        """Whether the bounds alone leave so much for a row, beside whichever it is tied to."""
+        """True if the bounds alone leave so much for a row, beside whichever it is tied to."""
         (low, lows), (high, highs) = self._plain
         room = max(min(high[row], last) - max(low[row], first) for first, last in zip(lows[1:], highs[1:], strict=True))
         return room >= self._needed(count)

@@ -36,7 +36,7 @@ _LONGEST = 20.0
 
 
 def column_type(attribute: Attribute) -> str:
-    """The SQL type of a column: whole numbers are integers."""
+    """Return the SQL type of a column: whole numbers are integers."""
     if attribute.kind in ("number", "quantity", "money") and attribute.digits == 0:
         return "integer"
     return _TYPES[attribute.kind]
@@ -150,7 +150,7 @@ def _several(attribute: Attribute) -> str:
 
 
 def _fitting(connection: sqlite3.Connection, attribute: Attribute) -> Callable[[Value], bool]:
-    """Whether a value is one of the kind of an attribute."""
+    """Return whether a value is one of the kind of an attribute."""
     if attribute.kind in _NUMERIC:
         return lambda value: not isinstance(value, str | bytes)
     if attribute.kind == "date":
@@ -192,7 +192,7 @@ def check_constraints(connection: sqlite3.Connection, schema: Schema) -> None:
 
 
 def rows_where(connection: sqlite3.Connection, schema: Schema, kind: Type, condition: str) -> list[int]:
-    """The ids of the rows of a type for which the author's condition holds. Raises InputError."""
+    """Return the ids of the rows of a type for which the author's condition holds. Raises InputError."""
     with _guarded(connection, schema):
         try:
             sql = f'select id from "{kind.name}" where ({condition}) order by id'

@@ -36,11 +36,11 @@ class Windows:
             self._rules.setdefault((rule.kind.name, rule.attribute.name), []).append(rule)
 
     def rules(self, attribute: Attribute) -> list[Rule]:
-        """The rules that bind an attribute."""
+        """Return the rules that bind an attribute."""
         return self._rules.get((attribute.type, attribute.name), [])
 
     def path(self, kind: str, path: str) -> Column:
-        """The values at the end of a path of refs, for each row of a type."""
+        """Return the values at the end of a path of refs, for each row of a type."""
         steps = path.split(".")
         column = self.columns[kind, steps[0]]
         for place, step in enumerate(steps[1:]):
@@ -50,7 +50,7 @@ class Windows:
         return column
 
     def days(self, kind: str, bound: str) -> _Days:
-        """The day that a bound stands for, for each row of a type; what is missing bounds like today."""
+        """Return the day that a bound stands for, for each row of a type; what is missing bounds like today."""
         base, shift = split_bound(bound)
         if base == "now" or base[:1].isdigit():
             day = self.today if base == "now" else ordinal(base)
@@ -58,13 +58,13 @@ class Windows:
         return [self.today if value is None else ordinal(str(value)) + shift for value in self.path(kind, base)]
 
     def numbers(self, kind: str, bound: float | str | None) -> Bounds:
-        """The number that a bound stands for, for each row of a type."""
+        """Return the number that a bound stands for, for each row of a type."""
         if not isinstance(bound, str):
             return bound
         return [0.0 if value is None else float(value) for value in self.path(kind, bound)]
 
     def dates(self, attribute: Attribute, bounds: tuple[str, str]) -> tuple[_Days, _Days]:
-        """The first and the last day of a date for each row: its bounds, narrowed by the rules of which all is drawn."""
+        """Return the first and the last day of a date for each row: its bounds, narrowed by the rules of which all is drawn."""
         low, high = (self.days(attribute.type, bound) for bound in bounds)
         return self.narrowed(attribute, low, high)
 
@@ -89,7 +89,7 @@ class Windows:
         return low, high
 
     def amounts(self, attribute: Attribute, spec: AttributeSpec) -> tuple[Bounds, Bounds]:
-        """The least and the greatest value of a number for each row. Raises InputError, with row and rule, where there is none."""
+        """Return the least and the greatest value of a number for each row. Raises InputError, with row and rule, where there is none."""
         low, high = self.numbers(attribute.type, spec.min), self.numbers(attribute.type, spec.max)
         for rule in self.rules(attribute):
             values = self.path(attribute.type, ".".join(one.name for one in rule.path))
@@ -105,7 +105,9 @@ class Windows:
         return low, high
 
     def fits(self, rules: Sequence[Rule]) -> tuple[Fits, _Days]:
-        """Whether a ref can lead somewhere under the rules that it is drawn to fit, and until when what each row leads to may begin."""
+        """Return whether a ref can lead somewhere under the rules that it is drawn to fit, and until when what each row leads to
+        may begin.
+        """
         tests: list[tuple[bool, list[int | None], _Days]] = []
         latest: _Days = []
         for rule in rules:
@@ -135,7 +137,7 @@ class Windows:
 
 
 def broken(rule: Rule, row: int, why: str) -> InputError:
-    """What is said of a row for which a rule cannot hold."""
+    """Return what is said of a row for which a rule cannot hold."""
     return InputError(
         f"the rule {rule.name!r} cannot hold for row {row} of {rule.kind.name}: {why}",
         remedy="widen the dates or numbers, give more rows, or give the ref `at`",

@@ -34,7 +34,7 @@ class Sign:
 
 
 def pieces_of(text: str, depth: int) -> tuple[list[ProsePart | Sign], int]:
-    """A text cut at its brackets, and within them at bars; and how many brackets are open behind it."""
+    """Return a text cut at its brackets, and within them at bars; and how many brackets are open behind it."""
     found: list[ProsePart | Sign] = []
     for part in _SIGN.split(text):
         if part == "|" and not depth:
@@ -50,12 +50,12 @@ def pieces_of(text: str, depth: int) -> tuple[list[ProsePart | Sign], int]:
 
 
 def nested(pieces: Sequence[Node | Sign]) -> tuple[Node, ...]:
-    """The pieces with their alternatives as one node each. Raises InputError for a bracket that nothing closes."""
+    """Return the pieces with their alternatives as one node each. Raises InputError for a bracket that nothing closes."""
     return tuple(_joined(_nested(list(reversed(pieces)), inside=False)[0]))
 
 
 def polished(nodes: Sequence[Node], *, begins: bool) -> tuple[Node, ...]:
-    """A tree in which a phrase that is left out takes a space along, and a sentence begins with a capital whatever phrase begins it.
+    """Return a tree in which a phrase that is left out takes a space along, and a sentence begins with a capital whatever phrase begins it.
 
     `begins`: the nodes begin a sentence.
     """
@@ -89,7 +89,7 @@ def _polished(nodes: Sequence[Node], before: frozenset[str]) -> tuple[Node, ...]
 
 
 def _ended(tails: frozenset[str]) -> bool:
-    """Whether a sentence begins behind what ends in one of these ways."""
+    """True if a sentence begins behind what ends in one of these ways."""
     return all(_ENDED.search(tail) is not None for tail in tails)
 
 
@@ -98,7 +98,7 @@ def _ends_line(node: Node) -> bool:
 
 
 def _tails(nodes: Sequence[Node], before: frozenset[str]) -> frozenset[str]:
-    """The last characters that may stand behind some nodes, with one of `before` in front of them."""
+    """Return the last characters that may stand behind some nodes, with one of `before` in front of them."""
     if not nodes:
         return before
     last = nodes[-1]
@@ -116,7 +116,7 @@ def _tails(nodes: Sequence[Node], before: frozenset[str]) -> frozenset[str]:
 
 
 def _nested(waiting: list[Node | Sign], *, inside: bool) -> list[list[Node]]:
-    """The alternatives up to the closing bracket; outside of all brackets there is one."""
+    """Return the alternatives up to the closing bracket; outside of all brackets there is one."""
     options: list[list[Node]] = [[]]
     while waiting:
         piece = waiting.pop()
@@ -148,7 +148,7 @@ def _choice(options: list[list[Node]]) -> Node:
 
 
 def _phrases(nodes: Sequence[Node]) -> Lists | None:
-    """All that prose may come to, by voice; None where facts stand in it, or where it may come to too much."""
+    """Return all that prose may come to, by voice; None where facts stand in it, or where it may come to too much."""
     lists: Lists = (("",),)
     for node in nodes:
         own = ((node.text,),) if isinstance(node, ProsePart) else node.lists if isinstance(node, WordsPart) else None
@@ -159,7 +159,7 @@ def _phrases(nodes: Sequence[Node]) -> Lists | None:
 
 
 def multiplied(one: Lists, other: Lists) -> Lists:
-    """Every phrase of the one before every phrase of the other, by voice."""
+    """Return every phrase of the one before every phrase of the other, by voice."""
     return tuple(tuple(map("".join, product(*pair))) for pair in _paired(one, other))
 
 
@@ -171,7 +171,7 @@ def _appended(parts: Sequence[Lists]) -> Lists:
 
 
 def _paired(one: Lists, other: Lists) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The lists of both voice by voice; what has one list says the same in all."""
+    """Return the lists of both voice by voice; what has one list says the same in all."""
     return zip_longest(one, other, fillvalue=one[0] if len(one) < len(other) else other[0])
 
 
@@ -206,7 +206,7 @@ def _spaced(node: WordsPart, before: list[Node], after: list[Node], tails: froze
 
 
 def _capitalised(node: WordsPart, after: list[Node]) -> WordsPart:
-    """The phrases with capitals; where one is left out, what follows is drawn along with it and has the capital."""
+    """Return the phrases with capitals; where one is left out, what follows is drawn along with it and has the capital."""
     lists, each = node.lists, node.each
     while _may_be_empty(lists) and after:
         following = after[0]

@@ -57,12 +57,12 @@ class Coverage:
         return self._last[key]
 
     def _telling(self, attribute: Attribute, told: Mapping[int, frozenset[int]]) -> list[PageDesign]:
-        """The kinds of pages of an attribute's type that tell it."""
+        """Return the kinds of pages of an attribute's type that tell it."""
         pages = (page for page in self._pages if page.kind is not None and page.kind.name == attribute.type)
         return [page for page in pages if attribute.id in told[page.index]]
 
     def _dated(self, page: PageDesign) -> Iterator[tuple[int, int, int]]:
-        """The rows that pages tell of, each with the first and the last day on which its page may be dated."""
+        """Yield the rows that pages tell of, each with the first and the last day on which its page may be dated."""
         plan = self._layout.plan(page)
         if page.index not in self._days:
             self._days[page.index] = self._layout.days(plan)
@@ -115,7 +115,7 @@ def _sure_facts(page: PageDesign) -> set[int]:
 
 
 def _of_members(nodes: Sequence[Node]) -> set[int]:
-    """What a list states of every member."""
+    """Return what a list states of every member."""
     found: set[int] = set()
     for node in nodes:
         if isinstance(node, LoopPart) and node.rows.path is None and not node.rows.every and node.rows.limit is None:
@@ -124,7 +124,7 @@ def _of_members(nodes: Sequence[Node]) -> set[int]:
 
 
 def _stated(nodes: Iterable[Node], root: str) -> set[int]:
-    """The attributes of the row `root` that these parts state in full, wherever it has a value."""
+    """Return the attributes of the row `root` that these parts state in full, wherever it has a value."""
     found: set[int] = set()
     for node in nodes:
         if isinstance(node, FactPart) and _is_of(node, root) and all(name in _EXACT for name, _ in node.filters):

@@ -17,15 +17,15 @@ class FactsById(Protocol):
     """The facts of a world, by row id."""
 
     def size(self, kind: str) -> int:
-        """How many rows a type has."""
+        """Return how many rows a type has."""
         ...
 
     def column(self, attribute: Attribute) -> list[Value]:
-        """The values of an attribute."""
+        """Return the values of an attribute."""
         ...
 
     def path(self, kind: Type, path: str) -> list[Value]:
-        """The values at the end of a path of refs."""
+        """Return the values at the end of a path of refs."""
         ...
 
 
@@ -91,7 +91,7 @@ def _told(page: PageDesign, kind: Type) -> Iterator[ToldDate]:
 
 
 def _day_path(schema: Schema, fact: FactPart) -> str | None:
-    """The path to the date that a fact tells: of what is named, to its beginning."""
+    """Return the path to the date that a fact tells: of what is named, to its beginning."""
     steps = [ref.name for ref in fact.path.refs]
     attribute = fact.attribute
     if attribute.kind == "date":

@@ -182,7 +182,7 @@ class Design:
         )
 
     def _copy(self, site: SiteDesign, copy: NearDuplicate, place: Place) -> PageDesign:
-        """The kind of page that copies another one: its body, then a note, and what all pages of this site have."""
+        """Return the kind of page that copies another one: its body, then a note, and what all pages of this site have."""
         pages = {f"{one.name}.{page.label}": page for one in self.sites for page in one.pages if page.spec.for_}
         found = pages.get(copy.of)
         if found is None or found.copied:
@@ -213,7 +213,7 @@ class Design:
         )
 
     def _below(self, site: SiteDesign, label: str, scope: Scope) -> list[list[tuple[Node, ...]]]:
-        """What stands below the pages of a site: comments, links to its main pages, a footer."""
+        """Return what stands below the pages of a site: comments, links to its main pages, a footer."""
         spec, place = site.spec, ("sites", site.name)
         found: list[list[tuple[Node, ...]]] = []
         if spec.comments is not None and label in spec.comments.under and scope.members is None:
@@ -362,7 +362,7 @@ class Design:
 
 
 def _heading(path: str, attribute: Attribute | None) -> str:
-    """The label of a fact; behind a ref, that of the ref before it."""
+    """Return the label of a fact; behind a ref, that of the ref before it."""
     steps = path.split(".")[1:]
     label = attribute.label if attribute else steps[-1]
     words = f"{steps[-2].replace('_', ' ')} {label}" if len(steps) > 1 else label

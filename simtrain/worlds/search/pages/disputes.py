@@ -33,14 +33,18 @@ class Disputes:
         self._latest: dict[tuple[int, int], Sequence[int]] = {}
 
     def age(self, site: SiteDesign, attribute: Attribute) -> Sequence[int] | None:
-        """How many days old the word of a site on a fact is: that of its pages where the latest page is right, else that of the site."""
+        """Return how many days old the word of a site on a fact is: that of its pages where the latest page is right, else that of
+        the site.
+        """
         rule = self._rules.get(attribute.id)
         if rule is not None and rule.name == "recency":
             return [self._layout.today - day if day != NEVER else 0 for day in self._latest_day(site.id, attribute.id)]
         return [site.lag] * (self._layout.columns.size(attribute.type) + 1) if site.lag else None
 
     def settled(self, drawn: Sequence[Claim]) -> list[Claim]:
-        """The claims that stay, in the order given: every one of a fact that pages decide, by the rule of that fact, for the truth."""
+        """Return the claims that stay, in the order given: every one of a fact that pages decide, by the rule of that fact, for
+        the truth.
+        """
         if self._design.schema.spec.disputes is None:
             return list(drawn)
         about: dict[int, dict[int, dict[int, int]]] = {}
@@ -56,7 +60,7 @@ class Disputes:
         return [claim for place, claim in enumerate(drawn) if place in kept]
 
     def _decided(self, attribute: int, facts: Mapping[int, Mapping[int, int]]) -> Iterator[int]:
-        """The claims on one attribute that stay; `facts` are their places by row and site."""
+        """Yield the claims on one attribute that stay; `facts` are their places by row and site."""
         rule, site_of_rule = self._rules[attribute]
         latest = {site: self._latest_day(site, attribute) for site in {*chain.from_iterable(facts.values())}}
         surely = [(site, one.surely(self._attributes[attribute])) for site, one in self._coverage.items()]

@@ -88,7 +88,7 @@ async def enrich(
 
 
 def pages_of(file: Path, *, limit: int | None = None, site: str | None = None) -> int:
-    """How many pages there are to be worded anew, those that are done included. Raises InputError."""
+    """Return how many pages there are to be worded anew, those that are done included. Raises InputError."""
     with closing(open_file(file)) as connection:
         return sum(1 for _ in _pages(connection, set(), limit=limit, site=site))
 
@@ -105,7 +105,7 @@ def _pages(
 async def _reworded(
     page: PageToReword, client: ChatClient, sampling: Mapping[str, JsonValue], result: Enriched
 ) -> tuple[str, list[str]]:
-    """The text that the model gives, and what is wrong with it."""
+    """Return the text that the model gives, and what is wrong with it."""
     legend = "\n".join(
         f"⟦{number}⟧ = {_shown(page.apart.part(number))}" for number in range(1, len(page.apart.parts) + 1)
     )

@@ -84,7 +84,7 @@ class FactsSource(RowsSource):
         return self._schema.types[cast(str, ref.target)].attributes["name"]
 
     def _mention(self, name: Attribute, row: str, path: str, alias: str | None = None) -> str:
-        """The expression of a row's name, or of another name it has; `path` is how the template comes to the row."""
+        """Return the expression of a row's name, or of another name it has; `path` is how the template comes to the row."""
         if alias is not None:
             return f"{self._aliases(name.type, alias)}[{row}]"
         plain = f"{self._column(name)}[{row}]"

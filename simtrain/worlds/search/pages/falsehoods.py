@@ -37,7 +37,7 @@ class Falsehoods:
         self._limits = AttributeLimits(attribute, rules, columns)
 
     def former(self, row: int, draw: Draw) -> Value:
-        """A value that may have held before the true one."""
+        """Return a value that may have held before the true one."""
         kind = self._attribute.kind
         if kind == "flag":
             return 0 if self._column[row] else 1
@@ -48,7 +48,7 @@ class Falsehoods:
         return self._near(row, [self._true(row) * (0.17 * draw() - 0.2), -self._step, self._step])
 
     def slip(self, row: int, draw: Draw) -> Value:
-        """The truth with a slip of the pen: two digits swapped, or the next number; for dates, some other day near it."""
+        """Return the truth with a slip of the pen: two digits swapped, or the next number; for dates, some other day near it."""
         if self._attribute.kind == "date":
             shift = (1 if draw() < 0.5 else -1) * (1 + int(draw() * _SLIP_DAYS))
             return self._near(row, [shift, -shift])
@@ -58,7 +58,7 @@ class Falsehoods:
         return self.of_another(row, draw) if self._chosen else self._near(row, [self._step, -self._step])
 
     def of_another(self, row: int, draw: Draw) -> Value:
-        """The value of some other row."""
+        """Return the value of some other row."""
         column = self._column
         truth, others = column[row], len(column) - 1
         for _ in range(_TRIES):
@@ -130,7 +130,7 @@ class Falsehoods:
         return step if step == 1 else gcd(step, *self._known[_SAMPLE:]) or 1
 
     def _near(self, row: int, shifts: list[float] | list[int]) -> Value:
-        """The truth, shifted by the first of these that gives another value that fits."""
+        """Return the truth, shifted by the first of these that gives another value that fits."""
         truth, step = self._true(row), self._step
         for shift in shifts:
             found = truth + step * round(shift / step)
@@ -139,7 +139,7 @@ class Falsehoods:
         return None
 
     def _swaps(self, row: int, whole: int) -> Iterator[int]:
-        """The numbers that come of swapping two neighbouring digits, as long as the truth and fit to stand for it."""
+        """Yield the numbers that come of swapping two neighbouring digits, as long as the truth and fit to stand for it."""
         digits = str(abs(whole))
         for place in range(len(digits) - 1):
             one, other = digits[place], digits[place + 1]
@@ -181,7 +181,7 @@ class Falsehoods:
             tighten(self._ends(spec.max, inf), high, raising=False)
 
     def _bound(self, end: int) -> list[tuple[str, int]]:
-        """The facts that have this one for their lower bound (0) or their upper one (1), and what is added to it."""
+        """Return the facts that have this one for their lower bound (0) or their upper one (1), and what is added to it."""
         found: list[tuple[str, int]] = []
         for other in self._kind.attributes.values():
             bound = other.spec and (other.spec.date or (other.spec.min, other.spec.max))[end]
@@ -198,6 +198,6 @@ class Falsehoods:
         return self._ends(base, self._today - shift, shift)
 
     def _ends(self, path: str, missing: float, shift: int = 0) -> Iterator[tuple[int, float]]:
-        """Each row with the number or day at the end of a path from it, in wholes of this attribute."""
+        """Yield each row with the number or day at the end of a path from it, in wholes of this attribute."""
         for row, value in enumerate(self._whole(self._columns.path(self._kind, path))):
             yield row, (missing if value is None else value) + shift

@@ -63,7 +63,7 @@ def article(words: str) -> str:
 
 
 def writer(attribute: Attribute, filters: Sequence[Filter], units: Mapping[str, tuple[str, float]]) -> Write:
-    """A function that writes values of an attribute. Raises InputError for filters that do not fit its kind."""
+    """Return a function that writes values of an attribute. Raises InputError for filters that do not fit its kind."""
     kind = "number" if attribute.kind in _NUMERIC else attribute.kind
     known = FILTERS.get(kind, FILTERS["text"])
     for name, _ in filters:
@@ -85,7 +85,7 @@ def writer(attribute: Attribute, filters: Sequence[Filter], units: Mapping[str, 
 
 
 def is_plain_text(attribute: Attribute, filters: Sequence[Filter]) -> bool:
-    """Whether a value is written as it is kept."""
+    """True if a value is written as it is kept."""
     return attribute.kind in ("name", "text", "category", "ref") and not filters
 
 
@@ -145,12 +145,12 @@ def _number_writer(before: str, after: str, comma: str, digits: int, scale: floa
 
 
 def _decimals(digits: int, scale: float) -> int:
-    """The decimals of a converted number: two, fewer where they would say more than the number that is converted does."""
+    """Return the decimals of a converted number: two, fewer where they would say more than the number that is converted does."""
     return 2 if scale < 10 else min(2, max(0, digits - floor(log10(scale))))
 
 
 def _plain(text: str) -> str:
-    """A text as `format` is given it."""
+    """Return a text as `format` is given it."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

@@ -37,15 +37,15 @@ class Beliefs:
             self._values.setdefault(attribute, []).append((row, value))
 
     def size(self, kind: str) -> int:
-        """How many rows a type has."""
+        """Return how many rows a type has."""
         return self._columns.size(kind)
 
     def path(self, kind: Type, path: str) -> list[Value]:
-        """The values at the end of a path of refs by row id, as the site has them."""
+        """Return the values at the end of a path of refs by row id, as the site has them."""
         return along(self, self._columns.types, kind, path)
 
     def column(self, attribute: Attribute) -> list[Value]:
-        """The values of an attribute by row id, as the site has them."""
+        """Return the values of an attribute by row id, as the site has them."""
         if attribute.id not in self._values:
             return self._columns.column(attribute)
         if attribute.id not in self._found:
@@ -68,7 +68,7 @@ class Chronicler:
         self._found: dict[int, Falsehoods] = {}
 
     def claims(self, site: SiteDesign, stated: Iterable[Attribute], fixed: frozenset[int]) -> list[Claim]:
-        """What a site has wrong among the attributes that its pages state, not yet numbered.
+        """Return what a site has wrong among the attributes that its pages state, not yet numbered.
 
         Those in `fixed` order its pages and stay true.
         """
@@ -83,7 +83,7 @@ class Chronicler:
         return claims
 
     def _not_yet(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
-        """What happened after the last day that the site knows of has not happened there: periods go on, dates are missing."""
+        """Return what happened after the last day that the site knows of has not happened there: periods go on, dates are missing."""
         known = iso(self._today - site.lag)
         ends = cast(list[str | None], self._columns.column(attribute))
         reason = f"outdated: the site is {site.lag} days behind"

@@ -69,11 +69,11 @@ class Columns:
         self._slugs: dict[str, list[str]] = {}
 
     def size(self, kind: str) -> int:
-        """How many rows a type has."""
+        """Return how many rows a type has."""
         return cast(int, self._connection.execute(f'select count(*) from "{kind}"').fetchone()[0])
 
     def column(self, attribute: Attribute) -> list[Value]:
-        """The values of an attribute by row id."""
+        """Return the values of an attribute by row id."""
         if attribute.id not in self._found:
             # A ref that is missing is row 0, so that a path goes on to no fact.
             value = f'coalesce("{attribute.name}", 0)' if attribute.kind == "ref" else f'"{attribute.name}"'
@@ -85,11 +85,11 @@ class Columns:
         return self._found[attribute.id]
 
     def path(self, kind: Type, path: str) -> list[Value]:
-        """The values at the end of a path of refs, by row id."""
+        """Return the values at the end of a path of refs, by row id."""
         return along(self, self.types, kind, path)
 
     def slugs(self, kind: str) -> list[str]:
-        """The names of a type as they stand in addresses, by row id; all different."""
+        """Return the names of a type as they stand in addresses, by row id; all different."""
         if kind not in self._slugs:
             taken: set[str] = set()
             found = [""]
@@ -106,7 +106,7 @@ class Columns:
 
 
 def along(columns: Known, types: Mapping[str, Type], kind: Type, path: str) -> list[Value]:
-    """The values at the end of a path of refs, by row id."""
+    """Return the values at the end of a path of refs, by row id."""
     column: list[Value] | None = None
     for step in path.split("."):
         attribute = kind.attribute(step)
@@ -117,7 +117,7 @@ def along(columns: Known, types: Mapping[str, Type], kind: Type, path: str) -> l
 
 
 def slug_of(text: str) -> str:
-    """A text as it stands in an address: small letters, digits and hyphens."""
+    """Return a text as it stands in an address: small letters, digits and hyphens."""
     plain = text if text.isascii() else unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return _NOT_SLUG.sub("-", plain.lower()).strip("-") or "x"
 
@@ -153,7 +153,7 @@ class Layout:
         ]
 
     def plan(self, page: PageDesign) -> PagePlan:
-        """The plan of a kind of page."""
+        """Return the plan of a kind of page."""
         return self.plans[page.index - 1]
 
     def correct(self, wrong: Callable[[PageDesign], Iterable[int]]) -> None:
@@ -168,11 +168,11 @@ class Layout:
             self.count += plan.count
 
     def known_until(self, site: SiteDesign) -> str:
-        """The last day that a site knows of."""
+        """Return the last day that a site knows of."""
         return iso(self.today - site.lag)
 
     def known(self, site: SiteDesign, kind: Type, rows: Sequence[int]) -> Sequence[int]:
-        """Those of some rows that a site knows of: what began after the last day that it knows of is not there yet."""
+        """Return those of some rows that a site knows of: what began after the last day that it knows of is not there yet."""
         if not site.lag:
             return rows
         until = self.known_until(site)
@@ -181,7 +181,7 @@ class Layout:
         return rows
 
     def _began(self, kind: Type) -> Iterator[list[Value]]:
-        """When the rows of a type began; where they have no dates of their own, when what they tie did."""
+        """Yield when the rows of a type began; where they have no dates of their own, when what they tie did."""
         schema = self.design.schema
         begins = life(schema, kind)[0]
         if begins is not None:
@@ -214,7 +214,7 @@ class Layout:
         return rows
 
     def ordering(self, page: PageDesign) -> Attribute | None:
-        """The fact that a kind of list is ordered by; None: by nothing."""
+        """Return the fact that a kind of list is ordered by; None: by nothing."""
         if page.spec.list_ is None or page.kind is None:
             return None
         by_name = page.spec.order == "name" and "name" not in page.kind.attributes
@@ -257,7 +257,7 @@ class Layout:
         return found
 
     def targets(self, page: PageDesign) -> Targets:
-        """The ids of the pages of a kind: by row id (0: no page), or by what their lists are grouped by."""
+        """Return the ids of the pages of a kind: by row id (0: no page), or by what their lists are grouped by."""
         if page.index not in self._targets:
             self._targets[page.index] = self._find_targets(page, self.plan(page))
         return self._targets[page.index]
@@ -271,7 +271,7 @@ class Layout:
         return found
 
     def urls(self, page: PageDesign) -> Urls:
-        """The addresses of the pages of a kind, without the domain, like `targets`; empty: no page."""
+        """Return the addresses of the pages of a kind, without the domain, like `targets`; empty: no page."""
         if page.index not in self._urls:
             self._urls[page.index] = self._find_urls(page, self.plan(page))
         return self._urls[page.index]
@@ -286,7 +286,7 @@ class Layout:
         return found
 
     def _address(self, page: PageDesign) -> Callable[[Value], str]:
-        """A function from a row, or from what a list is grouped by, to an address."""
+        """Return a function from a row, or from what a list is grouped by, to an address."""
         texts, slots = page.url[::2], page.url[1::2]
         tables: list[Callable[[Value], str]] = []
         for slot in slots:
@@ -313,7 +313,7 @@ class Layout:
         return lambda key: others[cast(int, refs[cast(int, key)])]
 
     def jobs(self, plan: PagePlan, start: int, stop: int, urls: Urls, believed: Known) -> Iterable[Job]:
-        """The pages of a plan from place `start` to `stop`, dated by what their site believes."""
+        """Yield the pages of a plan from place `start` to `stop`, dated by what their site believes."""
         page = plan.design
         if page.spec.for_ is None:
             day = iso(self.today - page.site.lag)
@@ -336,7 +336,7 @@ class Layout:
         return self._newest[page.index]
 
     def days(self, plan: PagePlan) -> list[tuple[int, int]]:
-        """The days on which the pages of a plan are dated at the earliest and at the latest, whatever their site believes."""
+        """Return the days on which the pages of a plan are dated at the earliest and at the latest, whatever their site believes."""
         page, known = plan.design, self.today - plan.design.site.lag
         if page.spec.for_ is None:
             return [(known, known)] * plan.count

@@ -48,17 +48,17 @@ LENGTHS: Final = _Lengths()
 
 
 def packed(attribute: int, start: int, length: int) -> str:
-    """The four characters of a statement: its attribute, the two of its place, its length."""
+    """Return the four characters of a statement: its attribute, the two of its place, its length."""
     return f"{chr(attribute)}{PLACES[start]}{LENGTHS[length]}"
 
 
 def kept(claims: Mapping[int, int] | None) -> str | None:
-    """The claims of a mention by attribute, as JSON; null where all is true."""
+    """Return the claims of a mention by attribute, as JSON; null where all is true."""
     return encode({str(attribute): claim for attribute, claim in claims.items()}) if claims else None
 
 
 def mentions(page: int, statements: Iterable[StatementRow]) -> list[Mention]:
-    """The rows of a page that makes these statements."""
+    """Return the rows of a page that makes these statements."""
     stated: dict[tuple[int, int], str] = {}
     claims: dict[tuple[int, int], dict[int, int]] = {}
     for one in sorted(statements, key=lambda one: (one.type, one.entity, one.start, one.attribute)):

@@ -85,7 +85,7 @@ class Press:
         self.layout.correct(self._wrong)
 
     def _wrong(self, page: PageDesign) -> Iterable[int]:
-        """The rows of which a site has something wrong that a page of corrections puts right."""
+        """Return the rows of which a site has something wrong that a page of corrections puts right."""
         corrected = [*self._codes[page.index].needs.wrong.values()]
         rows = sorted({row for one in corrected for row in self._false(page.site, one)})
         return self.layout.known(page.site, cast(Type, page.kind), rows)
@@ -95,7 +95,7 @@ class Press:
         return [row for (row,) in self._connection.execute(sql, (site.id, attribute.id))]
 
     def _fixed(self, site: SiteDesign) -> frozenset[int]:
-        """The attributes that order a site's pages: who is a member of which list, what refers to what."""
+        """Return the attributes that order a site's pages: who is a member of which list, what refers to what."""
         needs = [self._codes[page.index].needs for page in site.pages]
         grouped = [page.group.id for page in site.pages if page.group]
         return frozenset([*grouped, *(via.id for one in needs for _, via in one.reverse.values())])
@@ -156,7 +156,7 @@ class Press:
         return code.compile(environment)
 
     def _every(self, rows: Rows, known: Sequence[int], beliefs: Beliefs) -> Sequence[int]:
-        """All rows of a type that a site knows of, in the order of a loop."""
+        """Return all rows of a type that a site knows of, in the order of a loop."""
         if not rows.order:
             return known
         values = beliefs.path(rows.kind, ".".join(one.name for one in rows.order))
@@ -186,7 +186,7 @@ class Press:
 
 
 def compile_all(design: Design) -> dict[int, Code]:
-    """The functions of all page kinds, by the number of the kind. Raises InputError, with the place, for links that lead nowhere."""
+    """Return the functions of all page kinds, by the number of the kind. Raises InputError, with the place, for links that lead nowhere."""
     found: dict[int, Code] = {}
     for site in design.sites:
         for page in site.pages:

@@ -38,7 +38,7 @@ class ProvenanceSource(SourceLines):
             self._dispute(attribute, row)
 
     def _of(self, attribute: Attribute) -> str:
-        """The name of what is told of an attribute's type."""
+        """Return the name of what is told of an attribute's type."""
         kind = self._schema.types.get(attribute.type)
         name = f"M{kind.position}" if kind else "M"
         self._told[name] = kind.position if kind else PSEUDO
@@ -53,12 +53,12 @@ class ProvenanceSource(SourceLines):
         self._line(f"if {row} in {claims}: F.setdefault(({kind}, {row}), {{}})[{attribute.id}] = {claims}[{row}]")
 
     def _wrong(self, attribute: Attribute, row: str) -> str:
-        """Whether the site has an attribute of a row wrong elsewhere."""
+        """Return whether the site has an attribute of a row wrong elsewhere."""
         self.needs.wrong[f"W{attribute.id}"] = attribute
         return f"{row} in W{attribute.id}"
 
     def _beginning(self) -> str:
-        """What stands before the code of a page, once that is written."""
+        """Return what stands before the code of a page, once that is written."""
         told = [f"{name} = {{}}" for name in self._told]
         return "; ".join(told if self._sure else [*told, "F = {}"]) or "pass"
 

@@ -95,23 +95,23 @@ class _Step:
         return " + ".join([*([str(self._literal)] if self._literal else []), *(f"len({name})" for name in self._names)])
 
     def taken(self) -> str:
-        """The expression that brings `o` there and is its value."""
+        """Return the expression that brings `o` there and is its value."""
         ahead = self.ahead
         self._literal, self._names = 0, []
         return f"(o := o + {ahead})" if ahead else "o"
 
 
 def packed_source(attribute: int, start: str, text: str) -> str:
-    """What stands in an f-string for the characters of a statement, see mentions.py; `start` is an expression, `text` a name."""
+    """Return what stands in an f-string for the characters of a statement, see mentions.py; `start` is an expression, `text` a name."""
     return f"{_escaped(chr(attribute))}{{P[{start}]}}{{L[len({text})]}}"
 
 
 def added(told: str, row: str, text: str) -> str:
-    """The line that adds to what is told of a row what an f-string gives."""
+    """Return the line that adds to what is told of a row what an f-string gives."""
     return f"{told}[{row}] = f'{{{told}.get({row}, \"\")}}{text}'"
 
 
 def _escaped(text: str) -> str:
-    """A text as it stands between the quotation marks of an f-string: whatever it holds, it stays a text."""
+    """Return a text as it stands between the quotation marks of an f-string: whatever it holds, it stays a text."""
     plain = text.encode("unicode_escape").decode("ascii")
     return plain.replace("'", "\\'").replace("{", "{{").replace("}", "}}")

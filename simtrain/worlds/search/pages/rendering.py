@@ -62,7 +62,7 @@ class Code(FactsSource):
         self.source = self._write()
 
     def compile(self, environment: Mapping[str, object]) -> Render:
-        """The function, reading what `environment` holds under the names of `needs`."""
+        """Return the function, reading what `environment` holds under the names of `needs`."""
         scope = {
             **environment,
             **self.needs.functions,
@@ -105,7 +105,7 @@ class Code(FactsSource):
         )
 
     def _drawn(self) -> list[str]:
-        """What is drawn once for a page: its voice, and with which phrase of each name it begins."""
+        """Return what is drawn once for a page: its voice, and with which phrase of each name it begins."""
         # A page and its copy draw the same words.
         found = ["again(x)"] if self._is_copied else []
         if self._voices:
@@ -149,7 +149,7 @@ class Code(FactsSource):
         self._pending.append((False, name))
 
     def _which(self, node: WordsPart, said: str) -> str:
-        """The expression of the place of the phrase that is said: under a name it is another one each time."""
+        """Return the expression of the place of the phrase that is said: under a name it is another one each time."""
         if not node.name:
             return f"int(random() * len({said}))"
         times = self._said[node.name] = self._said.get(node.name, -1) + 1

@@ -62,7 +62,7 @@ class Cut:
     blocks: frozenset[int]
 
     def part(self, number: int) -> str:
-        """A part by its number, counted from 1."""
+        """Return a part by its number, counted from 1."""
         start, end = self.parts[number - 1]
         return self.body[start:end]
 
@@ -81,7 +81,7 @@ def cut(body: str, stated: Iterable[Span]) -> Cut:
 
 
 def faults(page: Cut, text: str) -> list[str]:
-    """Why other words cannot stand for a page's own; none where they can."""
+    """Return why other words cannot stand for a page's own; none where they can."""
     found: list[str] = []
     marks = Counter(int(mark) for mark in _MARK.findall(text))
     for number in range(1, len(page.parts) + 1):
@@ -107,7 +107,7 @@ def faults(page: Cut, text: str) -> list[str]:
 
 
 def _swapped(page: Cut, order: Sequence[int]) -> Iterator[str]:
-    """The marks that may have changed places: figures keep their order, and names keep theirs, or one could stand for another."""
+    """Yield the marks that may have changed places: figures keep their order, and names keep theirs, or one could stand for another."""
     for form in ("figure", "name"):
         alike = [number for number in order if number not in page.blocks and _form(page.part(number)) == form]
         for before, after in pairwise(alike):
@@ -121,7 +121,7 @@ def _form(part: str) -> str:
 
 
 def joined(page: Cut, text: str) -> tuple[str, dict[int, int]]:
-    """The body with the parts back in their places, and by its number where each begins."""
+    """Return the body with the parts back in their places, and by its number where each begins."""
     body, place, starts = "", 0, dict[int, int]()
     for mark in _MARK.finditer(text):
         body += text[place : mark.start()]
@@ -132,12 +132,12 @@ def joined(page: Cut, text: str) -> tuple[str, dict[int, int]]:
 
 
 def digest(body: str) -> str:
-    """What tells whether other words were made from this text."""
+    """Return what tells whether other words were made from this text."""
     return blake2b(body.encode(), digest_size=8).hexdigest()
 
 
 def read_reworded(path: Path) -> Iterator[tuple[int, Reworded]]:
-    """The lines of a file of other words, with their numbers. Raises InputError for one that is none."""
+    """Yield the lines of a file of other words, with their numbers. Raises InputError for one that is none."""
     if not path.is_file():
         raise InputError("there is no such file", remedy="`simtrain world enrich` writes one", file=path)
     for number, line in whole_lines(path):
@@ -145,7 +145,7 @@ def read_reworded(path: Path) -> Iterator[tuple[int, Reworded]]:
 
 
 def cut_page(connection: sqlite3.Connection, page: int, body: str) -> Cut:
-    """A page of a world file taken apart."""
+    """Return a page of a world file taken apart."""
     rows = connection.execute("select start, start + length from _statements where page = ?", (page,))
     return cut(body, rows.fetchall())
 
@@ -185,13 +185,13 @@ def _replace(connection: sqlite3.Connection, page: int, title: str, apart: Cut, 
 
 
 def _moved(apart: Cut, starts: dict[int, int], place: int) -> int:
-    """Where a place within a part is, once the part has moved."""
+    """Return where a place within a part is, once the part has moved."""
     number, begin = next((number, start) for number, (start, end) in enumerate(apart.parts, 1) if start <= place < end)
     return starts[number] + place - begin
 
 
 def _blocks(body: str) -> Iterator[Span]:
-    """The runs of lines that are no prose."""
+    """Yield the runs of lines that are no prose."""
     place = 0
     begin: int | None = None
     end = 0
@@ -219,7 +219,7 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _claims(text: str, known: set[str]) -> Iterator[str]:
-    """Words that the page had not and that may claim something: capitals within a sentence, numbers in words."""
+    """Yield words that the page had not and that may claim something: capitals within a sentence, numbers in words."""
     for word in _WORD.finditer(text):
         folded = word[0].casefold().removesuffix("'s").removesuffix("’s")
         if folded in known:

@@ -37,7 +37,7 @@ class RowsSource(ProvenanceSource):
         return f"{self._sorted(rows, f'R{rows.via.id}[{self._row(rows.path)}]')}{cut}"
 
     def _sorted(self, rows: Rows, found: str) -> str:
-        """The rows of a loop in its order, by what the site believes."""
+        """Return the rows of a loop in its order, by what the site believes."""
         if not rows.order:
             return found
         key = "m"

@@ -14,7 +14,7 @@ from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
 
 
 def reverse(schema: Schema, kind: Type) -> dict[str, tuple[Type, Attribute]]:
-    """What a row can be looped over by: the plural of a type that refers to it, with `_by_REF` where there are several refs."""
+    """Return what a row can be looped over by: the plural of a type that refers to it, with `_by_REF` where there are several refs."""
     found: dict[str, tuple[Type, Attribute]] = {}
     for other in schema.types.values():
         refs = [one for one in other.attributes.values() if one.kind == "ref" and one.target == kind.name]
@@ -26,7 +26,7 @@ def reverse(schema: Schema, kind: Type) -> dict[str, tuple[Type, Attribute]]:
 
 
 def shown(test: Test) -> frozenset[str]:
-    """The facts that are there where a test holds, with all that lies on the way to them."""
+    """Return the facts that are there where a test holds, with all that lies on the way to them."""
     if isinstance(test, Both):
         return shown(test.first) | shown(test.second) if test.word == "and" else frozenset()
     if isinstance(test, Has | Compared | Corrected):
@@ -54,7 +54,7 @@ def constant(node: nodes.Expr) -> JsonValue:
 
 
 def take(filters: list[Filter], name: str) -> Sequence[JsonValue] | None:
-    """The arguments of a filter, which is taken out of the list; None when it is not there."""
+    """Return the arguments of a filter, which is taken out of the list; None when it is not there."""
     found = next((one for one in filters if one[0] == name), None)
     if found is not None:
         filters.remove(found)

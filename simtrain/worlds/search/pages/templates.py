@@ -71,7 +71,9 @@ class Scope:
 
 
 def parse(source: str, scope: Scope) -> tuple[Node, ...]:
-    """The tree of a template. Raises InputError (with the line inside the template) for what is no template or names unknown facts."""
+    """Return the tree of a template. Raises InputError (with the line inside the template) for what is no template or names
+    unknown facts.
+    """
     if len(source) > MAX_TEMPLATE:
         raise InputError(f"a template has at most {MAX_TEMPLATE} characters")
     try:
@@ -84,7 +86,7 @@ def parse(source: str, scope: Scope) -> tuple[Node, ...]:
 
 
 def _with_line_ends(source: str) -> str:
-    """The template with `+%}` at the end of lines that hold more than tags: `trim_blocks` is meant for lines of tags alone."""
+    """Return the template with `+%}` at the end of lines that hold more than tags: `trim_blocks` is meant for lines of tags alone."""
     pieces = _TAG.split(source)
     begun = ""
     for at in range(1, len(pieces), 2):
@@ -176,7 +178,7 @@ class _Parser:
         writer(attribute, filters, self.scope.units)
 
     def _missing(self, fact: FactPart) -> str | None:
-        """The first part of a path that may be missing and of which no branch around knows that it is there."""
+        """Return the first part of a path that may be missing and of which no branch around knows that it is there."""
         words = fact.path.root
         for one in (*fact.path.refs, fact.attribute):
             step = fact.alias if one is fact.attribute and fact.alias else one.name
@@ -209,7 +211,7 @@ class _Parser:
         return kind.attributes["name"]
 
     def path(self, steps: Sequence[str]) -> tuple[RowPath, list[str]]:
-        """The row that the steps lead to, and the steps that are left: those that are no ref, or a ref at the end."""
+        """Return the row that the steps lead to, and the steps that are left: those that are no ref, or a ref at the end."""
         if steps[0] not in self.scope.names:
             raise InputError(f"unknown name {steps[0]!r}", remedy=nearest(steps[0], self.scope.names))
         path = RowPath(steps[0], (), self.scope.names[steps[0]])
@@ -264,7 +266,7 @@ class _Parser:
         return Rows(kind, path, via, limit)
 
     def _order(self, kind: Type, node: nodes.Filter) -> tuple[tuple[Attribute, ...], bool]:
-        """The path by which rows are sorted, and whether backwards, as Jinja's filter `sort` has it."""
+        """Return the path by which rows are sorted, and whether backwards, as Jinja's filter `sort` has it."""
         given = {one.key: constant(one.value) for one in node.kwargs}
         given |= dict(zip(("reverse", "case_sensitive", "attribute"), map(constant, node.args), strict=False))
         path, descending = given.pop("attribute", None), given.pop("reverse", False)
@@ -392,7 +394,7 @@ class _Parser:
 
 
 def _prose(text: str) -> str:
-    """A text, which holds no numbers. Raises InputError for one that does."""
+    """Return a text, which holds no numbers. Raises InputError for one that does."""
     number = _NUMBER.search(text)
     if number is not None:
         raise InputError(f"the number {number[0]} stands in the prose", remedy="let a fact state it: {{ ... }}")

@@ -242,7 +242,7 @@ Node: TypeAlias = (
 
 
 def tests(nodes: Iterable[Node]) -> Iterator[Test]:
-    """All conditions, those that are parts of others included."""
+    """Yield all conditions, those that are parts of others included."""
     waiting = [node.test for node in walk(nodes) if isinstance(node, Branch)]
     while waiting:
         test = waiting.pop()
@@ -254,7 +254,7 @@ def tests(nodes: Iterable[Node]) -> Iterator[Test]:
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
-    """All nodes, what stands in loops, branches and choices included."""
+    """Yield all nodes, what stands in loops, branches and choices included."""
     for node in nodes:
         yield node
         for part in parts_of(node):
@@ -262,7 +262,7 @@ def walk(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def parts_of(node: Node) -> tuple[tuple[Node, ...], ...]:
-    """What stands in a node: the two sides of a loop or a branch, the options of a choice."""
+    """Return what stands in a node: the two sides of a loop or a branch, the options of a choice."""
     if isinstance(node, LoopPart | Branch):
         return node.body, node.otherwise
     return node.options if isinstance(node, Choice | Comments) else ()

@@ -11,7 +11,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def vocabulary(design: Design) -> set[str]:
-    """Every word of templates, categories, texts and titles, in small letters."""
+    """Return every word of templates, categories, texts and titles, in small letters."""
     found: set[str] = set()
     for site in design.sites:
         found |= _words(site.spec.title)

@@ -14,7 +14,7 @@ _BOUND = re.compile(r"([a-z_][a-z0-9_.]*)(?:\s*([+-])\s*(\S+))?")
 
 @cache
 def split_bound(bound: str) -> tuple[str, int]:
-    """The path, `now` or date of a bound, and the days to add: `station.opened+30d`. Raises InputError."""
+    """Return the path, `now` or date of a bound, and the days to add: `station.opened+30d`. Raises InputError."""
     try:
         return date.fromisoformat(bound).isoformat(), 0
     except ValueError:

@@ -29,5 +29,5 @@ class DisputesSpec(Spec):
         return self
 
     def paths(self) -> list[str]:
-        """All facts that stand under a rule."""
+        """Return all facts that stand under a rule."""
         return [*self.recency, *self.majority, *self.erratum, *(path for of in self.primary.values() for path in of)]

@@ -37,7 +37,7 @@ MAX_SPAN = 365_250
 
 @cache
 def days(text: str) -> int:
-    """The days of a span such as 90d, 6w, 18m or 5y. Raises InputError."""
+    """Return the days of a span such as 90d, 6w, 18m or 5y. Raises InputError."""
     found = _SPAN.fullmatch(text)
     if found is None:
         raise InputError(f"{text!r} is no span of days", remedy="write it like 90d, 6w, 18m or 5y")

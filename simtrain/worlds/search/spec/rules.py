@@ -35,13 +35,13 @@ class Rule:
 
 
 def rules_of(schema: Schema) -> list[Rule]:
-    """Those that the file states, and those that follow from the lives of its types. Raises InputError for what is no rule."""
+    """Return those that the file states, and those that follow from the lives of its types. Raises InputError for what is no rule."""
     stated = [_stated(schema, name, text) for name, text in schema.spec.rules.items()]
     return [*stated, *(rule for kind in schema.types.values() for rule in _derived(schema, kind))]
 
 
 def life(schema: Schema, kind: Type) -> tuple[Attribute | None, Attribute | None]:
-    """The dates that begin and end the life of a type's rows, as far as it has any.
+    """Return the dates that begin and end the life of a type's rows, as far as it has any.
 
     They are those of `life`; of periods, `since` and `until`; else the first date begins it that every row has for good.
     """
@@ -83,7 +83,7 @@ def _stated(schema: Schema, name: str, text: str) -> Rule:
 
 
 def _path(schema: Schema, kind: Type, path: str) -> tuple[Attribute, ...]:
-    """The attributes of a path from a row of a type; it may begin with the type's own name."""
+    """Return the attributes of a path from a row of a type; it may begin with the type's own name."""
     steps = path.split(".")
     if steps[0] == kind.name and len(steps) > 1:
         steps = steps[1:]
@@ -115,7 +115,7 @@ def _derived(schema: Schema, kind: Type) -> Iterator[Rule]:
 def _of_ref(
     schema: Schema, kind: Type, ref: Attribute, begins: Attribute | None, ends: Attribute | None
 ) -> Iterator[Rule]:
-    """What is referred to is there: from `at` of the ref on, by default from the beginning; of periods, until they end."""
+    """Yield what is referred to is there: from `at` of the ref on, by default from the beginning; of periods, until they end."""
     given = ref.spec.at if ref.spec else None
     target = life(schema, schema.types[ref.target or ""])
     if given == NOW or (given is None and ref.changes is not None):
@@ -139,7 +139,7 @@ def _rule(kind: Type, attribute: Attribute, at_least: bool, *path: Attribute) ->
 
 
 def _rests(schema: Schema, kind: Type, attribute: Attribute, other: Attribute) -> bool:
-    """Whether an attribute is bound by another one of its row."""
+    """True if an attribute is bound by another one of its row."""
     waiting, seen = [attribute], {attribute.name}
     while waiting:
         one = waiting.pop()

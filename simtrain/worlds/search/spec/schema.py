@@ -48,7 +48,7 @@ class Type:
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
 
     def attribute(self, name: str) -> Attribute:
-        """The attribute of that name. Raises InputError with the nearest one."""
+        """Return the attribute of that name. Raises InputError with the nearest one."""
         if name not in self.attributes:
             raise InputError(f"{self.name} has no fact {name!r}", remedy=nearest(name, self.attributes))
         return self.attributes[name]
@@ -100,23 +100,23 @@ class Schema:
             self._check_refs(kind)
 
     def type(self, name: str) -> Type:
-        """The type of that name. Raises InputError with the nearest one."""
+        """Return the type of that name. Raises InputError with the nearest one."""
         if name not in self.types:
             raise InputError(f"unknown type {name!r}", remedy=nearest(name, self.types))
         return self.types[name]
 
     def fact(self, path: str) -> Attribute:
-        """The attribute `type.attribute`. Raises InputError with the nearest name."""
+        """Return the attribute `type.attribute`. Raises InputError with the nearest name."""
         owner, _, name = path.partition(".")
         return self.type(owner).attribute(name)
 
     def ends(self, relation: str) -> tuple[str, str]:
-        """The names of the two columns of a relation."""
+        """Return the names of the two columns of a relation."""
         spec = self.spec.relations[relation]
         return spec.ends or (spec.from_, spec.to)
 
     def all_attributes(self) -> list[Attribute]:
-        """Every attribute, by id."""
+        """Return every attribute, by id."""
         groups: list[Mapping[str, Attribute]] = [
             self.page,
             self.site,

@@ -29,7 +29,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
 
 
 def with_invented(invented: Mapping[str, UnitSpec]) -> dict[str, tuple[str, float]]:
-    """The table with a world's own units. Raises InputError for one that rests on an unknown unit."""
+    """Return the table with a world's own units. Raises InputError for one that rests on an unknown unit."""
     found = dict(UNITS)
     for name, spec in invented.items():
         if spec.of not in found:

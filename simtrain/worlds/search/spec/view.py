@@ -49,7 +49,7 @@ class Upkeep(_Knobs):
         return self
 
     def condition(self, seed: int, url: str) -> Condition:
-        """The condition of a page: always the same one for the same seed and URL."""
+        """Return the condition of a page: always the same one for the same seed and URL."""
         mark = draw(seed, "condition", url)
         for condition in CONDITIONS:
             mark -= getattr(self, condition)
@@ -107,11 +107,11 @@ class View(_Knobs):
         return self
 
     def upkeep_of(self, site: str) -> Upkeep:
-        """The upkeep of a site."""
+        """Return the upkeep of a site."""
         return self.sites.get(site) or self.upkeep or Upkeep()
 
     def leak(self, seed: int, identity: str) -> Leak:
-        """What the snippets of one question (or query) give away, drawn by shares from its stable identity."""
+        """Return what the snippets of one question (or query) give away, drawn by shares from its stable identity."""
         if isinstance(self.snippets, str):
             return self.snippets
         mark = draw(seed, "snippets", identity) * sum(self.snippets.values())
@@ -122,6 +122,6 @@ class View(_Knobs):
         return next(reversed(self.snippets))
 
     def met(self, document: Document, knobs: JsonObject, place: Place) -> View:
-        """The view with the knobs of a scenario in the place of its own. Raises InputError with their place in the scenario."""
+        """Return the view with the knobs of a scenario in the place of its own. Raises InputError with their place in the scenario."""
         own = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return document.parse(View, {**own, **knobs}, place)

@@ -15,7 +15,7 @@ Row: TypeAlias = tuple[str, str, str, str]
 
 
 def word_rows(schema: Schema) -> list[Row]:
-    """Every word that the author gives. Raises InputError, with the place, for words of what there is not, and for missing ones."""
+    """Return every word that the author gives. Raises InputError, with the place, for words of what there is not, and for missing ones."""
     rows: list[Row] = []
     for language, words in schema.spec.words.items():
         rows += [(language, *row) for row in _rows(words)]
@@ -47,7 +47,7 @@ def _rows(words: LanguageWords) -> Iterator[tuple[str, str, str]]:
 
 
 def _wanted(schema: Schema) -> Iterator[tuple[str, str]]:
-    """What a complete language has words for: types, their attributes, units and categories."""
+    """Yield what a complete language has words for: types, their attributes, units and categories."""
     units: dict[str, None] = {}
     for kind in schema.types.values():
         yield "type", kind.name

@@ -57,7 +57,7 @@ def _is_under(host: str, domains: Sequence[str]) -> bool:
 
 
 def day_of(argument: str, value: str) -> str:
-    """A day that is given as an argument; empty where none is. Raises ToolError for what is none."""
+    """Return a day that is given as an argument; empty where none is. Raises ToolError for what is none."""
     try:
         return value and date.fromisoformat(value).isoformat()
     except ValueError:
@@ -65,6 +65,6 @@ def day_of(argument: str, value: str) -> str:
 
 
 def days_before(today: str, span: str) -> str:
-    """The first day of a span that ends today (`day`, `week`, `month`, `year` or the first letter); empty for an unknown span."""
+    """Return the first day of a span that ends today (`day`, `week`, `month`, `year` or the first letter); empty for an unknown span."""
     days = _DAYS.get(span)
     return "" if days is None else (date.fromisoformat(today) - timedelta(days=days)).isoformat()

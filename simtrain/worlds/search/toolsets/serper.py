@@ -38,7 +38,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 
 def _narrowing(engine: Engine, arguments: JsonObject) -> Narrowing:
-    """The operators that have arguments of their own, and the time filter (`qdr:w`: the last week)."""
+    """Return the operators that have arguments of their own, and the time filter (`qdr:w`: the last week)."""
     given = {name: str(value) for name, value in arguments.items() if value}
     span = given.get("tbs", "").partition("qdr:")[2][:1]
     return Narrowing(

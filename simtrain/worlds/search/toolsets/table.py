@@ -31,7 +31,9 @@ TOOLSETS: dict[str, tuple[SearchTool, ...]] = {
 
 
 def tools_of(uses: Sequence[ToolsetUse]) -> tuple[SearchTool, ...]:
-    """The tools of a view, in order. Raises InputError for an unknown toolset, tool or argument, and for a name that stands twice."""
+    """Return the tools of a view, in order. Raises InputError for an unknown toolset, tool or argument, and for a name that stands
+    twice.
+    """
     found: list[SearchTool] = []
     for index, use in enumerate(uses):
         place = f"tools[{index}]"
@@ -105,12 +107,12 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
 
 
 def _own(arguments: JsonObject, names: Mapping[str, str]) -> JsonObject:
-    """The arguments under the tool's own names."""
+    """Return the arguments under the tool's own names."""
     return {names.get(name, name): value for name, value in arguments.items()}
 
 
 def _with_names(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
-    """The value with the fields of its objects, and the names in a schema's `required`, renamed."""
+    """Return the value with the fields of its objects, and the names in a schema's `required`, renamed."""
     if not names:
         return value
     if isinstance(value, list):

@@ -59,18 +59,18 @@ class Engine(Protocol):
     def search(
         self, query: str, *, count: int | None = None, offset: int = 0, takes: Takes | None = None, long: bool = False
     ) -> list[Result]:
-        """The best pages for a query; `site:` and a domain in it restricts it to that site.
+        """Return the best pages for a query; `site:` and a domain in it restricts it to that site.
 
         With `takes`, those of the best 200 that it takes. A `long` search tells longer snippets.
         """
         ...
 
     def mended(self, query: str) -> Mended | None:
-        """What a search takes for words of a query that no page has; None where it takes the query as it is."""
+        """Return what a search takes for words of a query that no page has; None where it takes the query as it is."""
         ...
 
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | OpeningFailure:
-        """A page, or a part of a long one; with a goal, what of it speaks of that goal."""
+        """Return a page, or a part of a long one; with a goal, what of it speaks of that goal."""
         ...
 
 
@@ -97,15 +97,15 @@ class SearchTool:
 
 
 def arguments_of(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
-    """The input schema of a tool that takes these arguments, and refuses others."""
+    """Return the input schema of a tool that takes these arguments, and refuses others."""
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 def open_arguments(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
-    """The input schema of a tool that takes these arguments and passes over others, as the servers do that it stands in for."""
+    """Return the input schema of a tool that takes these arguments and passes over others, as the servers do that it stands in for."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def failed(failure: OpeningFailure) -> Reply:
-    """The error reply for a URL that could not be opened."""
+    """Return the error reply for a URL that could not be opened."""
     return Reply(f"Could not open {failure.url}: {failure.message}", is_error=True)

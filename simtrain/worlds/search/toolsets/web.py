@@ -40,19 +40,19 @@ def told(results: list[Result]) -> list[JsonObject]:
 
 
 def instead(engine: Engine, query: str) -> JsonObject:
-    """What a search says of a query that it has mended: the words that no page has, and the query that it took. Else nothing."""
+    """Return what a search says of a query that it has mended: the words that no page has, and the query that it took. Else nothing."""
     mended = engine.mended(query)
     return {} if mended is None else {"no_results_for": mended.missing, "showing": mended.query}
 
 
 def instead_text(content: JsonObject) -> list[str]:
-    """The same as a line of text; none where nothing was mended."""
+    """Return the same as a line of text; none where nothing was mended."""
     missing, showing = content.get("no_results_for"), content.get("showing")
     return [f"No results for '{missing}'; showing '{showing}'."] if missing and showing else []
 
 
 def written(content: JsonObject) -> str:
-    """What a search found, in the form in which agents of the field read it."""
+    """Return what a search found, in the form in which agents of the field read it."""
     if "searches" in content:
         return "\n\n=======\n\n".join(written(search) for search in objects(content, "searches"))
     query, results = content.get("query"), objects(content, "results")
@@ -70,7 +70,7 @@ def written(content: JsonObject) -> str:
 
 
 def objects(content: JsonObject, name: str) -> list[JsonObject]:
-    """The objects of a list of the content; none where there is no such list."""
+    """Return the objects of a list of the content; none where there is no such list."""
     found = content.get(name)
     items = cast("list[JsonValue]", found) if isinstance(found, list) else []
     return [cast(JsonObject, item) for item in items if isinstance(item, dict)]
@@ -93,7 +93,7 @@ def _found(engine: Engine, query: str) -> JsonObject:
 
 
 def page_text(content: JsonObject) -> str:
-    """A page as text: what it is and where it was found, then its markdown."""
+    """Return a page as text: what it is and where it was found, then its markdown."""
     head = [f"Title: {content.get('title') or ''}", f"URL: {content.get('url') or ''}"]
     head += [f"Date published: {content['date']}"] if content.get("date") else []
     head += [f"Part {content.get('page')} of {content['pages']}"] if content.get("pages", 1) not in (1, None) else []

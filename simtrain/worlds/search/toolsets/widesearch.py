@@ -20,7 +20,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 
 def _written(content: JsonObject) -> str:
-    """What a search found, as the tools of the benchmark write it, the name of the snippet included."""
+    """Return what a search found, as the tools of the benchmark write it, the name of the snippet included."""
     shown = {"title": "title", "datePublished": "date", "siteName": "site", "Url": "url", "snippt": "snippet"}
     sections = [
         "\n".join([f"[index] {number}", *(f"[{label}] {item.get(name) or ''}" for label, name in shown.items())])

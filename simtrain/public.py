@@ -98,7 +98,7 @@ def climb(curriculum: str | Path, *, split: Split = "train", seed: int = 0, ledg
     ladder = load_ladder(curriculum)
     return Climb(
         ladder.spec,
-        ladder.rungs(split, seed=seed),
+        ladder.level_scenarios(split, seed=seed),
         split=split,
         seed=seed,
         ledger=None if ledger is None else Path(ledger),

@@ -95,17 +95,17 @@ def _emit(ladder: Ladder, out: Path, seed: int, *, quiet: bool) -> JsonObject:
     from simtrain.cli.options import console
     from simtrain.cli.progress import Counting
     from simtrain.cli.tables import rows_table
-    from simtrain.curricula.levels import Rung
+    from simtrain.curricula.levels import LevelScenario
     from simtrain.curricula.writing import emit
 
     builds = len(ladder.spec.seeds) or 1
     total = builds * len(ladder.spec.levels) * sum(len(worlds) for worlds in ladder.spec.worlds.values())
     with Counting("families", total=total, quiet=quiet) as counting:
 
-        def done(rung: Rung) -> None:
+        def done(level_scenario: LevelScenario) -> None:
             counting.advance()
 
-        emitted = asyncio.run(emit(ladder, out, seed=seed, on_rung=done))
+        emitted = asyncio.run(emit(ladder, out, seed=seed, on_level_scenario=done))
     written: JsonObject = asdict(emitted)
     if quiet:
         return written

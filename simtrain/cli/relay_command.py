@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simtrain.mcp.relay.journal import RelayJournal
-    from simtrain.mcp.relay.perturb import Bending
+    from simtrain.mcp.relay.perturb import Perturber
     from simtrain.mcp.relay.verdicts import Case
     from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
     from simtrain.values.types import JsonObject
@@ -78,7 +78,7 @@ def command(
     from simtrain.files.redaction import Redactor
     from simtrain.mcp.capture.server_secrets import secrets_of
     from simtrain.mcp.relay.journal import RelayJournal
-    from simtrain.mcp.relay.perturb import Bending, RelayRules, load_perturbations
+    from simtrain.mcp.relay.perturb import Perturber, RelayRules, load_perturbations
     from simtrain.mcp.relay.verdicts import Verdicts, counts, fails, read_verdicts
     from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, http_target
     from simtrain.values.errors import InputError
@@ -93,8 +93,8 @@ def command(
     failing = read_verdicts(fail_on)
     verdicts = Verdicts(Redactor([*secrets_of(there), *(canary or [])], by_name=False))
     rules = RelayRules(allow_duplicates=allow_duplicates, real_time=real_time)
-    bending = Bending(load_perturbations(perturb or []), seed=seed, rules=rules)
-    asyncio.run(bending.ready())
+    perturber = Perturber(load_perturbations(perturb or []), seed=seed, rules=rules)
+    asyncio.run(perturber.ready())
     transport = "http" if by_url else "stdio"
     recorder = (
         Recorder(record, server=str(there), transport=transport, redactor=Redactor(secrets_of(there)))
@@ -104,14 +104,14 @@ def command(
     journal = RelayJournal(recorder, verdicts)
     try:
         if isinstance(there, HttpTarget):
-            code = asyncio.run(_serve(there, bending, journal, port=port, as_json=as_json))
+            code = asyncio.run(_serve(there, perturber, journal, port=port, as_json=as_json))
         else:
-            code = asyncio.run(_pump(there, bending, journal))
+            code = asyncio.run(_pump(there, perturber, journal))
     finally:
         if recorder is not None:
             recorder.close()
     cases = verdicts.cases()
-    facts: JsonObject = {"frames": journal.frames, "fired": bending.fired}
+    facts: JsonObject = {"frames": journal.frames, "fired": perturber.fired}
     if as_json:
         facts |= {"verdicts": counts(cases), "cases": [case.facts() for case in cases]}
     _say(facts, as_json=as_json)
@@ -120,13 +120,13 @@ def command(
     sys.exit(1 if fails(cases, failing) else code)
 
 
-async def _pump(target: StdioTarget, bending: Bending, journal: RelayJournal) -> int:
+async def _pump(target: StdioTarget, perturber: Perturber, journal: RelayJournal) -> int:
     from simtrain.mcp.relay.stdio_relay import relay_stdio
 
-    return await relay_stdio(target.command, bending=bending, journal=journal)
+    return await relay_stdio(target.command, perturber=perturber, journal=journal)
 
 
-async def _serve(target: HttpTarget, bending: Bending, journal: RelayJournal, *, port: int, as_json: bool) -> int:
+async def _serve(target: HttpTarget, perturber: Perturber, journal: RelayJournal, *, port: int, as_json: bool) -> int:
     import asyncio
     import signal
 
@@ -135,7 +135,7 @@ async def _serve(target: HttpTarget, bending: Bending, journal: RelayJournal, *,
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with HttpRelay(target, bending=bending, journal=journal, port=port) as relay:
+    async with HttpRelay(target, perturber=perturber, journal=journal, port=port) as relay:
         _say({"url": relay.url, "server": str(target)}, as_json=as_json)
         waiting = asyncio.create_task(stopped.wait())
         await asyncio.wait((waiting, relay.failed), return_when=asyncio.FIRST_COMPLETED)

@@ -22,7 +22,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 
 
 @dataclass(frozen=True)
-class Rung:
+class LevelScenario:
     """One level in one world. The questions are made when they are first asked for. `drawn` is the seed of samples and faults.
 
     `document` is the ladder file, `named` the place in it that names the world, and `later` are rungs in all worlds of later splits.
@@ -36,7 +36,7 @@ class Rung:
     written: JsonObject
     scenario: Scenario
     drawn: int
-    later: tuple[Rung, ...] = ()
+    later: tuple[LevelScenario, ...] = ()
 
     @cached_property
     def episodes(self) -> tuple[Episode, ...]:
@@ -60,7 +60,7 @@ class Rung:
     @cached_property
     def clean(self) -> tuple[Episode, ...]:
         """Those of the episodes that say no name of a later split's worlds. Raises InputError."""
-        names = frozenset[str]().union(*(rung.names for rung in self.later))
+        names = frozenset[str]().union(*(level_scenario.names for level_scenario in self.later))
         return tuple(episode for episode in self.episodes if not is_said(episode, [SplitTexts(names, frozenset())]))
 
     @cached_property
@@ -81,7 +81,7 @@ class Ladder:
     spec: LadderSpec
     document: Document
 
-    def rungs(self, split: Split, *, seed: int = 0) -> list[list[Rung]]:
+    def level_scenarios(self, split: Split, *, seed: int = 0) -> list[list[LevelScenario]]:
         """Return the rungs of a split, level by level. Raises InputError for a split, a world, a pack or a bound that is not to be had."""
         worlds = self.spec.worlds.get(split)
         if worlds is None:
@@ -90,12 +90,14 @@ class Ladder:
             )
         self._check_worlds()
         after: list[Split] = [other for other in SPLITS[SPLITS.index(split) + 1 :] if other in self.spec.worlds]
-        later = tuple(rung for other in after for rung in self._level(0, other, seed))
+        later = tuple(level_scenario for other in after for level_scenario in self._level(0, other, seed))
         return [self._level(number, split, seed, later) for number in range(len(self.spec.levels))]
 
-    def _level(self, number: int, split: Split, drawn: int, later: tuple[Rung, ...] = ()) -> list[Rung]:
+    def _level(
+        self, number: int, split: Split, drawn: int, later: tuple[LevelScenario, ...] = ()
+    ) -> list[LevelScenario]:
         return [
-            replace(self._rung(number, world, built, drawn, named=("worlds", split, place)), later=later)
+            replace(self._level_scenario(number, world, built, drawn, named=("worlds", split, place)), later=later)
             for place, world in enumerate(self.spec.worlds[split])
             for built in self.spec.seeds or [None]
         ]
@@ -116,14 +118,14 @@ class Ladder:
                                 remedy="a world, and its name, stands in one place only",
                             )
 
-    def _rung(self, number: int, world: str, built: int | None, drawn: int, *, named: Place) -> Rung:
+    def _level_scenario(self, number: int, world: str, built: int | None, drawn: int, *, named: Place) -> LevelScenario:
         level = self.spec.levels[number]
         written = self._family(level, world, built)
         document = Document(self.document.path, written, {})
         with _in_ladder(self.document, number, named):
             spec = document.parse(ScenarioSpec)
             scenario = assemble(document, spec, spec.name)
-        return Rung(self.document, named, number, level, world, written, scenario, drawn)
+        return LevelScenario(self.document, named, number, level, world, written, scenario, drawn)
 
     def _family(self, level: Level, world: str, built: int | None) -> JsonObject:
         """Return the scenario of a level in a world built with a seed, as a scenario file would write it."""
@@ -213,15 +215,15 @@ def is_said(episode: Episode, later: Sequence[SplitTexts]) -> bool:
     return any(said.stands_in(question, cells) for said in later)
 
 
-def no_questions(rungs: Sequence[Rung]) -> InputError:
+def no_questions(level_scenarios: Sequence[LevelScenario]) -> InputError:
     """Return why the rungs of a level have nothing to ask."""
-    rung = rungs[0]
-    if any(found.episodes for found in rungs):
-        return rung.error(
-            f"every task of the level {rung.bounds.name!r} says what a later split says",
+    level_scenario = level_scenarios[0]
+    if any(found.episodes for found in level_scenarios):
+        return level_scenario.error(
+            f"every task of the level {level_scenario.bounds.name!r} says what a later split says",
             "give the splits worlds that share no names",
         )
-    return rung.error(
-        f"no world has a question for the level {rung.bounds.name!r}",
+    return level_scenario.error(
+        f"no world has a question for the level {level_scenario.bounds.name!r}",
         "widen its bounds, or raise the `count` of its questions",
     )

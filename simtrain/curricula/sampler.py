@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from simtrain.contracts.scenario import Episode
 from simtrain.curricula.curriculum_file import LadderSpec, Split
-from simtrain.curricula.levels import Rung, no_questions
+from simtrain.curricula.levels import LevelScenario, no_questions
 from simtrain.files.jsonl import LineWriter, whole_lines
 from simtrain.files.yaml_files import parse_line
 from simtrain.values.errors import InputError
@@ -77,7 +77,7 @@ class Climb:
     def __init__(
         self,
         spec: LadderSpec,
-        rungs: Sequence[Sequence[Rung]],
+        level_scenarios: Sequence[Sequence[LevelScenario]],
         *,
         split: Split = "train",
         seed: int = 0,
@@ -86,7 +86,7 @@ class Climb:
         """`rungs` are the families of each level. Raises InputError for a ledger of another ladder, or a damaged one."""
         self.spec = spec
         self.level = 0
-        self._rungs = rungs
+        self._level_scenarios = level_scenarios
         self._root = derive(seed, spec.name, split)
         self._dealt = 0
         self._used: dict[str, int] = defaultdict(int)
@@ -95,7 +95,7 @@ class Climb:
         self._recent: deque[float] = deque(maxlen=spec.adaptive.window if spec.adaptive else None)
         self._ledger: LineWriter | None = None
         if ledger is not None:
-            self._resume(ledger, _Head(ladder=spec, split=split, seed=seed, scenarios=_digest(rungs)))
+            self._resume(ledger, _Head(ladder=spec, split=split, seed=seed, scenarios=_digest(level_scenarios)))
 
     def __iter__(self) -> Iterator[Task]:
         return self._stream()
@@ -141,7 +141,9 @@ class Climb:
     def _draw(self) -> Task:
         place = self._dealt
         if self.spec.pace is not None:
-            self.level = min(len(self._rungs) - 1, int(self.spec.pace.share(place) * len(self._rungs)))
+            self.level = min(
+                len(self._level_scenarios) - 1, int(self.spec.pace.share(place) * len(self._level_scenarios))
+            )
         stream = Stream(derive(self._root, "task", place))
         level = self._mixed(stream)
         episode = self._next(self._chosen(level, stream))
@@ -153,20 +155,27 @@ class Climb:
         mark, mix = stream.random(), self.spec.mix
         if mark < mix.easier and self.level:
             return stream.integer(0, self.level - 1)
-        if mark >= 1 - mix.harder and self.level + 1 < len(self._rungs):
+        if mark >= 1 - mix.harder and self.level + 1 < len(self._level_scenarios):
             return self.level + 1
         return self.level
 
-    def _chosen(self, level: int, stream: Stream) -> Rung:
+    def _chosen(self, level: int, stream: Stream) -> LevelScenario:
         """Return one of the families of a level that have episodes. Raises InputError where none has."""
-        rung = next((rung for rung in stream.shuffled(self._rungs[level]) if rung.clean), None)
-        if rung is None:
-            raise no_questions(self._rungs[level])
-        return rung
+        level_scenario = next(
+            (
+                level_scenario
+                for level_scenario in stream.shuffled(self._level_scenarios[level])
+                if level_scenario.clean
+            ),
+            None,
+        )
+        if level_scenario is None:
+            raise no_questions(self._level_scenarios[level])
+        return level_scenario
 
-    def _next(self, rung: Rung) -> Episode:
+    def _next(self, level_scenario: LevelScenario) -> Episode:
         """Return the next episode of a family: all of them in an order of their own, then all again as the next attempt."""
-        name, episodes = rung.scenario.name, rung.clean
+        name, episodes = level_scenario.scenario.name, level_scenario.clean
         attempt, place = divmod(self._used[name], len(episodes))
         self._used[name] += 1
         order = Stream(derive(self._root, "order", name, attempt)).shuffled(range(len(episodes)))
@@ -183,7 +192,7 @@ class Climb:
             return
         mean = sum(self._recent) / len(self._recent)
         moved = self.level + (mean > band.high) - (mean < band.low)
-        if moved != self.level and 0 <= moved < len(self._rungs):
+        if moved != self.level and 0 <= moved < len(self._level_scenarios):
             self.level = moved
             self._recent.clear()
 
@@ -233,8 +242,8 @@ class Climb:
             self._ledger.write(orjson.dumps(line.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _digest(rungs: Sequence[Sequence[Rung]]) -> str:
-    digests: JsonValue = [[rung.scenario.digest for rung in level] for level in rungs]
+def _digest(level_scenarios: Sequence[Sequence[LevelScenario]]) -> str:
+    digests: JsonValue = [[level_scenario.scenario.digest for level_scenario in level] for level in level_scenarios]
     return blake2b(canonical(digests), digest_size=16).hexdigest()
 
 

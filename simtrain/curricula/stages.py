@@ -252,7 +252,7 @@ class StagedRun:
 class LedgerLine:
     """The line of the ledger that a stage gets when it is finished."""
 
-    course: StagedRun
+    staged: StagedRun
     stage: int
     begin: int
     end: int
@@ -272,7 +272,7 @@ class LedgerLine:
             counts[name][0] += 1
             counts[name][1] += succeeded
         families = {
-            name: self.course.learnt(progress, played=counts[name][0], succeeded=counts[name][1])
+            name: self.staged.learnt(progress, played=counts[name][0], succeeded=counts[name][1])
             for name, progress in self.progress.items()
         }
         entry = LedgerEntry(stage=self.stage, begin=self.begin, end=self.end, families=families)

@@ -15,7 +15,7 @@ import yaml
 from simtrain.contracts.question import Question
 from simtrain.contracts.scenario import Episode
 from simtrain.curricula.curriculum_file import SPLITS, Split
-from simtrain.curricula.levels import Ladder, Rung, is_said, no_questions, question_of
+from simtrain.curricula.levels import Ladder, LevelScenario, is_said, no_questions, question_of
 from simtrain.curricula.splits import SplitOverlap, SplitTexts, overlaps, wording
 from simtrain.files.jsonl import LineWriter, write_whole
 from simtrain.llm.tool_names import definition, wire_names
@@ -48,7 +48,11 @@ class Emitted:
 
 
 async def emit(
-    ladder: Ladder, folder: Path, *, seed: int = 0, on_rung: Callable[[Rung], None] = lambda rung: None
+    ladder: Ladder,
+    folder: Path,
+    *,
+    seed: int = 0,
+    on_level_scenario: Callable[[LevelScenario], None] = lambda level_scenario: None,
 ) -> Emitted:
     """Write a ladder into a new folder; `curriculum.json`, which says what there is, comes last.
 
@@ -57,30 +61,32 @@ async def emit(
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError("the folder is not empty", remedy="name a new one with --out", file=folder)
-    rungs: dict[Split, list[list[Rung]]] = {
-        split: ladder.rungs(split, seed=seed) for split in SPLITS if split in ladder.spec.worlds
+    level_scenarios: dict[Split, list[list[LevelScenario]]] = {
+        split: ladder.level_scenarios(split, seed=seed) for split in SPLITS if split in ladder.spec.worlds
     }
-    said: dict[Split, SplitTexts] = {split: _said(found, on_rung) for split, found in rungs.items()}
-    kept: dict[Split, list[tuple[Rung, list[Question]]]] = {
-        split: _without(levels, _later(said, split)) for split, levels in rungs.items()
+    said: dict[Split, SplitTexts] = {split: _said(found, on_level_scenario) for split, found in level_scenarios.items()}
+    kept: dict[Split, list[tuple[LevelScenario, list[Question]]]] = {
+        split: _without(levels, _later(said, split)) for split, levels in level_scenarios.items()
     }
     families = [
-        await _write(folder, split, rung, questions) for split, left in kept.items() for rung, questions in left
+        await _write(folder, split, level_scenario, questions)
+        for split, left in kept.items()
+        for level_scenario, questions in left
     ]
     emitted = Emitted(tuple(families), tuple(overlaps(said)))
     write_whole(folder / FILE, {"curriculum": ladder.spec.name, "seed": seed, **asdict(emitted)})
     return emitted
 
 
-def _said(levels: Sequence[Sequence[Rung]], on_rung: Callable[[Rung], None]) -> SplitTexts:
+def _said(levels: Sequence[Sequence[LevelScenario]], on_level_scenario: Callable[[LevelScenario], None]) -> SplitTexts:
     names: set[str] = set()
     questions: set[str] = set()
     for level in levels:
-        for rung in level:
-            questions |= {wording(question_of(episode)) for episode in rung.episodes}
-            names |= rung.names
-            on_rung(rung)
-        if not any(rung.episodes for rung in level):
+        for level_scenario in level:
+            questions |= {wording(question_of(episode)) for episode in level_scenario.episodes}
+            names |= level_scenario.names
+            on_level_scenario(level_scenario)
+        if not any(level_scenario.episodes for level_scenario in level):
             raise no_questions(level)
     return SplitTexts(frozenset(names), frozenset(questions))
 
@@ -89,68 +95,75 @@ def _later(said: Mapping[Split, SplitTexts], split: Split) -> list[SplitTexts]:
     return [said[other] for other in SPLITS[SPLITS.index(split) + 1 :] if other in said]
 
 
-def _without(levels: Sequence[Sequence[Rung]], later: Sequence[SplitTexts]) -> list[tuple[Rung, list[Question]]]:
+def _without(
+    levels: Sequence[Sequence[LevelScenario]], later: Sequence[SplitTexts]
+) -> list[tuple[LevelScenario, list[Question]]]:
     """Return the families with the questions that no later split says anything of. Raises InputError where a level is left with none."""
-    kept: list[tuple[Rung, list[Question]]] = []
+    kept: list[tuple[LevelScenario, list[Question]]] = []
     for level in levels:
-        families = [(rung, [question_of(item) for item in rung.episodes if not is_said(item, later)]) for rung in level]
+        families = [
+            (level_scenario, [question_of(item) for item in level_scenario.episodes if not is_said(item, later)])
+            for level_scenario in level
+        ]
         if not any(questions for _, questions in families):
             raise no_questions(level)
-        kept += [(rung, questions) for rung, questions in families if rung.episodes]
+        kept += [(level_scenario, questions) for level_scenario, questions in families if level_scenario.episodes]
     return kept
 
 
-async def _write(folder: Path, split: Split, rung: Rung, kept: Sequence[Question]) -> WrittenFamily:
+async def _write(folder: Path, split: Split, level_scenario: LevelScenario, kept: Sequence[Question]) -> WrittenFamily:
     """Return one family: its scenario file, its questions beside it, and a prompt for each of them."""
-    name = rung.scenario.name
+    name = level_scenario.scenario.name
     file = Path("scenarios") / split / f"{name}.yaml"
-    dropped = len(rung.episodes) - len(kept)
+    dropped = len(level_scenario.episodes) - len(kept)
     if kept:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / "prompts").mkdir(exist_ok=True)
         questions = b"".join(_line(question.model_dump(mode="json")) for question in kept)
         write_whole(folder / file.with_suffix(".jsonl"), questions.decode())
-        written = _standing_in(rung, folder / file)
+        written = _standing_in(level_scenario, folder / file)
         write_whole(folder / file, yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=150))
         with closing(LineWriter(folder / "prompts" / f"{split}.jsonl")) as prompts:
             # As the file gives them: the questions that were left out are no episodes there.
             scenario = load_scenario_file(folder / file, name)
-            for episode in paradigm_of(scenario).episodes(scenario, seed=rung.drawn, attempts=1):
-                prompts.write(_line(await _prompt(episode, rung, str(file))))
-    return WrittenFamily(split, rung.level, rung.world, str(file) if kept else None, len(kept), dropped)
+            for episode in paradigm_of(scenario).episodes(scenario, seed=level_scenario.drawn, attempts=1):
+                prompts.write(_line(await _prompt(episode, level_scenario, str(file))))
+    return WrittenFamily(
+        split, level_scenario.level, level_scenario.world, str(file) if kept else None, len(kept), dropped
+    )
 
 
-def _standing_in(rung: Rung, file: Path) -> JsonObject:
+def _standing_in(level_scenario: LevelScenario, file: Path) -> JsonObject:
     """Return the scenario of a family as its own file writes it: questions beside it, and the files that it names seen from there."""
-    cases = cast(JsonObject, rung.written["cases"])
-    written: JsonObject = {**rung.written, "cases": {**cases, "questions": file.with_suffix(".jsonl").name}}
+    cases = cast(JsonObject, level_scenario.written["cases"])
+    written: JsonObject = {**level_scenario.written, "cases": {**cases, "questions": file.with_suffix(".jsonl").name}}
 
     def seen(named: JsonValue) -> JsonValue:
         if isinstance(named, dict):
             parts = cast(JsonObject, named)
             return {key: seen(value) if key in ("use", "pack") else value for key, value in parts.items()}
         if isinstance(named, str) and named.endswith((".yaml", ".yml")):
-            return os.path.relpath(rung.document.path.parent / named, file.parent)
+            return os.path.relpath(level_scenario.document.path.parent / named, file.parent)
         return named
 
-    faults = cast("list[JsonValue]", rung.written.get("perturbations", []))
+    faults = cast("list[JsonValue]", level_scenario.written.get("perturbations", []))
     return {
         **written,
-        "world": seen(rung.written["world"]),
+        "world": seen(level_scenario.written["world"]),
         **({"perturbations": [seen(fault) for fault in faults]} if faults else {}),
     }
 
 
-async def _prompt(episode: Episode, rung: Rung, file: str) -> JsonObject:
+async def _prompt(episode: Episode, level_scenario: LevelScenario, file: str) -> JsonObject:
     """Return what an agent reads of an episode, and where to play it."""
     async with paradigm_of(episode.scenario).open(episode) as environment:
         told = brief(episode, environment)
     names = wire_names(tool.name for tool in told.tools)
     question = question_of(episode)
     return {
-        "id": f"{rung.scenario.name}/{question.id}",
-        "level": rung.level,
-        "world": rung.world,
+        "id": f"{level_scenario.scenario.name}/{question.id}",
+        "level": level_scenario.level,
+        "world": level_scenario.world,
         "language": question.language,
         "messages": [{"role": "system", "content": told.system}, {"role": "user", "content": told.prompt}],
         "tools": [definition(tool, names[tool.name]) for tool in told.tools],

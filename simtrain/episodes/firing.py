@@ -65,23 +65,36 @@ class PerturbedCall(ABC):
     """
 
     __slots__ = (
-        "_begun", "_clean", "_copies", "_course", "_foreseen", "_forestalled", "_forgets", "_memory", "_moment", "_next", "_other",
-        "active", "call", "matching", "without",
+        "_begun",
+        "_chain",
+        "_clean",
+        "_copies",
+        "_foreseen",
+        "_forestalled",
+        "_forgets",
+        "_memory",
+        "_moment",
+        "_next",
+        "_other",
+        "active",
+        "call",
+        "matching",
+        "without",
     )  # fmt: skip
 
-    def __init__(self, course: PerturbationChain, place: int, call: Call) -> None:
+    def __init__(self, chain: PerturbationChain, place: int, call: Call) -> None:
         """`place` is that of the perturbation on the course."""
         self.without: Observation | None = None
         """The reply without the perturbation, once it is closed; None where there is none to be had."""
-        active, matching = course.met[place]
+        active, matching = chain.met[place]
         kind = active.kind
         self.active = active
         self.matching = matching
         self.call = call
-        self._course = course
+        self._chain = chain
         self._next = place + 1
         self._moment = call.clock.moment
-        self._begun = _held(call.world, course.held)
+        self._begun = _held(call.world, chain.held)
         self._copies = call.snapshots.kept
         self._clean: Found | None = None
         self._other: Found | None = None
@@ -92,7 +105,7 @@ class PerturbedCall(ABC):
         if self._forgets and call.memory:
             self._memory = deepcopy(call.memory)
         if matching and kind.effect == "before" and (kind.side == "state" or call.request.tool.writes):
-            self._foreseen = course.preview(call.request, self._moment)
+            self._foreseen = chain.preview(call.request, self._moment)
 
     def taken(self) -> Awaitable[Observation]:
         """Return what the perturbation answers."""
@@ -101,7 +114,7 @@ class PerturbedCall(ABC):
 
     async def proceed(self, onward: Request) -> Observation:
         """Pass a request on."""
-        call, course = self.call, self._course
+        call, chain = self.call, self._chain
         first = self._clean is None
         wrote = very = False
         if first:
@@ -110,14 +123,14 @@ class PerturbedCall(ABC):
             if very:
                 # Let go: what the call itself writes need not be compared with what was there before.
                 self._begun = None
-        if self._next < len(course.met):
-            inner = course.enter(self._next, onward)
+        if self._next < len(chain.met):
+            inner = chain.enter(self._next, onward)
             reply = await inner.taken()
             inner.leave(reply)
         else:
-            reply = await course.answer(onward)
+            reply = await chain.answer(onward)
         if first:
-            found = (reply, call.clock.moment, _held(call.world, course.held))
+            found = (reply, call.clock.moment, _held(call.world, chain.held))
             if very:
                 self._clean = found
             elif self._other is None:
@@ -135,7 +148,7 @@ class PerturbedCall(ABC):
         """
         call, found = self.call, self._clean or self._foreseen or self._other
         if found is None and not self._differs(self._begun):
-            found = self._course.preview(call.request, self._moment)
+            found = self._chain.preview(call.request, self._moment)
         self.without, moment, held = found or (None, self._moment, self._begun)
         rows = (self._forestalled and found is self._other) or self._differs(held)
         late = call.clock.moment != moment

@@ -266,7 +266,7 @@ class Proxy:
             return await answer(request)
         # Held here, the rows need not be held anew for each; where the call writes they would have to be read for that.
         held = None if request.tool.writes else state.held()
-        observation = await _Course(self, met, answer, held, events).answered(request)
+        observation = await _Chain(self, met, answer, held, events).answered(request)
         # Those within one that refused never saw the call.
         for active, matching in met:
             if active.trigger.undecided:
@@ -312,7 +312,7 @@ class Proxy:
         return found
 
 
-class _Course(PerturbationChain):
+class _Chain(PerturbationChain):
     """The way of a call through perturbations of the proxy; `events` is what they changed, the innermost first."""
 
     __slots__ = ("_proxy", "events")

@@ -66,7 +66,7 @@ class ClientLine(Protocol):
         ...
 
 
-class Front(Protocol):
+class RequestHandler(Protocol):
     """The MCP face of one server."""
 
     @property

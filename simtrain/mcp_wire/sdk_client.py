@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from mcp import Client, MCPError
 
-from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.sdk_server import build_server
 from simtrain.values.types import JsonObject
 
@@ -48,7 +48,7 @@ async def connect_http(url: str) -> AsyncGenerator[SdkClient]:
 
 
 @asynccontextmanager
-async def connect_in_process(front: Front) -> AsyncGenerator[SdkClient]:
+async def connect_in_process(request_handler: RequestHandler) -> AsyncGenerator[SdkClient]:
     """A client of a front in this process, through the SDK's server and client alike."""
-    async with Client(build_server(front)) as client:
+    async with Client(build_server(request_handler)) as client:
         yield SdkClient(client)

@@ -30,7 +30,7 @@ from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from simtrain.mcp_wire.handler import INVALID_PARAMS, METHOD_NOT_FOUND, Changed, Front, WireError, WireRequest
+from simtrain.mcp_wire.handler import INVALID_PARAMS, METHOD_NOT_FOUND, Changed, RequestHandler, WireError, WireRequest
 from simtrain.mcp_wire.request_flaws import LEVELS, flaw
 from simtrain.values.types import JsonObject, JsonValue, writable
 
@@ -55,7 +55,7 @@ _EVENTS: dict[Changed, tuple[ServerEvent, str]] = {
     "resources": (ResourcesListChanged(), "notifications/resources/list_changed"),
 }
 
-current_front: ContextVar[Front | None] = ContextVar("current_front", default=None)
+current_request_handler: ContextVar[RequestHandler | None] = ContextVar("current_front", default=None)
 """The front of the HTTP request being served: the SDK looks up a tool's schema without saying for whom."""
 
 
@@ -65,42 +65,46 @@ class _Raw(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-def build_server(front: Front | None = None) -> Server[Any]:
+def build_server(request_handler: RequestHandler | None = None) -> Server[Any]:
     """Return the SDK's server. `front` answers where no HTTP request says otherwise (stdio, in-process)."""
-    seam = _Seam(front)
+    sdk_server = _SdkServer(request_handler)
     server: Server[Any] = Server(
-        front.name if front else "simtrain",
-        on_subscriptions_listen=seam.listen,
-        get_tool_input_schema=seam.input_schema,
+        request_handler.name if request_handler else "simtrain",
+        on_subscriptions_listen=sdk_server.listen,
+        get_tool_input_schema=sdk_server.input_schema,
     )
-    server.middleware[:] = [seam.answer]
+    server.middleware[:] = [sdk_server.answer]
     return server
 
 
-class _Seam:
-    def __init__(self, front: Front | None) -> None:
-        self._front = front
-        self._buses: WeakKeyDictionary[Front, InMemorySubscriptionBus] = WeakKeyDictionary()
-        self._levels: WeakKeyDictionary[Front, OrderedDict[str, str]] = WeakKeyDictionary()
+class _SdkServer:
+    def __init__(self, request_handler: RequestHandler | None) -> None:
+        self._request_handler = request_handler
+        self._buses: WeakKeyDictionary[RequestHandler, InMemorySubscriptionBus] = WeakKeyDictionary()
+        self._levels: WeakKeyDictionary[RequestHandler, OrderedDict[str, str]] = WeakKeyDictionary()
 
-    def _front_of(self, context: ServerRequestContext[Any, Any]) -> Front:
-        front = context.request.scope.get(SCOPE_KEY, self._front) if context.request is not None else self._front
-        if front is None:
+    def _request_handler_of(self, context: ServerRequestContext[Any, Any]) -> RequestHandler:
+        request_handler = (
+            context.request.scope.get(SCOPE_KEY, self._request_handler)
+            if context.request is not None
+            else self._request_handler
+        )
+        if request_handler is None:
             raise MCPError(code=METHOD_NOT_FOUND, message="nothing is served at this address")
-        return cast(Front, front)
+        return cast(RequestHandler, request_handler)
 
     def input_schema(self, tool: str) -> JsonObject | None:
-        front = current_front.get() or self._front
-        return front.input_schema(tool) if front is not None else None
+        request_handler = current_request_handler.get() or self._request_handler
+        return request_handler.input_schema(tool) if request_handler is not None else None
 
-    def _bus(self, front: Front) -> InMemorySubscriptionBus:
-        return self._buses.setdefault(front, InMemorySubscriptionBus())
+    def _bus(self, request_handler: RequestHandler) -> InMemorySubscriptionBus:
+        return self._buses.setdefault(request_handler, InMemorySubscriptionBus())
 
     async def listen(
         self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Return one subscription stream; what changes in one front is told to its own listeners alone."""
-        return await ListenHandler(self._bus(self._front_of(context)))(context, params)
+        return await ListenHandler(self._bus(self._request_handler_of(context)))(context, params)
 
     async def answer(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Return the middleware: requests go to their front, the rest to the SDK."""
@@ -113,27 +117,31 @@ class _Seam:
             raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
         if not modern and method not in _BEFORE_THE_HANDSHAKE and context.session.client_params is None:
             raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
-        front = self._front_of(context)
+        request_handler = self._request_handler_of(context)
         asked = _asked(context, modern=modern)
         if method == "logging/setLevel" and not asked.flawed:
-            self._set_level(front, asked)
-        line = _ModernLine(context, self._bus(front)) if modern else _Line(context, self._level(front, asked))
+            self._set_level(request_handler, asked)
+        line = (
+            _ModernLine(context, self._bus(request_handler))
+            if modern
+            else _Line(context, self._level(request_handler, asked))
+        )
         try:
-            result = await front.answer(asked, line)
+            result = await request_handler.answer(asked, line)
         except WireError as error:
             raise MCPError(code=error.code, message=error.message, data=writable(error.data)) from None
         if context.request is not None:
             result = _sendable(result)
         return _enveloped(method, result) if modern else result
 
-    def _set_level(self, front: Front, asked: WireRequest) -> None:
-        levels = self._levels.setdefault(front, OrderedDict[str, str]())
+    def _set_level(self, request_handler: RequestHandler, asked: WireRequest) -> None:
+        levels = self._levels.setdefault(request_handler, OrderedDict[str, str]())
         levels[asked.session or ""] = cast(str, asked.params["level"])
         if len(levels) > KEPT_LEVELS:
             levels.popitem(last=False)
 
-    def _level(self, front: Front, asked: WireRequest) -> str:
-        levels = self._levels.get(front)
+    def _level(self, request_handler: RequestHandler, asked: WireRequest) -> str:
+        levels = self._levels.get(request_handler)
         return LEVELS[0] if levels is None else levels.get(asked.session or "", LEVELS[0])
 
 

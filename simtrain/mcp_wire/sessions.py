@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.sdk_server import SCOPE_KEY
 from simtrain.mcp_wire.validation import INVALID_REQUEST, error_frame
 
@@ -29,7 +29,7 @@ class Sessions:
         self._app = app
         self._kept = kept
         self._most = most
-        self._opened: OrderedDict[str, Front] = OrderedDict()
+        self._opened: OrderedDict[str, RequestHandler] = OrderedDict()
         self._busy: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -58,9 +58,9 @@ class Sessions:
     def _can_resume(self, event: str | None) -> bool:
         return not event or event in self._kept
 
-    async def end(self, front: Front) -> None:
+    async def end(self, request_handler: RequestHandler) -> None:
         """End all sessions that were opened at a front."""
-        for session in [known for known, opener in self._opened.items() if opener is front]:
+        for session in [known for known, opener in self._opened.items() if opener is request_handler]:
             await self._end(session)
 
     def forget(self) -> None:
@@ -85,14 +85,14 @@ class Sessions:
         }
         await self._app(scope, _gone, _unheard)
 
-    def _noting(self, front: Front, send: Send) -> Send:
+    def _noting(self, request_handler: RequestHandler, send: Send) -> Send:
         """Return a `send` that takes note of the session that a reply opens."""
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 session = Headers(raw=message["headers"]).get(SESSION)
                 if session is not None:
-                    self._opened[session] = front
+                    self._opened[session] = request_handler
             await send(message)
 
         return noted

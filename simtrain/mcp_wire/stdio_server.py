@@ -12,7 +12,7 @@ from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 from pydantic import ValidationError
 
 from simtrain.mcp_wire.frames import encode_frame
-from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.sdk_server import build_server
 from simtrain.mcp_wire.standard_streams import InputLines, Output, standard_streams
 from simtrain.mcp_wire.validation import INVALID_REQUEST, error_frame, flaw
@@ -22,12 +22,12 @@ GRACE = 1.0
 """Seconds that requests have to be answered when standard input has ended; clients kill a server after two."""
 
 
-async def serve_stdio(front: Front) -> None:
+async def serve_stdio(request_handler: RequestHandler) -> None:
     """Answer on standard output until standard input ends, or nobody reads any more.
 
     A line that is no message is answered with an error of its own. While this runs, what anybody prints goes to standard error.
     """
-    server = build_server(front)
+    server = build_server(request_handler)
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     with standard_streams() as (lines, output):

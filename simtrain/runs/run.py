@@ -109,13 +109,13 @@ def run(
         if isinstance(player, Outsider):
             raise InputError(f"{options.agent} plays over MCP anyway", remedy="leave --via out")
     asyncio.run(_check(scenarios, player, episodes))
-    course = curriculum and StagedRun(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
+    staged = curriculum and StagedRun(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
     facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)
     folder = _open(out, facts, resume=resume)
     try:
         finished = finished_keys(out)
         session = _Session(player, options, folder, on_played)
-        if course is None:
+        if staged is None:
             missing = _missing(episodes, range(len(episodes)), finished)
             planned = len(missing)
             on_planned(planned)
@@ -123,7 +123,7 @@ def run(
         else:
             planned = len(episodes) - len(finished)
             on_planned(planned)
-            session.follow(course, finished)
+            session.follow(staged, finished)
         summary = summarise(read_rows(out))
         write_whole(out / SUMMARY_FILE, summary)
     finally:
@@ -167,10 +167,10 @@ class _Session:
             self.failed += counter.failed
         return counter.played == len(missing)
 
-    def follow(self, course: StagedRun, finished: Container[Key]) -> None:
+    def follow(self, staged: StagedRun, finished: Container[Key]) -> None:
         """Play a curriculum stage by stage; what comes of a stage is written into the ledger before the next is dealt."""
         options, out = self._options, self._folder.path
-        with closing(course.stages(out)) as stages:
+        with closing(staged.stages(out)) as stages:
             for stage, line in stages:
                 dealt = deal(stage.scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
                 if not self.play(stage.scenarios, dealt, _missing(dealt, stage.places, finished)):

@@ -23,8 +23,8 @@ from simtrain.mcp_wire.manifest import Exchange
 from simtrain.mcp_wire.raw_replies import observation_of
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
-from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_courses
-from simtrain.worlds.recorded.replay_index import CALL, Match, NotRecorded, Playback, Tape
+from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_sessions
+from simtrain.worlds.recorded.replay_index import CALL, Match, NotRecorded, Playback, ReplayIndex
 
 _REPLAY = Provenance("replay")
 
@@ -75,7 +75,7 @@ class Replay(WorldModel):
     ) -> AsyncGenerator[Answer, None]:
         """One episode: every tape from its beginning."""
         shelf = self.shelf(tools)
-        playing = {server: tape.play() for server, tape in shelf.tapes.items()}
+        playing = {server: replay_index.play() for server, replay_index in shelf.replay_indexes.items()}
 
         async def answer(request: Request) -> Observation:
             server, name = shelf.place(request.tool)
@@ -103,19 +103,19 @@ class Replay(WorldModel):
 class Shelf:
     """The tapes of a recording, and the tools that were called on them, by server."""
 
-    tapes: Mapping[str, Tape]
+    replay_indexes: Mapping[str, ReplayIndex]
     called: Mapping[str, frozenset[str]]
 
     def place(self, tool: ToolSpec) -> tuple[str, str]:
         """Return the recorded server that a tool belongs to, and the name that it has there."""
         plain = tool.name.partition(".")[2] if tool.server else tool.name
-        if tool.server in self.tapes:
+        if tool.server in self.replay_indexes:
             return tool.server, plain
         for server, called in self.called.items():
             for name in (tool.name, plain):
                 if name in called:
                     return server, name
-        return next(iter(self.tapes)), tool.name
+        return next(iter(self.replay_indexes)), tool.name
 
 
 @lru_cache(maxsize=16)
@@ -128,22 +128,22 @@ def _shelf(
     reading: frozenset[str],
 ) -> Shelf:
     by_server: dict[str, list[RecordedSession]] = {}
-    for course in read_courses(path):
-        by_server.setdefault(course.server, []).append(course)
-    tapes: dict[str, Tape] = {}
-    for server, courses in by_server.items():
+    for recorded_session in read_sessions(path):
+        by_server.setdefault(recorded_session.server, []).append(recorded_session)
+    replay_indexes: dict[str, ReplayIndex] = {}
+    for server, recorded_sessions in by_server.items():
 
         def reads(tool: str, server: str = server) -> bool:
             return matches(tool, globs) if globs is not None else not reading.isdisjoint((tool, f"{server}.{tool}"))
 
-        tapes[server] = Tape(courses, match=match, folders=dict(folders), reads=reads)
+        replay_indexes[server] = ReplayIndex(recorded_sessions, match=match, folders=dict(folders), reads=reads)
     called = {
         server: frozenset(
             str(exchange.params.get("name"))
-            for course in courses
-            for exchange in course.exchanges
+            for recorded_session in recorded_sessions
+            for exchange in recorded_session.exchanges
             if exchange.method == CALL
         )
-        for server, courses in by_server.items()
+        for server, recorded_sessions in by_server.items()
     }
-    return Shelf(tapes, called)
+    return Shelf(replay_indexes, called)

@@ -109,8 +109,10 @@ def levels() -> list[tuple[str, list[list[Episode]]]]:
     ]
     worlds = {"train": ["kestrel_reach"]}
     ladder = replace(ladder, spec=ladder.spec.model_copy(update={"worlds": worlds, "levels": fewer}))
-    rungs = ladder.rungs("train")
-    return [(level[0].bounds.name, [list(rung.episodes) for rung in level]) for level in rungs]
+    level_scenarios = ladder.level_scenarios("train")
+    return [
+        (level[0].bounds.name, [list(level_scenario.episodes) for level_scenario in level]) for level in level_scenarios
+    ]
 
 
 @pytest.mark.full

@@ -22,7 +22,7 @@ from simtrain.contracts.scenario import Armed
 from simtrain.mcp.relay.connections import RelayLimits
 from simtrain.mcp.relay.http_relay import HttpRelay
 from simtrain.mcp.relay.journal import RelayJournal
-from simtrain.mcp.relay.perturb import Bending, RelayRules
+from simtrain.mcp.relay.perturb import Perturber, RelayRules
 from simtrain.mcp_wire.client import connect
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.perturbations.dropped_tool import DroppedTool
@@ -53,11 +53,11 @@ async def relaying(
     limits: RelayLimits | None = None,
 ) -> AsyncGenerator[HttpRelay]:
     recorder = None if record is None else Recorder(record, server="raw", transport="http")
-    bending = Bending(perturbations, rules=rules)
+    perturber = Perturber(perturbations, rules=rules)
     try:
         async with (
             asyncio.timeout(60),
-            HttpRelay(HttpTarget(url), bending=bending, journal=RelayJournal(recorder), limits=limits) as relay,
+            HttpRelay(HttpTarget(url), perturber=perturber, journal=RelayJournal(recorder), limits=limits) as relay,
         ):
             yield relay
     finally:
@@ -479,7 +479,9 @@ async def test_a_port_that_is_taken_is_one_line() -> None:
     async with RawServer(plainly) as server:
         port = int(server.url.rpartition(":")[2].partition("/")[0])
         with pytest.raises(InputError, match=f"port {port} cannot be used: .*; choose another with --port"):
-            async with HttpRelay(HttpTarget(server.url), bending=Bending(()), journal=RelayJournal(None), port=port):
+            async with HttpRelay(
+                HttpTarget(server.url), perturber=Perturber(()), journal=RelayJournal(None), port=port
+            ):
                 pass
 
 

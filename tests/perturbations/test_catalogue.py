@@ -24,7 +24,7 @@ from simtrain.contracts.scenario import Armed
 from simtrain.contracts.trajectory import Trajectory, to_line
 from simtrain.mcp.relay.http_relay import HttpRelay
 from simtrain.mcp.relay.journal import RelayJournal
-from simtrain.mcp.relay.perturb import Bending, RelayRules, load_perturbations
+from simtrain.mcp.relay.perturb import Perturber, RelayRules, load_perturbations
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.runs.run_folder import read_run
 from simtrain.values.errors import InputError
@@ -199,14 +199,14 @@ async def test_a_relay_takes_all_others_and_they_bend_what_passes(frame: Frame, 
         async def seen(*perturbations: Armed) -> tuple[list[object], dict[str, int]]:
             """What a client reads through a relay in front of a fresh episode, and what fired."""
             target = HttpTarget((await served.open())["url"])
-            bending = Bending(perturbations, rules=RelayRules(allow_duplicates=True))
+            perturber = Perturber(perturbations, rules=RelayRules(allow_duplicates=True))
             async with (
-                HttpRelay(target, bending=bending, journal=RelayJournal(None)) as relay,
+                HttpRelay(target, perturber=perturber, journal=RelayJournal(None)) as relay,
                 Client(relay.url) as client,
             ):
                 tools = (await client.list_tools()).tools
                 read: list[object] = [tools, *[await answer(client, *call) for call in CALLS[frame]]]
-            return read, bending.fired
+            return read, perturber.fired
 
         plain, _ = await seen()
         for name in sorted(ROWS.keys() - set(REFUSED)):

@@ -93,7 +93,7 @@ def malformed(bench: Bench) -> Part:
     part = Part("agent, malformed call")
     written = '{"name": "Da'
 
-    def front(body: dict[str, Any]) -> Reply:
+    def request_handler(body: dict[str, Any]) -> Reply:
         if not any(message["role"] == "assistant" for message in body["messages"]):
             return Say(calls=[Tool("lamps_get", written)])
         status, reply = _post(bench.url, body)
@@ -103,7 +103,7 @@ def malformed(bench: Bench) -> Part:
         calls = [Tool(**call["function"]) for call in choice["message"].get("tool_calls") or ()]
         return Say(choice["message"]["content"], calls, None, finish_reason=choice["finish_reason"], **_tokens(usage))
 
-    with FakeOpenAI(front, models=["smollm2"]) as server:
+    with FakeOpenAI(request_handler, models=["smollm2"]) as server:
         words = ("price.yaml", *AGENT, "--with", "temperature=0", "--with", "attempts=1", "-n", "3")
         found, played = bench.run("malformed", *words, url=server.url)
         echoed = server.chats[1]

@@ -59,8 +59,8 @@ async def client(world: SearchWorld) -> AsyncGenerator[httpx.AsyncClient]:
 
 
 async def test_the_front_page_leads_to_every_page_by_links(client: httpx.AsyncClient, world: SearchWorld) -> None:
-    front = Read((await client.get("/")).text)
-    assert front.links[1:] == [f"/{site.domain}/" for site in world.web.sites]
+    request_handler = Read((await client.get("/")).text)
+    assert request_handler.links[1:] == [f"/{site.domain}/" for site in world.web.sites]
     listed = await client.get("/ports.isles.example/ports")
     assert listed.status_code == 200
     read = Read(listed.text)

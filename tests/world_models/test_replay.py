@@ -24,7 +24,7 @@ from simtrain.mcp_wire.targets import StdioTarget
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import Action
 from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_exchanges
-from simtrain.worlds.recorded.replay_index import CALL, NotRecorded, Tape
+from simtrain.worlds.recorded.replay_index import CALL, NotRecorded, ReplayIndex
 
 NOTES = (sys.executable, str(Path(__file__).parents[1] / "support" / "notes_server.py"))
 READS = {"get", "list"}
@@ -35,8 +35,10 @@ def call(name: str, answer: Any, **arguments: Any) -> Exchange:
     return Exchange(CALL, {"name": name, "arguments": arguments}, {"result": result}, "2025-11-25")
 
 
-def tape(*exchanges: Exchange, match: Any = "sequence", tools: dict[str, Any] | None = None, **more: Any) -> Tape:
-    return Tape([RecordedSession("shop", exchanges, tools or {})], match=match, reads=READS.__contains__, **more)
+def replay_index(
+    *exchanges: Exchange, match: Any = "sequence", tools: dict[str, Any] | None = None, **more: Any
+) -> ReplayIndex:
+    return ReplayIndex([RecordedSession("shop", exchanges, tools or {})], match=match, reads=READS.__contains__, **more)
 
 
 def answer(playback: Any, name: str, **arguments: Any) -> Any:
@@ -45,7 +47,7 @@ def answer(playback: Any, name: str, **arguments: Any) -> Any:
 
 
 def test_the_order_of_members_and_the_envelope_do_not_count() -> None:
-    playing = tape(call("get", 1, id=7, view={"a": 1, "b": [2]}), match="exact").play()
+    playing = replay_index(call("get", 1, id=7, view={"a": 1, "b": [2]}), match="exact").play()
     params = {"_meta": {"progressToken": 3}, "arguments": {"view": {"b": [2], "a": 1}, "id": 7}, "name": "get"}
     assert playing.find(CALL, params).params["arguments"]["id"] == 7
     with pytest.raises(NotRecorded):
@@ -57,24 +59,26 @@ def test_the_order_of_members_and_the_envelope_do_not_count() -> None:
 )
 def test_what_means_the_same_is_found(arguments: dict[str, Any]) -> None:
     tools = {"get": {"name": "get", "inputSchema": {"properties": {"q": {}, "n": {"default": 10}, "x": {}}}}}
-    assert answer(tape(call("get", "found", q="red shoes"), tools=tools).play(), "get", **arguments) == "found"
+    assert answer(replay_index(call("get", "found", q="red shoes"), tools=tools).play(), "get", **arguments) == "found"
     with pytest.raises(NotRecorded):
-        answer(tape(call("get", "found", q="red shoes"), tools=tools, match="exact").play(), "get", **arguments)
+        answer(replay_index(call("get", "found", q="red shoes"), tools=tools, match="exact").play(), "get", **arguments)
 
 
 def test_of_calls_that_mean_the_same_the_one_that_is_the_same_answers() -> None:
-    playing = tape(call("get", 1, q="a b"), call("get", 2, q="a  b"), match="normalised").play()
+    playing = replay_index(call("get", 1, q="a b"), call("get", 2, q="a  b"), match="normalised").play()
     assert [answer(playing, "get", q=q) for q in ("a  b", "a b", "a  b")] == [2, 1, 2]
 
 
 def test_takes_of_one_call_come_in_turn_and_the_last_one_stays() -> None:
     for match in ("exact", "normalised", "sequence"):
-        playing = tape(call("get", 1, id=1), call("get", 2, id=1), match=match).play()
+        playing = replay_index(call("get", 1, id=1), call("get", 2, id=1), match=match).play()
         assert [answer(playing, "get", id=1) for _ in range(4)] == [1, 2, 2, 2]
 
 
 def test_a_read_after_a_write_sees_what_was_recorded_after_it() -> None:
-    shop = tape(call("list", 0), call("add", "ok", x=1), call("list", 1), call("add", "ok", x=2), call("list", 2))
+    shop = replay_index(
+        call("list", 0), call("add", "ok", x=1), call("list", 1), call("add", "ok", x=2), call("list", 2)
+    )
     playing = shop.play()
     assert [answer(playing, "list"), answer(playing, "list")] == [0, 0]
     answer(playing, "add", x=1)
@@ -85,7 +89,9 @@ def test_a_read_after_a_write_sees_what_was_recorded_after_it() -> None:
 
 
 def test_after_a_write_that_was_not_recorded_so_nothing_answers() -> None:
-    shop = tape(call("list", 0), call("add", "ok", x=1), call("list", 1), call("add", "ok", x=2), call("list", 2))
+    shop = replay_index(
+        call("list", 0), call("add", "ok", x=1), call("list", 1), call("add", "ok", x=2), call("list", 2)
+    )
     playing = shop.play()
     with pytest.raises(NotRecorded, match="was not recorded before any write, only at another point"):
         answer(playing, "add", x=2)
@@ -115,11 +121,13 @@ STEPS = st.lists(st.tuples(st.sampled_from(["add", "get", "list"]), st.integers(
 def test_what_a_tape_answers_is_what_the_server_would_have_said(
     recorded: list[list[tuple[str, int]]], asked: list[tuple[str, int]]
 ) -> None:
-    courses: list[RecordedSession] = []
+    recorded_sessions: list[RecordedSession] = []
     for steps in recorded:
         shop = Shop()
-        courses.append(RecordedSession("shop", tuple(call(step[0], shop.do(step), item=step[1]) for step in steps), {}))
-    playing, real = Tape(courses, reads=READS.__contains__).play(), Shop()
+        recorded_sessions.append(
+            RecordedSession("shop", tuple(call(step[0], shop.do(step), item=step[1]) for step in steps), {})
+        )
+    playing, real = ReplayIndex(recorded_sessions, reads=READS.__contains__).play(), Shop()
     for step in asked:
         truth = real.do(step)
         try:
@@ -133,7 +141,7 @@ def test_what_a_tape_answers_is_what_the_server_would_have_said(
 def test_a_recorded_course_can_be_played_again_from_end_to_end(steps: list[tuple[str, int]]) -> None:
     shop = Shop()
     said = [call(step[0], shop.do(step), item=step[1]) for step in steps]
-    playing = tape(*said).play()
+    playing = replay_index(*said).play()
     assert [playing.find(CALL, exchange.params).response for exchange in said] == [
         exchange.response for exchange in said
     ]
@@ -143,7 +151,7 @@ OLD, NEW, OTHER = (str(UUID(int=n)) for n in (1, 2, 3))
 
 
 def test_an_id_of_the_caller_is_mapped_through_the_whole_episode() -> None:
-    shop = tape(call("add", {"id": OLD}, id=OLD), call("get", {"id": OLD, "n": 1}, id=OLD))
+    shop = replay_index(call("add", {"id": OLD}, id=OLD), call("get", {"id": OLD, "n": 1}, id=OLD))
     playing = shop.play()
     assert answer(playing, "add", id=NEW) == {"id": NEW}
     assert answer(playing, "get", id=NEW) == {"id": NEW, "n": 1}
@@ -152,19 +160,19 @@ def test_an_id_of_the_caller_is_mapped_through_the_whole_episode() -> None:
 
 
 def test_an_id_that_the_recording_knows_is_never_taken_for_another() -> None:
-    playing = tape(call("get", 1, id=OLD), call("get", 2, id=NEW), match="normalised").play()
+    playing = replay_index(call("get", 1, id=OLD), call("get", 2, id=NEW), match="normalised").play()
     assert [answer(playing, "get", id=NEW), answer(playing, "get", id=OLD)] == [2, 1]
     # It stands for neither of the two more than for the other.
     with pytest.raises(NotRecorded, match="other ids or times"):
         answer(playing, "get", id=OTHER)
-    one = tape(call("get", 1, id=OLD), call("list", [NEW])).play()
+    one = replay_index(call("get", 1, id=OLD), call("list", [NEW])).play()
     with pytest.raises(NotRecorded):
         answer(one, "get", id=NEW)
 
 
 def test_instants_are_mapped_and_folders_are_moved() -> None:
     then, now = "2031-03-03T09:00:00Z", "2040-01-01T10:30:00Z"
-    playing = tape(
+    playing = replay_index(
         call("get", {"at": then, "file": "file:///old/place/a.txt"}, at=then, path="/old/place/a.txt"),
         folders={"/old/place": "/new"},
     ).play()
@@ -174,7 +182,7 @@ def test_instants_are_mapped_and_folders_are_moved() -> None:
 
 
 def test_a_miss_names_the_nearest_recorded_call() -> None:
-    shop = tape(call("get", 1, id="U7"), call("get", 1, id="Q1"), call("list", []))
+    shop = replay_index(call("get", 1, id="U7"), call("get", 1, id="Q1"), call("list", []))
     with pytest.raises(NotRecorded) as missed:
         answer(shop.play(), "get", id="U8")
     assert str(missed.value) == 'get {"id":"U8"} was not recorded; the nearest is get {"id":"U7"}'
@@ -195,13 +203,13 @@ def test_the_client_most_like_the_one_who_asks_is_answered_as_it_was() -> None:
         for client, number in said.items()
     ]
     for client, number in said.items():
-        found = tape(*takes).play().find(CALL, takes[0].params, caller=client)
+        found = replay_index(*takes).play().find(CALL, takes[0].params, caller=client)
         assert found.response == takes[number - 1].response
 
 
 def test_what_one_client_wrote_counts_for_all_of_them() -> None:
     other = replace(call("add", "ok", x=1), era="2026-07-28")
-    playing = tape(call("list", 0), other, call("list", 1)).play()
+    playing = replay_index(call("list", 0), other, call("list", 1)).play()
     modern = Caller("2026-07-28")
     assert [answer(playing, "list"), answer(playing, "list")] == [0, 0]
     playing.find(CALL, other.params, caller=modern)
@@ -209,7 +217,7 @@ def test_what_one_client_wrote_counts_for_all_of_them() -> None:
 
 
 def test_a_secret_argument_is_found_although_it_was_not_written_down() -> None:
-    assert answer(tape(call("get", 1, password="[redacted]")).play(), "get", password="swordfish") == 1
+    assert answer(replay_index(call("get", 1, password="[redacted]")).play(), "get", password="swordfish") == 1
 
 
 SHOP_WORLD = """\

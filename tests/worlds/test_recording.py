@@ -11,7 +11,7 @@ import pytest
 from simtrain.files.redaction import Redactor
 from simtrain.mcp_wire.manifest import Exchange, Manifest, ServerManifest, Surface, write_manifest
 from simtrain.values.errors import InputError
-from simtrain.worlds.recorded.recorded_sessions import exchanges_of, frames_of, read_courses, read_exchanges
+from simtrain.worlds.recorded.recorded_sessions import exchanges_of, frames_of, read_exchanges, read_sessions
 from simtrain.worlds.recorded.recording import RecordedRun, Recorder, append_run, read_runs
 
 META = {
@@ -147,7 +147,7 @@ def test_a_torn_line_is_cut_off_and_the_next_run_is_appended(tmp_path: Path) -> 
     assert len(read_exchanges(path)) == 1
     record(path, ("client", request(1, "ping"), {}), ("server", response(1), {}))
     assert path.read_bytes() == whole + whole
-    assert [len(course.exchanges) for course in read_courses(path)] == [1, 1]
+    assert [len(recorded_session.exchanges) for recorded_session in read_sessions(path)] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,10 @@ def test_exchanges_made_into_frames_are_the_same_exchanges_again(tmp_path: Path)
     assert exchanges_of(RecordedRun("x", "stdio", list(frames_of([modern, old])))) == [modern, old]
     append_run(tmp_path / "rec.jsonl", frames_of([modern, old]), server="x", transport="stdio")
     append_run(tmp_path / "rec.jsonl", frames_of([old]), server="x", transport="stdio")
-    assert [course.exchanges for course in read_courses(tmp_path / "rec.jsonl")] == [(modern, old), (old,)]
+    assert [recorded_session.exchanges for recorded_session in read_sessions(tmp_path / "rec.jsonl")] == [
+        (modern, old),
+        (old,),
+    ]
     assert [frame.number for run in read_runs(tmp_path / "rec.jsonl") for frame in run.frames][:3] == [2, 3, 4]
 
 
@@ -217,7 +220,7 @@ def test_a_manifest_is_read_as_one_course_for_each_server(tmp_path: Path) -> Non
     server = ServerManifest("shop", {}, (Surface("2025-11-25", {}, {}, tools),), (ping,))
     other = ServerManifest("mail", {}, (Surface("2025-11-25", {}, {}, {}),))
     write_manifest(Manifest({"shop": server, "mail": other}), tmp_path / "m.json")
-    shop, mail = read_courses(tmp_path / "m.json")
+    shop, mail = read_sessions(tmp_path / "m.json")
     assert (shop.server, shop.exchanges, list(shop.tools)) == ("shop", (ping,), ["get"])
     assert (mail.server, mail.exchanges) == ("mail", ())
 

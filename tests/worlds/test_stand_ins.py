@@ -51,7 +51,7 @@ def real(server: str) -> str:
 
 
 @dataclass
-class Tape:
+class ReplayIndex:
     """What a real server answered, call by call, sequence by sequence, in its own terms."""
 
     root: Path
@@ -62,8 +62,8 @@ class Tape:
 class Recording:
     """A bench that keeps what the real server answers."""
 
-    def __init__(self, bench: Bench, tape: Tape) -> None:
-        self._bench, self._tape, self._sequence = bench, tape, 0
+    def __init__(self, bench: Bench, replay_index: ReplayIndex) -> None:
+        self._bench, self._replay_index, self._sequence = bench, replay_index, 0
 
     @property
     def root(self) -> Path:
@@ -75,7 +75,7 @@ class Recording:
 
     async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
         answered = await self._bench.call(tool, arguments)
-        self._tape.answers.setdefault(self._sequence, []).append(answered)
+        self._replay_index.answers.setdefault(self._sequence, []).append(answered)
         return answered
 
     async def close(self) -> None:
@@ -85,13 +85,13 @@ class Recording:
 class Replay:
     """A bench that answers from a tape: calls depend on the seed and on what the real server says, on nothing else."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.root = tape.root
-        self._tape = tape
+    def __init__(self, replay_index: ReplayIndex) -> None:
+        self.root = replay_index.root
+        self._replay_index = replay_index
         self._left = iter(())
 
     async def fresh(self, sequence: int) -> None:
-        self._left = iter(self._tape.answers[sequence])
+        self._left = iter(self._replay_index.answers[sequence])
 
     async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
         return next(self._left)
@@ -131,8 +131,8 @@ async def test_a_stand_in_answers_as_the_real_server_does_and_no_broken_tool_goe
     live = LiveBench(real(server), subject=subject, world=own.world, root=root, timeout=60, losses=[])
     shown, surfaces = await shown_surfaces(live), await own.surfaces()
     assert [surface.greeting for surface in shown] == [surface.greeting for surface in surfaces[: len(shown)]]
-    tape = Tape(root, offered_schemas(shown[0], surfaces[0]))
-    sound = await play(own, subject, tape.schemas, OPTIONS, bench=lambda _: Recording(live, tape))
+    replay_index = ReplayIndex(root, offered_schemas(shown[0], surfaces[0]))
+    sound = await play(own, subject, replay_index.schemas, OPTIONS, bench=lambda _: Recording(live, replay_index))
     assert sound.below(Thresholds(LEAST.get(server, 0.95), 0.85)) == [], sound.divergences()[:3]
     assert {name: share for name, share in sound.shares().items() if share < DEMANDED[name]} == {}
 
@@ -143,7 +143,7 @@ async def test_a_stand_in_answers_as_the_real_server_does_and_no_broken_tool_goe
             if all(outcome.call.tool != tool for outcome in outcomes):
                 continue
             only = replace(OPTIONS, only=number)
-            found = await play(broken, subject, tape.schemas, only, bench=lambda _: Replay(tape))
+            found = await play(broken, subject, replay_index.schemas, only, bench=lambda _: Replay(replay_index))
             pairs = zip(outcomes, found.outcomes, strict=True)
             worse = [after for before, after in pairs if before.problem is None and after.problem is not None]
             if any(how == "forgets" or outcome.call.tool == tool for outcome in worse):

@@ -32,6 +32,6 @@ def disputes(asked: ReadQuestion, things: Sequence[Thing], knowing: Knowing) -> 
 def _host(title: str, knowing: Knowing) -> Reading[str]:
     """Return the host of a site of that title: that of its front page, as a search finds it."""
     hits = yield from knowing.reader.search(title)
-    front = [hit.url for hit in hits if hit.title.casefold() == title.casefold()]
-    urls = front or [hit.url for hit in hits]
+    request_handler = [hit.url for hit in hits if hit.title.casefold() == title.casefold()]
+    urls = request_handler or [hit.url for hit in hits]
     return urlsplit(urls[0]).netloc if urls else ""

@@ -12,7 +12,7 @@ from simtrain.mcp.capture.probes import NO_TOOL
 from simtrain.mcp_wire.manifest import ServerManifest, read_manifest
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_courses
+from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_sessions
 from simtrain.worlds.recorded.replay_index import CALL
 
 Channel: TypeAlias = str | int
@@ -24,7 +24,7 @@ class RecordedCall:
     """One recorded call. `number` counts through all recordings, `course` says which of them it belongs to."""
 
     number: int
-    course: int
+    recorded_session: int
     tool: str
     arguments: JsonObject
     response: JsonObject
@@ -67,17 +67,21 @@ def read_observed(manifest: Path, *, server: str | None = None, recordings: Sequ
     tools = {tool["name"]: tool for tool in found.tools if isinstance(tool.get("name"), str)}
     if not tools:
         raise InputError(f"the server {name!r} has no tools", file=manifest)
-    courses = [RecordedSession(name, found.exchanges, {})]
+    recorded_sessions = [RecordedSession(name, found.exchanges, {})]
     for path in recordings:
         # A manifest given as a recording holds other servers as well; a relay's recording is of one, whatever it is called.
-        courses += [course for course in read_courses(path) if path.suffix != ".json" or course.server == name]
-    return Observed(found, tools, tuple(_calls(courses, tools)))
+        recorded_sessions += [
+            recorded_session
+            for recorded_session in read_sessions(path)
+            if path.suffix != ".json" or recorded_session.server == name
+        ]
+    return Observed(found, tools, tuple(_calls(recorded_sessions, tools)))
 
 
-def _calls(courses: Sequence[RecordedSession], tools: dict[str, JsonObject]) -> list[RecordedCall]:
+def _calls(recorded_sessions: Sequence[RecordedSession], tools: dict[str, JsonObject]) -> list[RecordedCall]:
     found: list[RecordedCall] = []
-    for index, course in enumerate(courses):
-        for exchange in course.exchanges:
+    for index, recorded_session in enumerate(recorded_sessions):
+        for exchange in recorded_session.exchanges:
             tool: JsonValue = exchange.params.get("name")
             arguments: JsonValue = exchange.params.get("arguments")
             known = exchange.method == CALL and isinstance(tool, str) and tool in tools and tool != NO_TOOL

@@ -82,7 +82,12 @@ def _told(raw: JsonObject) -> JsonObject:
 
 
 def _line(call: RecordedCall) -> str:
-    facts: JsonObject = {"call": call.number, "recording": call.course, "tool": call.tool, "arguments": call.arguments}
+    facts: JsonObject = {
+        "call": call.number,
+        "recording": call.recorded_session,
+        "tool": call.tool,
+        "arguments": call.arguments,
+    }
     return f"{encode(facts)} -> {encode(call.response)}"[:CALL_LETTERS]
 
 

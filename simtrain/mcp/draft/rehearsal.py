@@ -52,9 +52,9 @@ async def rehearse(text: str, calls: Sequence[RecordedCall]) -> list[RehearsedCa
         path = Path(folder) / "draft.yaml"
         path.write_text(text, "utf-8")
         played = stand_in(str(path))
-        for course in sorted({call.course for call in calls}):
+        for recorded_session in sorted({call.recorded_session for call in calls}):
             async with played.episode(seed=0) as opened:
-                found += await _play([call for call in calls if call.course == course], opened)
+                found += await _play([call for call in calls if call.recorded_session == recorded_session], opened)
     return found
 
 

@@ -23,11 +23,15 @@ _WORDS = re.compile(r"[^\W\d_][\w '&,-]*", re.ASCII)
 
 def renamed(observed: Observed) -> list[RecordedCall]:
     """Return the recorded calls with the free texts that writing calls were given, and that came back, under other words."""
-    return [call for course in sorted({call.course for call in observed.calls}) for call in _course(observed, course)]
+    return [
+        call
+        for recorded_session in sorted({call.recorded_session for call in observed.calls})
+        for call in _recorded_session(observed, recorded_session)
+    ]
 
 
-def _course(observed: Observed, course: int) -> Iterator[RecordedCall]:
-    calls = [call for call in observed.calls if call.course == course]
+def _recorded_session(observed: Observed, recorded_session: int) -> Iterator[RecordedCall]:
+    calls = [call for call in observed.calls if call.recorded_session == recorded_session]
     texts = _free_texts(observed, calls)
     if not texts:
         yield from calls

@@ -8,9 +8,9 @@ from itertools import count
 import h11
 
 from simtrain.mcp.relay.call import RelayOutcome
-from simtrain.mcp.relay.connections import Gone, Headers, Leg, RelayLimits, TooLarge, end_to_end
+from simtrain.mcp.relay.connections import Gone, Headers, HttpConnection, RelayLimits, TooLarge, end_to_end
 from simtrain.mcp.relay.journal import RelayJournal, Wrapping, era_of
-from simtrain.mcp.relay.perturb import Bending
+from simtrain.mcp.relay.perturb import Perturber
 from simtrain.mcp.relay.stream_parts import Events, Piece, event_data, with_data
 from simtrain.mcp.relay.upstream import Upstream
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
@@ -23,23 +23,23 @@ _OURS = frozenset({b"host", b"origin", b"accept-encoding", b"content-length", b"
 _IDS = count(1)
 
 
-class Hop:
+class HttpExchange:
     """One request of a client."""
 
     def __init__(
         self,
-        client: Leg,
+        client: HttpConnection,
         request: h11.Request,
         *,
         upstream: Upstream,
-        bending: Bending,
+        perturber: Perturber,
         journal: RelayJournal,
         limits: RelayLimits,
     ) -> None:
         self._client = client
         self._request = request
         self._upstream = upstream
-        self._bending = bending
+        self._perturber = perturber
         self._journal = journal
         self._limits = limits
         self._number = journal.next_http()
@@ -71,7 +71,7 @@ class Hop:
                 await self.refuse(502, f"the server cannot be reached: {error}")
         finally:
             if self._session is None:
-                self._bending.ended(self._scope)
+                self._perturber.ended(self._scope)
 
     async def refuse(self, status: int, message: str) -> None:
         """Answer in the server's stead, with a JSON-RPC error that says so."""
@@ -94,7 +94,7 @@ class Hop:
         self._era = era_of(frames[0])
         crossing = None
         if len(frames) == 1:
-            crossing = self._bending.client_sends(frames[0], self._scope, self._repeat, session=self._session)
+            crossing = self._perturber.client_sends(frames[0], self._scope, self._repeat, session=self._session)
         if crossing is None:
             for frame in frames:
                 self._journal.frame("client", frame, self._wrapping, seconds=seconds)
@@ -109,7 +109,7 @@ class Hop:
             return None
         return body if frame is crossing.request else encode_frame(frame)
 
-    async def _ask(self, server: Leg, body: bytes) -> h11.Response:
+    async def _ask(self, server: HttpConnection, body: bytes) -> h11.Response:
         """Send the request and wait for the head of the reply."""
         headers = end_to_end(self._request, without=_OURS)
         headers += [(b"Host", self._upstream.authority.encode()), (b"Accept-Encoding", b"identity")]
@@ -127,7 +127,7 @@ class Hop:
             raise Gone(f"no reply within {self._limits.reply:g} s") from None
         return event
 
-    async def _reply(self, server: Leg, response: h11.Response) -> None:
+    async def _reply(self, server: HttpConnection, response: h11.Response) -> None:
         given = _header(response, b"mcp-session-id")
         self._session = self._session or self._journal.session(given)
         length = _header(response, b"content-length")
@@ -138,7 +138,7 @@ class Hop:
         else:
             await self._stream(server, response, None)
 
-    async def _document(self, server: Leg, response: h11.Response) -> None:
+    async def _document(self, server: HttpConnection, response: h11.Response) -> None:
         try:
             async with asyncio.timeout(self._limits.reply):
                 body = await server.body()
@@ -153,7 +153,7 @@ class Hop:
             headers.append((b"Content-Length", str(len(changed)).encode()))
         await self._head(response, headers, h11.Data(data=changed), h11.EndOfMessage())
 
-    async def _stream(self, server: Leg, response: h11.Response, events: Events | None) -> None:
+    async def _stream(self, server: HttpConnection, response: h11.Response, events: Events | None) -> None:
         """Pass on what comes as it comes; events one by one, since each may have to be bent."""
         bends = events is not None
         await self._head(response, end_to_end(response, without=_LENGTH if bends else frozenset()))
@@ -188,7 +188,7 @@ class Hop:
             self._journal.stray("server", body, wrapping)
             return body
         scopes = (self._scope, f"http {self._number}")
-        met = self._bending.server_sends(frames[0], scopes) if len(frames) == 1 else None
+        met = self._perturber.server_sends(frames[0], scopes) if len(frames) == 1 else None
         if met is None:
             for frame in frames:
                 self._journal.frame("server", frame, wrapping, seconds=seconds)
@@ -210,7 +210,7 @@ class Hop:
         self._journal.frame("server", reply, wrapping, perturbed={"by": [], "frame": None})
         return reply
 
-    async def _answer_to(self, identity: str, server: Leg, response: h11.Response) -> JsonObject:
+    async def _answer_to(self, identity: str, server: HttpConnection, response: h11.Response) -> JsonObject:
         """Return the response frame with this id, out of a document or of events."""
         streams = _kind(response) == "text/event-stream"
         events, parts = Events(limit=self._limits.body), list[bytes]()

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import h11
 
-from simtrain.mcp.relay.connections import Gone, Leg, NoHttp, RelayLimits, TooLarge
-from simtrain.mcp.relay.exchange import Hop
+from simtrain.mcp.relay.connections import Gone, HttpConnection, NoHttp, RelayLimits, TooLarge
+from simtrain.mcp.relay.exchange import HttpExchange
 from simtrain.mcp.relay.journal import RelayJournal
-from simtrain.mcp.relay.perturb import Bending
+from simtrain.mcp.relay.perturb import Perturber
 from simtrain.mcp.relay.upstream import Upstream
 from simtrain.mcp.serve.guard import LOOPBACK
 from simtrain.mcp_wire.targets import HttpTarget
@@ -33,7 +33,7 @@ class HttpRelay:
         self,
         target: HttpTarget,
         *,
-        bending: Bending,
+        perturber: Perturber,
         journal: RelayJournal,
         port: int = 0,
         limits: RelayLimits | None = None,
@@ -42,7 +42,7 @@ class HttpRelay:
         self.failed: asyncio.Future[None]
         self._limits = limits or RelayLimits()
         self._upstream = Upstream(target, self._limits)
-        self._bending = bending
+        self._perturber = perturber
         self._journal = journal
         self._servers: list[asyncio.Server] = []
         self._clients: set[asyncio.Task[None]] = set()
@@ -84,41 +84,41 @@ class HttpRelay:
         task = asyncio.current_task()
         assert task is not None
         self._clients.add(task)
-        leg = Leg(reader, writer, ours=h11.SERVER, limits=self._limits)
+        http_connection = HttpConnection(reader, writer, ours=h11.SERVER, limits=self._limits)
         try:
-            await self._serve(leg)
+            await self._serve(http_connection)
         except InputError as error:
             # The recording cannot be written: there is no going on without it.
             if not self.failed.done():
                 self.failed.set_exception(error)
         except NoHttp as error:
-            await leg.refuse(error.status)
+            await http_connection.refuse(error.status)
         except Gone:
-            leg.abort()
+            http_connection.abort()
         except asyncio.CancelledError:
-            leg.abort()
+            http_connection.abort()
         finally:
             self._clients.discard(task)
-            await leg.close()
+            await http_connection.close()
 
-    async def _serve(self, client: Leg) -> None:
+    async def _serve(self, client: HttpConnection) -> None:
         """Answer the requests of one connection, one after the other."""
         while True:
             async with _limit(self._limits.idle):
                 request = await client.receive()
             if not isinstance(request, h11.Request):
                 return
-            hop = Hop(
+            http_exchange = HttpExchange(
                 client,
                 request,
                 upstream=self._upstream,
-                bending=self._bending,
+                perturber=self._perturber,
                 journal=self._journal,
                 limits=self._limits,
             )
             refusal = _refusal(request)
             if refusal is not None:
-                await hop.refuse(*refusal)
+                await http_exchange.refuse(*refusal)
                 await client.linger()
                 return
             try:
@@ -127,17 +127,17 @@ class HttpRelay:
                         await client.send(h11.InformationalResponse(status_code=100, headers=[]))
                     body = await client.body()
             except TooLarge:
-                await hop.refuse(413, f"the body is larger than {self._limits.body} bytes")
+                await http_exchange.refuse(413, f"the body is larger than {self._limits.body} bytes")
                 await client.linger()
                 return
-            await _until_gone(client, hop, body)
+            await _until_gone(client, http_exchange, body)
             if not client.next_message():
                 return
 
 
-async def _until_gone(client: Leg, hop: Hop, body: bytes) -> None:
+async def _until_gone(client: HttpConnection, http_exchange: HttpExchange, body: bytes) -> None:
     """Let a request run its course, or break it off when the client leaves."""
-    running = asyncio.create_task(hop.run(body))
+    running = asyncio.create_task(http_exchange.run(body))
     watching = asyncio.create_task(client.watch())
     try:
         await asyncio.wait((running, watching), return_when=asyncio.FIRST_COMPLETED)

@@ -89,7 +89,7 @@ class _Asked:
     crossing: RelayedCall | None = None
 
 
-class Bending:
+class Perturber:
     """The perturbations of one relay; all its clients together play one episode, each with the tools that it was shown."""
 
     def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: RelayRules | None = None) -> None:

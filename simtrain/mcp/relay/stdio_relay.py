@@ -14,7 +14,7 @@ from time import monotonic
 
 from simtrain.mcp.relay.call import RelayedCall, RelayOutcome
 from simtrain.mcp.relay.journal import RelayJournal, Wrapping, era_of
-from simtrain.mcp.relay.perturb import Bending
+from simtrain.mcp.relay.perturb import Perturber
 from simtrain.mcp.relay.pipes import CHUNK, read_end, write_end
 from simtrain.mcp.relay.stream_parts import StreamLines
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
@@ -35,7 +35,7 @@ POLL = 0.01
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-async def relay_stdio(command: tuple[str, ...], *, bending: Bending, journal: RelayJournal) -> int:
+async def relay_stdio(command: tuple[str, ...], *, perturber: Perturber, journal: RelayJournal) -> int:
     """Run a server and relay between it and our own standard streams until one side ends; the server's exit code.
 
     Raises InputError when the command cannot be started.
@@ -47,7 +47,7 @@ async def relay_stdio(command: tuple[str, ...], *, bending: Bending, journal: Re
         loop.add_signal_handler(number, stopped.set)
     try:
         process = await _start(command)
-        return await _Pump(process, bending, journal, stopped).run()
+        return await _Pump(process, perturber, journal, stopped).run()
     finally:
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
@@ -63,11 +63,11 @@ async def _start(command: tuple[str, ...]) -> Process:
 
 
 class _Pump:
-    def __init__(self, process: Process, bending: Bending, journal: RelayJournal, stopped: asyncio.Event) -> None:
+    def __init__(self, process: Process, perturber: Perturber, journal: RelayJournal, stopped: asyncio.Event) -> None:
         assert process.stdin is not None and process.stdout is not None
         self._process = process
         self._to_server, self._from_server = process.stdin, process.stdout
-        self._bending = bending
+        self._perturber = perturber
         self._journal = journal
         self._era: str | None = None
         self._ids = count(1)
@@ -153,7 +153,7 @@ class _Pump:
                 continue
             self._era = era_of(frames[0]) or self._era
             self._expect(frames)
-            crossing = self._bending.client_sends(frames[0], None, self._repeat) if len(frames) == 1 else None
+            crossing = self._perturber.client_sends(frames[0], None, self._repeat) if len(frames) == 1 else None
             if crossing is not None:
                 await self._depart(crossing, line, seconds)
                 continue
@@ -189,7 +189,7 @@ class _Pump:
             if repeated is not None:
                 repeated.set_result(frame)
                 continue
-            met = self._bending.server_sends(frame, (None,)) if len(frames) == 1 else None
+            met = self._perturber.server_sends(frame, (None,)) if len(frames) == 1 else None
             if isinstance(met, RelayedCall):
                 self._spawn(self._deliver(met, frame, line, seconds))
                 continue

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from simtrain.mcp.relay.connections import Gone, Leg, RelayLimits
+from simtrain.mcp.relay.connections import Gone, HttpConnection, RelayLimits
 from simtrain.mcp_wire.targets import HttpTarget
 
 FRESH = 2.0
@@ -30,39 +30,39 @@ class Upstream:
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if self._secure else 80)
         self._limits = limits
-        self._idle: list[tuple[Leg, float]] = []
+        self._idle: list[tuple[HttpConnection, float]] = []
         self.path = parts.path or "/"
         self.authority = parts.netloc.rpartition("@")[2]
         self.origin = f"{parts.scheme.lower()}://{self.authority}"
 
     @asynccontextmanager
-    async def connection(self) -> AsyncGenerator[Leg]:
+    async def connection(self) -> AsyncGenerator[HttpConnection]:
         """A connection for one request; it is kept when the reply was read to its end. Raises Gone when there is none to be had."""
-        leg = self._kept() or await self._connect()
+        http_connection = self._kept() or await self._connect()
         try:
-            yield leg
+            yield http_connection
         except BaseException:
-            leg.abort()
+            http_connection.abort()
             raise
-        if leg.next_message() and len(self._idle) < KEPT:
-            self._idle.append((leg, monotonic()))
+        if http_connection.next_message() and len(self._idle) < KEPT:
+            self._idle.append((http_connection, monotonic()))
         else:
-            await leg.close()
+            await http_connection.close()
 
     async def close(self) -> None:
         """Close all idle connections."""
         while self._idle:
             await self._idle.pop()[0].close()
 
-    def _kept(self) -> Leg | None:
+    def _kept(self) -> HttpConnection | None:
         while self._idle:
-            leg, since = self._idle.pop()
-            if leg.usable and monotonic() - since < FRESH:
-                return leg
-            leg.abort()
+            http_connection, since = self._idle.pop()
+            if http_connection.usable and monotonic() - since < FRESH:
+                return http_connection
+            http_connection.abort()
         return None
 
-    async def _connect(self) -> Leg:
+    async def _connect(self) -> HttpConnection:
         secure = ssl.create_default_context() if self._secure else None
         try:
             async with asyncio.timeout(self._limits.connect):
@@ -71,4 +71,4 @@ class Upstream:
             raise Gone(f"no connection within {self._limits.connect:g} s") from None
         except OSError as error:
             raise Gone(error.strerror or str(error)) from None
-        return Leg(reader, writer, ours=h11.CLIENT, limits=self._limits)
+        return HttpConnection(reader, writer, ours=h11.CLIENT, limits=self._limits)

@@ -14,8 +14,8 @@ from simtrain.mcp.serve.episode_handler import EpisodeFront
 from simtrain.mcp.serve.episodes import Episodes, HeldEpisode
 from simtrain.mcp.serve.guard import bearer, refusal, same
 from simtrain.mcp.serve.wire_tools import servers_of
-from simtrain.mcp_wire.handler import Front
-from simtrain.mcp_wire.sdk_server import SCOPE_KEY, current_front
+from simtrain.mcp_wire.handler import RequestHandler
+from simtrain.mcp_wire.sdk_server import SCOPE_KEY, current_request_handler
 from simtrain.mcp_wire.sessions import Sessions
 from simtrain.values.errors import InputError
 
@@ -38,12 +38,12 @@ class Fronts:
 
     page_size: int | None = None
 
-    def of(self, held: HeldEpisode, server: str | None = None) -> Front:
+    def of(self, held: HeldEpisode, server: str | None = None) -> RequestHandler:
         """Return the front of one server of an episode; of all its servers when none is named. Raises InputError for an unknown server."""
-        front = held.fronts.get(server)
-        if front is None:
-            front = held.fronts[server] = self._make(held, server)
-        return front
+        request_handler = held.fronts.get(server)
+        if request_handler is None:
+            request_handler = held.fronts[server] = self._make(held, server)
+        return request_handler
 
     def _make(self, held: HeldEpisode, server: str | None) -> EpisodeFront:
         servers = servers_of(held.environment.tools)
@@ -101,18 +101,18 @@ class Addresses:
         episodes.leaving.append(self._end_sessions)
 
     async def _end_sessions(self, held: HeldEpisode) -> None:
-        for front in held.fronts.values():
-            await self._endpoint.end(front)
+        for request_handler in held.fronts.values():
+            await self._endpoint.end(request_handler)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            front = await self._front(scope)
+            request_handler = await self._request_handler(scope)
         except AddressRefused as refused:
             await refusal(refused.status, str(refused))(scope, receive, send)
             return
-        await _through(front, self._endpoint, scope, receive, send)
+        await _through(request_handler, self._endpoint, scope, receive, send)
 
-    async def _front(self, scope: Scope) -> Front:
+    async def _request_handler(self, scope: Scope) -> RequestHandler:
         found = PATH.fullmatch(scope["path"])
         if found is None:
             raise AddressRefused(404, "Nothing is served here; episodes are at /w/EPISODE/mcp")
@@ -146,24 +146,26 @@ class Addresses:
 class NamedFronts:
     """The ASGI application over fronts that somebody else holds, by the name in `/w/NAME/mcp`."""
 
-    def __init__(self, endpoint: ASGIApp, fronts: Mapping[str, Front]) -> None:
+    def __init__(self, endpoint: ASGIApp, fronts: Mapping[str, RequestHandler]) -> None:
         self._endpoint = endpoint
         self._fronts = fronts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = PATH.fullmatch(scope["path"])
-        front = self._fronts.get(found["episode"]) if found else None
-        if front is None:
+        request_handler = self._fronts.get(found["episode"]) if found else None
+        if request_handler is None:
             await refusal(404, "Nothing is served here")(scope, receive, send)
             return
-        await _through(front, self._endpoint, scope, receive, send)
+        await _through(request_handler, self._endpoint, scope, receive, send)
 
 
-async def _through(front: Front, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+async def _through(
+    request_handler: RequestHandler, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send
+) -> None:
     """Hand a request with its front to the MCP endpoint."""
-    scope[SCOPE_KEY] = front
-    before = current_front.set(front)
+    scope[SCOPE_KEY] = request_handler
+    before = current_request_handler.set(request_handler)
     try:
         await endpoint(scope, receive, send)
     finally:
-        current_front.reset(before)
+        current_request_handler.reset(before)

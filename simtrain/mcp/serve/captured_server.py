@@ -10,8 +10,8 @@ from simtrain.contracts.request import Caller
 from simtrain.mcp_wire.manifest import ServerManifest
 from simtrain.scenarios.ad_hoc import native_server
 from simtrain.worlds.recorded.error_profile import Mistakes
-from simtrain.worlds.recorded.recorded_sessions import by_caller, captured_course
-from simtrain.worlds.recorded.replay_index import Tape
+from simtrain.worlds.recorded.recorded_sessions import by_caller, captured_session
+from simtrain.worlds.recorded.replay_index import ReplayIndex
 from simtrain.worlds.recorded.served_servers import read_servers
 
 
@@ -34,10 +34,10 @@ class CapturedServer:
         return any(result is not None and result.get("isError") is False for result in results)
 
     @cached_property
-    def tapes(self) -> Mapping[Caller, Tape]:
+    def replay_indexes(self) -> Mapping[Caller, ReplayIndex]:
         """What was recorded with each client."""
-        parts = by_caller(captured_course(self.manifest))
-        return {client: Tape([part], match="normalised") for client, part in parts.items()}
+        parts = by_caller(captured_session(self.manifest))
+        return {client: ReplayIndex([part], match="normalised") for client, part in parts.items()}
 
 
 def captured_servers(path: Path) -> Mapping[str, CapturedServer]:

@@ -99,8 +99,8 @@ class EpisodeFront:
         self._says_success = captured is not None and captured.says_success
         # The tools of a captured server are named after it in the world, unless the world stands for it alone.
         self._prefix = captured.name if captured and any(tool.server for tool in world.tools) else ""
-        tapes = captured.tapes.items() if captured else ()
-        self._playing = {client: tape.play() for client, tape in tapes}
+        replay_indexes = captured.replay_indexes.items() if captured else ()
+        self._playing = {client: replay_index.play() for client, replay_index in replay_indexes}
         self._conversations = Conversations()
         self._page_size = page_size
 

@@ -15,7 +15,7 @@ from simtrain.contracts.journal import Journal
 from simtrain.contracts.request import Answer
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Stop, Trajectory
-from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.runs.judge import judge
 from simtrain.runs.rollout import failure, record
 from simtrain.scenarios.briefing import brief
@@ -48,7 +48,7 @@ class HeldEpisode:
         self.episode = episode
         self.environment = environment
         self.token = token
-        self.fronts: dict[str | None, Front] = {}
+        self.fronts: dict[str | None, RequestHandler] = {}
         """The fronts that were made, by server."""
         self.journal = Journal(environment, episode.limits)
         self.used = monotonic()

@@ -21,7 +21,7 @@ from simtrain.mcp.serve.guard import LOOPBACK, HostGuard
 from simtrain.mcp.serve.session import ServingSession
 from simtrain.mcp.serve.shutdown import OrderlyShutdown
 from simtrain.mcp.serve.slow_heads import BriskProtocol
-from simtrain.mcp_wire.handler import Front
+from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
 from simtrain.mcp_wire.validation import ARRIVAL
 from simtrain.values.errors import InputError
@@ -68,19 +68,19 @@ class Door:
 class Sockets:
     """The ports of a stage, taken."""
 
-    front: socket.socket
+    request_handler: socket.socket
     control: socket.socket | None
 
 
 @contextmanager
 def bind(options: Listening) -> Generator[Sockets]:
     """Take the ports while the block runs. Raises InputError for one that cannot be had."""
-    with _bind(options.host, options.port) as front:
+    with _bind(options.host, options.port) as request_handler:
         if options.control_port is None:
-            yield Sockets(front, None)
+            yield Sockets(request_handler, None)
             return
         with _bind(options.host, options.control_port) as control:
-            yield Sockets(front, control)
+            yield Sockets(request_handler, control)
 
 
 @asynccontextmanager
@@ -91,7 +91,7 @@ async def listen(stage: ServingSession, options: Listening, sockets: Sockets | N
             async with listen(stage, options, own) as door:
                 yield door
         return
-    url, token = _url(options.host, sockets.front), token_urlsafe(24)
+    url, token = _url(options.host, sockets.request_handler), token_urlsafe(24)
     async with http_endpoint(
         json_replies=options.json_replies, max_body=options.max_body, arrival=options.patience
     ) as endpoint:
@@ -102,7 +102,7 @@ async def listen(stage: ServingSession, options: Listening, sockets: Sockets | N
             open_default=stage.open_default if options.default else None,
             token=options.token,
         )
-        async with served(HostGuard(addresses, hosts=options.hosts), sockets.front, options.patience):
+        async with served(HostGuard(addresses, hosts=options.hosts), sockets.request_handler, options.patience):
             if sockets.control is None:
                 yield Door(url, None, token)
                 return
@@ -113,9 +113,9 @@ async def listen(stage: ServingSession, options: Listening, sockets: Sockets | N
 
 
 @asynccontextmanager
-async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, Front]]]:
+async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, RequestHandler]]]:
     """An MCP side on a free port of this machine whose addresses are held by the caller: `/w/NAME/mcp` for each front in the mapping."""
-    fronts: dict[str, Front] = {}
+    fronts: dict[str, RequestHandler] = {}
     bound = _bind("127.0.0.1", 0)
     async with (
         http_endpoint(json_replies=True) as endpoint,

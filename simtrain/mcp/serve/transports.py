@@ -33,10 +33,10 @@ class OverMcp(Transport):
             @asynccontextmanager
             async def connect(environment: Environment) -> AsyncGenerator[Environment]:
                 seat, name = _Seat(environment), token_hex(12)
-                front = fronts[name] = EpisodeFront(seat)
+                request_handler = fronts[name] = EpisodeFront(seat)
                 try:
                     async with connect_http(f"{url}/w/{name}/mcp") as client:
-                        yield await _Through.open(seat, client, front.native_names)
+                        yield await _Through.open(seat, client, request_handler.native_names)
                 finally:
                     del fronts[name]
 
@@ -53,9 +53,9 @@ class InProcessMcp(Transport):
         @asynccontextmanager
         async def connect(environment: Environment) -> AsyncGenerator[Environment]:
             seat = _Seat(environment)
-            front = EpisodeFront(seat)
-            async with connect_in_process(front) as client:
-                yield await _Through.open(seat, client, front.native_names)
+            request_handler = EpisodeFront(seat)
+            async with connect_in_process(request_handler) as client:
+                yield await _Through.open(seat, client, request_handler.native_names)
 
         yield connect
 

@@ -20,7 +20,7 @@ from simtrain.mcp_wire.manifest import LISTED, Exchange, Surface
 from simtrain.mcp_wire.targets import Target, parse_target
 from simtrain.values.errors import InputError, SimulatorFault, nearest
 from simtrain.values.types import JsonObject
-from simtrain.worlds.recorded.recorded_sessions import RecordedSession, by_caller, read_courses
+from simtrain.worlds.recorded.recorded_sessions import RecordedSession, by_caller, read_sessions
 from simtrain.worlds.recorded.served_servers import GREETINGS, read_servers
 
 UNPLAYED = frozenset({*GREETINGS, *LISTED, "subscriptions/listen"})
@@ -41,12 +41,12 @@ async def recheck(
     `server` names one of several recorded servers; `pairs` are patterns of ids and times that may differ one to one, beside UUIDs.
     Raises InputError for a recording without requests and for a server that does not start.
     """
-    courses, name = _of_server(read_courses(cassette), server, cassette)
+    recorded_sessions, name = _of_server(read_sessions(cassette), server, cassette)
     target = parse_target(command)
     tokens = {**Subject.tokens, **{f"pair{number}": pattern for number, pattern in enumerate(pairs)}}
     played: list[tuple[CallOutcome, ...]] = []
-    for course in courses:
-        for part in by_caller(course).values():
+    for recorded_session in recorded_sessions:
+        for part in by_caller(recorded_session).values():
             asked = [exchange for exchange in part.exchanges if exchange.method not in UNPLAYED]
             if asked:
                 played.append(tuple(await _again(target, asked, Pairing({}, tokens), timeout, on_call)))
@@ -57,9 +57,9 @@ async def recheck(
 
 
 def _of_server(
-    courses: Sequence[RecordedSession], server: str | None, cassette: Path
+    recorded_sessions: Sequence[RecordedSession], server: str | None, cassette: Path
 ) -> tuple[list[RecordedSession], str]:
-    names = list(dict.fromkeys(course.server for course in courses))
+    names = list(dict.fromkeys(recorded_session.server for recorded_session in recorded_sessions))
     if server is None and len(names) != 1:
         problem = f"{len(names)} servers were recorded" if names else "nothing was recorded"
         raise InputError(
@@ -68,7 +68,7 @@ def _of_server(
     if server is not None and server not in names:
         raise InputError(f"no server {server!r} was recorded", remedy=nearest(server, names), file=cassette)
     chosen = server or names[0]
-    return [course for course in courses if course.server == chosen], chosen
+    return [recorded_session for recorded_session in recorded_sessions if recorded_session.server == chosen], chosen
 
 
 def _recorded(cassette: Path, server: str) -> tuple[Surface, ...]:

@@ -62,12 +62,12 @@ class OpenStandIn:
     def __init__(self, held: HeldEpisode, server: str | None) -> None:
         self._held = held
         self._server = server
-        self._front = Fronts().of(held, server)
+        self._request_handler = Fronts().of(held, server)
         self._clock = held.environment.finished().final.clock
 
     async def surface(self, era: str) -> Surface:
         """Return what it shows to a client of an era that can do nothing."""
-        greeting = await self._front.answer(
+        greeting = await self._request_handler.answer(
             _asked("server/discover" if era == MODERN else "initialize", {}, era), _Deaf()
         )
         lists: dict[str, tuple[JsonObject, ...]] = {}
@@ -81,7 +81,7 @@ class OpenStandIn:
         cursor: JsonValue = None
         while True:
             params: JsonObject = {} if cursor is None else {"cursor": cursor}
-            page = await self._front.answer(_asked(method, params, era), _Deaf())
+            page = await self._request_handler.answer(_asked(method, params, era), _Deaf())
             yield page
             cursor = page.get("nextCursor")
             if cursor is None:
@@ -93,7 +93,7 @@ class OpenStandIn:
         self._clock.moment = moment - self._clock.per_step
         try:
             asked = _asked("tools/call", {"name": tool, "arguments": arguments})
-            return {"result": await self._front.answer(asked, _Deaf())}
+            return {"result": await self._request_handler.answer(asked, _Deaf())}
         except WireError as error:
             return {"error": {"code": error.code, "message": error.message}}
 

@@ -25,7 +25,7 @@ from simtrain.view.search_site.html import (
     PageFrame,
     article,
     document,
-    front,
+    request_handler,
     results,
     trouble,
 )
@@ -73,7 +73,7 @@ class Browsing:
         if path == STYLE:
             return Response(style(), media_type="text/css", headers={**HEADERS, "cache-control": "max-age=600"})
         if place.site is None and path in ("", "/"):
-            return self._front(place)
+            return self._request_handler(place)
         domain, path = (place.site.domain, path) if place.site else _split(path)
         return self._visit(domain, path, request.url.query, place)
 
@@ -105,13 +105,15 @@ class Browsing:
             return f"/{host}{rest}"
         return rest if host == place.site.domain else f"http://{host}{place.suffix}{place.port}{rest}"
 
-    def _front(self, place: _Place) -> Response:
+    def _request_handler(self, place: _Place) -> Response:
         source = self.world.source
         cards = [
             (site, Link(self._local(f"https://{site.domain}/", place), site.title, site.domain))
             for site in self.world.web.sites
         ]
-        return self._page(source.title, front(source.title, source.description.strip(), cards), place, look="front")
+        return self._page(
+            source.title, request_handler(source.title, source.description.strip(), cards), place, look="front"
+        )
 
     def _search(self, request: Request, place: _Place) -> Response:
         query = request.query_params.get("q", "")[:MOST_QUERY].strip()
@@ -208,5 +210,5 @@ async def browsing(
     A request that takes longer than `arrival` seconds to come is given up.
     """
     with bind(Listening(host=host, port=port, control_port=None)) as sockets:
-        async with served(Browsing(world).app, sockets.front, arrival):
-            yield f"http://{f'[{host}]' if ':' in host else host}:{sockets.front.getsockname()[1]}/"
+        async with served(Browsing(world).app, sockets.request_handler, arrival):
+            yield f"http://{f'[{host}]' if ':' in host else host}:{sockets.request_handler.getsockname()[1]}/"

@@ -42,15 +42,15 @@ class RecordedSession:
     tools: Mapping[str, JsonObject]
 
 
-def by_caller(course: RecordedSession) -> dict[Caller, RecordedSession]:
+def by_caller(recorded_session: RecordedSession) -> dict[Caller, RecordedSession]:
     """Return a course, parted by the clients with whom it was recorded."""
     found: dict[Caller, list[Exchange]] = {}
-    for exchange in course.exchanges:
+    for exchange in recorded_session.exchanges:
         found.setdefault(Caller(exchange.era, frozenset(exchange.capabilities)), []).append(exchange)
-    return {client: replace(course, exchanges=tuple(exchanges)) for client, exchanges in found.items()}
+    return {client: replace(recorded_session, exchanges=tuple(exchanges)) for client, exchanges in found.items()}
 
 
-def captured_course(server: ServerManifest) -> RecordedSession:
+def captured_session(server: ServerManifest) -> RecordedSession:
     """Return what was captured of a server.
 
     A client of the modern era hears of changes on a stream of its own: where the same request made the server announce one in
@@ -74,12 +74,16 @@ def _same(exchange: Exchange) -> bytes:
     return canonical([exchange.method, own_params(exchange.params)])
 
 
-def read_courses(path: Path) -> tuple[RecordedSession, ...]:
+def read_sessions(path: Path) -> tuple[RecordedSession, ...]:
     """Return the courses in a manifest (.json: one for each server and client) or a recording (one for each run). Raises InputError."""
     if path.suffix == ".json":
-        captured = map(captured_course, read_manifest(path).servers.values())
+        captured = map(captured_session, read_manifest(path).servers.values())
         # Servers are captured by one client after the other, each with a server that has just begun.
-        return tuple(part for course in captured for part in (by_caller(course).values() or (course,)))
+        return tuple(
+            part
+            for recorded_session in captured
+            for part in (by_caller(recorded_session).values() or (recorded_session,))
+        )
     found: list[RecordedSession] = []
     for run in read_runs(path):
         exchanges = tuple(exchanges_of(run))
@@ -89,7 +93,7 @@ def read_courses(path: Path) -> tuple[RecordedSession, ...]:
 
 def read_exchanges(path: Path) -> tuple[Exchange, ...]:
     """Return all exchanges in a manifest or a recording, in order. Raises InputError."""
-    return tuple(exchange for course in read_courses(path) for exchange in course.exchanges)
+    return tuple(exchange for recorded_session in read_sessions(path) for exchange in recorded_session.exchanges)
 
 
 def exchanges_of(run: RecordedRun) -> list[Exchange]:

@@ -46,7 +46,7 @@ class _Take:
     after: int
 
 
-class Tape:
+class ReplayIndex:
     """What was recorded, found by request.
 
     - `exact`: method and params are the same JSON; progress tokens and the era's envelope do not count.
@@ -63,7 +63,7 @@ class Tape:
 
     def __init__(
         self,
-        courses: Sequence[RecordedSession],
+        recorded_sessions: Sequence[RecordedSession],
         *,
         match: Match = "sequence",
         folders: Mapping[str, str] | None = None,
@@ -72,14 +72,16 @@ class Tape:
         self.match: Match = match
         self.folders = dict(folders or {})
         self.takes: dict[_Key, list[_Take]] = defaultdict(list)
-        self.calls = [exchange for course in courses for exchange in course.exchanges]
+        self.calls = [exchange for recorded_session in recorded_sessions for exchange in recorded_session.exchanges]
         self.values: set[str] = set()
-        self._tools = {name: tool for course in courses for name, tool in course.tools.items()}
+        self._tools = {
+            name: tool for recorded_session in recorded_sessions for name, tool in recorded_session.tools.items()
+        }
         self._reads = reads or self._says_it_reads
         self._defaults = {name: _defaults(tool) for name, tool in self._tools.items()}
         self._states: dict[tuple[int, bytes, tuple[str, ...]], int] = {}
-        for course in courses:
-            self._add(course.exchanges)
+        for recorded_session in recorded_sessions:
+            self._add(recorded_session.exchanges)
 
     def _add(self, exchanges: Iterable[Exchange]) -> None:
         state = _START
@@ -139,8 +141,8 @@ class Tape:
 class Playback:
     """One episode's place on a tape."""
 
-    def __init__(self, tape: Tape) -> None:
-        self._tape = tape
+    def __init__(self, replay_index: ReplayIndex) -> None:
+        self._replay_index = replay_index
         self._state: int | None = _START
         self._last_write: str | None = None
         self._asked: Counter[tuple[int, bytes, bytes]] = Counter()
@@ -149,13 +151,13 @@ class Playback:
 
     def find(self, method: str, params: JsonObject, *, caller: Caller = Caller()) -> Exchange:  # noqa: B008
         """Return the recorded exchange for a request of a client, speaking of the present values. Raises NotRecorded."""
-        tape = self._tape
-        asked = cast(JsonObject, moved(params, {new: old for old, new in tape.folders.items()}))
-        key, values = tape.key(method, asked)
-        takes = [] if self._state is None else tape.takes.get((self._state, key), [])
+        replay_index = self._replay_index
+        asked = cast(JsonObject, moved(params, {new: old for old, new in replay_index.folders.items()}))
+        key, values = replay_index.key(method, asked)
+        takes = [] if self._state is None else replay_index.takes.get((self._state, key), [])
         take = self._chosen(takes, key, _written(own_params(asked)), values, caller)
         reason = self._reason(method, asked, key) if take is None else None
-        if tape.match == "sequence" and tape.writes(method, params):
+        if replay_index.match == "sequence" and replay_index.writes(method, params):
             self._last_write = call_text(method, params)
             self._state = None if take is None else take.after
         if take is None:
@@ -190,7 +192,7 @@ class Playback:
         forward, backward = dict(self._present), dict(self._recorded)
         for old, new in zip(recorded, present, strict=True):
             known = forward.get(old)
-            if known is None and old != new and (new in self._tape.values or new in backward):
+            if known is None and old != new and (new in self._replay_index.values or new in backward):
                 return False
             if known not in (None, new) or backward.get(new, old) != old:
                 return False
@@ -199,7 +201,7 @@ class Playback:
 
     def _as_present(self, exchange: Exchange) -> Exchange:
         changed = {old: new for old, new in self._present.items() if old != new}
-        folders = self._tape.folders
+        folders = self._replay_index.folders
         if not changed and not folders:
             return exchange
 
@@ -220,16 +222,16 @@ class Playback:
             return (
                 f"{call} comes after {self._last_write}, which was not recorded so: what was recorded no longer holds"
             )
-        if (self._state, key) in self._tape.takes:
+        if (self._state, key) in self._replay_index.takes:
             return f"{call} was recorded with other ids or times, and which of them these stand for cannot be told"
-        if any(other == key for _, other in self._tape.takes):
+        if any(other == key for _, other in self._replay_index.takes):
             before = f"after {self._last_write}" if self._last_write else "before any write"
             return f"{call} was not recorded {before}, only at another point of the recording"
         near = self._nearest(method, params)
         return f"{call} was not recorded; " + (f"the nearest is {near}" if near else "nothing like it was")
 
     def _nearest(self, method: str, params: JsonObject) -> str | None:
-        calls = [exchange for exchange in self._tape.calls if exchange.method == method]
+        calls = [exchange for exchange in self._replay_index.calls if exchange.method == method]
         names = sorted({_name(exchange.params) for exchange in calls} - {""})
         same = [exchange for exchange in calls if _name(exchange.params) == _name(params)]
         if not same:

@@ -10,7 +10,7 @@ from simtrain.contracts.request import Caller
 from simtrain.mcp_wire.manifest import LISTED, Exchange, Manifest, ServerManifest, Surface, read_manifest
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.recorded.recorded_sessions import ENVELOPE, MODERN, read_courses
+from simtrain.worlds.recorded.recorded_sessions import ENVELOPE, MODERN, read_sessions
 
 SERVER_INFO = f"{ENVELOPE}serverInfo"
 GREETINGS = ("initialize", "server/discover")
@@ -23,8 +23,8 @@ def read_servers(path: Path) -> Manifest:
     if path.suffix == ".json":
         return read_manifest(path)
     servers: dict[str, list[Exchange]] = {}
-    for course in read_courses(path):
-        servers.setdefault(course.server, []).extend(course.exchanges)
+    for recorded_session in read_sessions(path):
+        servers.setdefault(recorded_session.server, []).extend(recorded_session.exchanges)
     return Manifest({name: _server(name, exchanges, path) for name, exchanges in servers.items()})
 
 

@@ -99,7 +99,8 @@ def plugins(kind: str) -> list[JsonObject]:
             "shipped": name in PLUGINS[kind],
             "knobs": knobs,
         }
-        rows.append({**row, **{fact: getattr(plugin, fact, None) for fact in _FACTS.get(kind, ())}})
+        declares = getattr(plugin, "traits", plugin)
+        rows.append({**row, **{fact: getattr(declares, fact, None) for fact in _FACTS.get(kind, ())}})
     return rows
 
 

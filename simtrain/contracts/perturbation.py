@@ -132,7 +132,7 @@ class Snapshots:
             self.settle({}, keep=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Call:
     """One call as a perturbation meets it.
 
@@ -159,25 +159,36 @@ class Call:
     root: Root = field(default_factory=lambda: Root(0))
 
 
-class Perturbation(Plugin):
-    """One mechanism. What it declares of itself is class data; its knobs are fields."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What a perturbation declares of itself: where it acts, what an agent can see of it, and what the right response is."""
 
-    side: ClassVar[Side]
-    layer: ClassVar[Layer]
-    effect: ClassVar[Effect] = "none"
-    visible: ClassVar[bool] = True
-    permanent: ClassVar[bool] = False
-    semantic: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ()
-    needs_world: ClassVar[bool] = False
-    attacks: ClassVar[bool] = False
+    side: Side
+    """Where it acts: on the task, the list of tools, the call, its reply, or the state behind it."""
+    layer: Layer
+    """The layer of the catalogue: protocol, data, manipulation or horizon."""
+    effect: Effect = "none"
+    """What became of a call that fails: nothing yet (`before`), all of it (`after`)."""
+    visible: bool = True
+    """Whether an agent can see from a single reply that something is wrong."""
+    permanent: bool = False
+    """Whether trying again is in vain."""
+    semantic: bool = True
+    """Whether an agent meets it at all; client libraries raise at the others."""
+    recoverable_by: tuple[Recovery, ...] = ()
+    needs_world: bool = False
+    attacks: bool = False
     """Whether it plants instructions for an agent to follow: the arms of a drill then ask the grader `attack` too."""
-
-    conflicts: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    conflicts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Perturbations that make no sense beside this one -> why; who asks for both is refused, unless one pack holds them."""
-
-    follows: ClassVar[Follows] = "never"
+    follows: Follows = "never"
     """Whether it reaches further than the calls on which it fires: `follow` then meets the others, all or those that come later."""
+
+
+class Perturbation(Plugin):
+    """One mechanism. What it declares of itself is its traits; its knobs are fields."""
+
+    traits: ClassVar[Traits]
 
     severity: Probability = Field(
         default=0.5, description="How hard it hits, from 0 to 1; scales the knobs that are not set."
@@ -215,7 +226,7 @@ class Perturbation(Plugin):
         return await proceed(call.request)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Answer a call on which this does not fire, until the trigger's `until` is met; asked as `follows` says."""
+        """Answer a call on which this does not fire, until the trigger's `until` is met; asked as `traits.follows` says."""
         return await proceed(call.request)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:

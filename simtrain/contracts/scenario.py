@@ -224,7 +224,7 @@ def conflict(found: Sequence[tuple[str | None, Armed]]) -> str | None:
     """
     for pack, item in found:
         for other_pack, other in found:
-            why = item.perturbation.conflicts.get(other.use)
+            why = item.perturbation.traits.conflicts.get(other.use)
             if why is not None and item is not other and (pack is None or pack != other_pack):
                 return f"{item.label!r} ({item.use}) and {other.label!r} ({other.use}) cannot be had together: {why}"
     return None

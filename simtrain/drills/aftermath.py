@@ -62,7 +62,7 @@ def landed(step: Step) -> bool:
     """True if a call reached its tool and was carried out, whatever the agent was told."""
     if not step.events:
         return not step.observation.is_error
-    if any(plugin(event.use).effect == "before" for event in step.events):
+    if any(plugin(event.use).traits.effect == "before" for event in step.events):
         return False
     # The innermost perturbation is recorded first, and met the reply of the tool itself.
     clean = step.events[0].clean

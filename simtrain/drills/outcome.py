@@ -82,7 +82,9 @@ def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], state_graders
     stop = trajectory.stop.reason
     right = None if reward is None else reward >= SUCCESS
     usage = trajectory.usage
-    changed = [label for label in trajectory.bent if plugin(uses.get(label, label)).side in ("manifest", "request")]
+    changed = [
+        label for label in trajectory.bent if plugin(uses.get(label, label)).traits.side in ("manifest", "request")
+    ]
     return Outcome(
         (trajectory.scenario, trajectory.episode, trajectory.seed, trajectory.attempt),
         trajectory.arm,

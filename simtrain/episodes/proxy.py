@@ -278,18 +278,18 @@ class Proxy:
         name, state = request.tool.name, self.state
         in_world, manners = self._settings.get(name) or self._setting(request.tool)
         return Call(
-            request,
-            Stream((active.root, counted(name, matching))),
-            state.clock,
-            active.memory,
-            state,
-            active.snapshots,
-            self._domain_name,
-            in_world,
-            self._toolbox.tools,
-            active.given,
-            manners,
-            active.root,
+            request=request,
+            rng=Stream((active.root, counted(name, matching))),
+            clock=state.clock,
+            memory=active.memory,
+            world=state,
+            snapshots=active.snapshots,
+            domain=self._domain_name,
+            in_world=in_world,
+            tools=self._toolbox.tools,
+            given=active.given,
+            manners=manners,
+            root=active.root,
         )
 
     def _setting(self, tool: ToolSpec) -> _Setting:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.placing import Position, placed
 from simtrain.perturbations.writer import Writer, Written, a_text
@@ -24,9 +24,7 @@ MOST = 4
 class AddedText(Perturbation):
     """The true reply with words added to it, from a pool of templates or by a chat model. Errors arrive as they are."""
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "M"
-    effect: ClassVar[Effect] = "after"
+    traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after")
     name: ClassVar[str]
     task: ClassVar[str]
     """What a model is asked for."""

@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.files.json_schemas import validator
 from simtrain.perturbations.error_wordings import refusal
@@ -21,12 +21,9 @@ class ArgumentDrift(Perturbation):
     Source: ToolMaze, ToolMisuseBench, RobustBench-TC. The error names the new argument: an agent should fix the call.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "before"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call",)
-    follows: ClassVar[Follows] = "always"
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", effect="before", permanent=True, recoverable_by=("fix-call",), follows="always"
+    )
 
     rename: dict[str, str] = Field(min_length=1, description="Arguments by their old names, with their new ones.")
 

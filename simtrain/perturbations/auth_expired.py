@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.error_wordings import refusal
 from simtrain.values.seeding import Stream
@@ -24,11 +24,9 @@ class AuthExpired(Perturbation):
     an agent should call it and then go on. Without, it should say that it cannot go on.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("re-auth", "abstain")
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", effect="before", recoverable_by=("re-auth", "abstain"), follows="fired"
+    )
 
     refresh: bool = Field(default=True, description="Offer a tool that renews the session.")
     refresh_tool: str = Field(

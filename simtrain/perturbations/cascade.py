@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.tool_globs import matches
 from simtrain.perturbations.error_wordings import refusal
@@ -21,11 +21,9 @@ class Cascade(Perturbation):
     on the broken one if it is of the same server, of the same noun, or takes an id of that noun.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "wait", "retry")
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="D", effect="before", recoverable_by=("switch", "wait", "retry"), follows="fired"
+    )
 
     calls: int | None = Field(
         default=None, ge=1, description="Further calls that fail; unset, 1 and up to 4 more by severity."

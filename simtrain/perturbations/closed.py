@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
 from simtrain.values.seeding import Stream
@@ -15,12 +15,9 @@ from simtrain.values.types import Observation, ToolSpec
 class Closed(Perturbation):
     """From the call on which it fires something refuses for the rest of the episode; every tool may be there a second time, elsewhere."""
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "before"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "abstain")
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", effect="before", permanent=True, recoverable_by=("switch", "abstain"), follows="fired"
+    )
 
     suffix: ClassVar[str]
     """What the names of servers elsewhere end with."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import World
 from simtrain.perturbations.risky_state import change, refuse_bad_sql
@@ -22,14 +22,16 @@ class ContrastiveState(Perturbation):
     must allow for it; the trigger plays no part.
     """
 
-    side: ClassVar[Side] = "state"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "before"
-    visible: ClassVar[bool] = False
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "abstain")
-    needs_world: ClassVar[bool] = True
-    follows: ClassVar[Follows] = "always"
+    traits: ClassVar[Traits] = Traits(
+        side="state",
+        layer="D",
+        effect="before",
+        visible=False,
+        permanent=True,
+        recoverable_by=("verify", "abstain"),
+        needs_world=True,
+        follows="always",
+    )
 
     sql: list[str] = Field(min_length=1, description="Writing statements, carried out once, before the first call.")
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.types import Observation, Provenance
 
@@ -21,13 +21,15 @@ class DelayedVisibility(Perturbation):
     write for lost. While the copy lags, further writes do not show either; reads that they would not change do not count.
     """
 
-    side: ClassVar[Side] = "state"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("wait", "verify")
-    needs_world: ClassVar[bool] = True
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="state",
+        layer="D",
+        effect="after",
+        visible=False,
+        recoverable_by=("wait", "verify"),
+        needs_world=True,
+        follows="fired",
+    )
 
     reads: int | None = Field(
         default=None, ge=1, description="Reads that still show the old state; unset, 1 and up to 4 more by severity."

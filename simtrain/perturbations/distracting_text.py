@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from simtrain.contracts.perturbation import Call, Recovery
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.added_text import AddedText
 from simtrain.perturbations.pools import pool
 
@@ -15,7 +15,7 @@ class DistractingText(AddedText):
     Source: AgentNoiseBench, RobustBench-TC. An agent should ignore it; nothing is wrong with the reply.
     """
 
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after", recoverable_by=("cross-check",))
     name: ClassVar[str] = "distracting_text"
     task: ClassVar[str] = """\
 You write what clutters the replies of services: notices, advertising, small talk. Write as many short passages as `passages` says,

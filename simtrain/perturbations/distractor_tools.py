@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.error_wordings import Kind, refusal
 from simtrain.perturbations.pools import pool
@@ -23,10 +23,7 @@ class DistractorTools(Perturbation):
     answer, changes nothing and costs a call. They are there for the whole episode: the trigger plays no part.
     """
 
-    side: ClassVar[Side] = "manifest"
-    layer: ClassVar[Layer] = "P"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch",)
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch",))
 
     count: int | None = Field(
         default=None, ge=1, description="Tools added; unset, the severity's share of the true ones."

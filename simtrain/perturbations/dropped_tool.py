@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Perturbation, Traits
 from simtrain.contracts.tool_globs import matches
 from simtrain.values.seeding import Stream
 from simtrain.values.types import ToolSpec
@@ -19,10 +19,7 @@ class DroppedTool(Perturbation):
     trigger plays no part.
     """
 
-    side: ClassVar[Side] = "manifest"
-    layer: ClassVar[Layer] = "P"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "abstain")
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch", "abstain"))
 
     tools: str | list[str] = Field(description="Glob, or list of globs, over the names of the tools to leave out.")
 

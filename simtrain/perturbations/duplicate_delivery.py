@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.types import Observation, Provenance
 
@@ -17,11 +17,7 @@ class DuplicateDelivery(Perturbation):
     what is too much. Reads pass, and so do writes whose repetition the service refuses.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify",)
+    traits: ClassVar[Traits] = Traits(side="call", layer="D", effect="after", visible=False, recoverable_by=("verify",))
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Carry a write out twice; a call that was refused is not repeated."""

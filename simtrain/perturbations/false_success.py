@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.types import Observation, Provenance
 
@@ -17,12 +17,9 @@ class FalseSuccess(Perturbation):
     repeat what is not there. Reads pass, and so do calls that are refused.
     """
 
-    side: ClassVar[Side] = "state"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "before"
-    visible: ClassVar[bool] = False
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry")
-    needs_world: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(
+        side="state", layer="D", effect="before", visible=False, recoverable_by=("verify", "retry"), needs_world=True
+    )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Carry the write out, keep its reply and undo the rest."""

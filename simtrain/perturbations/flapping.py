@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.error_wordings import refusal
 from simtrain.values.types import Observation
@@ -18,11 +18,9 @@ class Flapping(Perturbation):
     Source: ReliabilityBench, agentbreak. An agent should try again, and not conclude from one success that the trouble is over.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry",)
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", effect="before", recoverable_by=("retry",), follows="fired"
+    )
 
     down: int | None = Field(
         default=None, ge=1, description="Calls of one tool that fail in a row; unset, 1 to 3 by severity."

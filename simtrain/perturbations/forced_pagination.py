@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer, Request
 from simtrain.perturbations.error_wordings import refusal
 from simtrain.perturbations.reply_edits import at, content_of, main_list, put, retold
@@ -28,11 +28,9 @@ class ForcedPagination(Perturbation):
     and those that write, are left alone.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("page",)
-    follows: ClassVar[Follows] = "always"
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="P", effect="after", recoverable_by=("page",), follows="always"
+    )
 
     page_size: int | None = Field(default=None, ge=1, description="Entries of a page; unset, 10 to 1 by severity.")
 

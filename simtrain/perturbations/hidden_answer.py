@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.files.json_schemas import may_hold
 from simtrain.perturbations.opening import ALL, hidden_in, is_name
@@ -25,11 +25,9 @@ class HiddenAnswer(Perturbation):
     there is one that gets a single record. Output schemas allow for what is left out.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "H"
-    effect: ClassVar[Effect] = "after"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch",)
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="H", effect="after", permanent=True, recoverable_by=("switch",)
+    )
 
     keep: list[str] = Field(default_factory=list, description="Globs over further fields that stay.")
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.error_wordings import refusal
 from simtrain.values.types import Observation
@@ -19,12 +19,9 @@ class ImpossibleTask(Perturbation):
     closes that tool too. Nothing is hidden: reads that go on working agree that nothing was done.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "before"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("abstain",)
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="D", effect="before", permanent=True, recoverable_by=("abstain",), follows="fired"
+    )
 
     reason: str = Field(
         default="The owner has locked this workspace until further notice. The lock cannot be lifted by other accounts.",

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.types import Observation
 
@@ -17,9 +17,7 @@ class Latency(Perturbation):
     Source: mcp-chaos, agentbreak. An agent should wait; nothing is wrong with the reply.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "P"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("wait",)
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("wait",))
 
     seconds: float | None = Field(default=None, ge=0, description="Virtual seconds; unset, 120 times the severity.")
     jitter: float = Field(default=0.2, ge=0, le=1, description="Share by which the delay varies either way.")

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.reply_edits import content_of
@@ -33,10 +33,7 @@ class MalformedOutput(Perturbation):
     Clients check structured content themselves and raise, so that no agent would see it: the tools promise none, and the text is bent.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry", "switch")
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("retry", "switch"))
 
     form: Form | None = Field(
         default=None,

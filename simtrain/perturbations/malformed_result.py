@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.seeding import Stream
 from simtrain.values.types import Observation, Provenance, ToolSpec
@@ -21,11 +21,9 @@ class MalformedResult(Perturbation):
     once more, then take another tool.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    semantic: ClassVar[bool] = False
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry", "switch")
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="P", effect="after", semantic=False, recoverable_by=("verify", "retry", "switch")
+    )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, without output schemas: what does not fit one is mended before it goes over the wire."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Perturbation, Traits
 from simtrain.contracts.tool_globs import matches
 from simtrain.values.seeding import Stream
 from simtrain.values.types import ToolSpec
@@ -30,10 +30,7 @@ class MisleadingAnnotation(Perturbation):
     Source: RobustBench-TC, MSB. An agent should choose by what a tool does. It acts on the list of tools: its trigger plays no part.
     """
 
-    side: ClassVar[Side] = "manifest"
-    layer: ClassVar[Layer] = "P"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch",)
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch",))
 
     warned: str | list[str] | None = Field(
         default=None, description="Globs over the tools that are warned of; unset, drawn: half of a share by severity."

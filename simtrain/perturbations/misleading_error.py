@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from simtrain.contracts.perturbation import Call, Recovery
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.pools import pool
 from simtrain.perturbations.worded_refusal import WordedRefusal
 
@@ -15,7 +15,7 @@ class MisleadingError(WordedRefusal):
     Source: ToolMaze, ToolMisuseBench. An agent should ignore the hint and make the same call again, a bounded number of times.
     """
 
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry",)
+    traits: ClassVar[Traits] = Traits(side="call", layer="M", effect="before", recoverable_by=("retry",))
     name: ClassVar[str] = "misleading_error"
     task: ClassVar[str] = """\
 You write the error messages of a service whose hints are wrong. Write one that says what `meaning` says, in your own words and to

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.seeding import Stream
 from simtrain.values.tool_words import tool_words
@@ -26,11 +26,9 @@ class MissingDependency(Perturbation):
     what the other tools say.
     """
 
-    side: ClassVar[Side] = "state"
-    layer: ClassVar[Layer] = "H"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "retry")
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="state", layer="H", effect="before", recoverable_by=("switch", "retry"), follows="fired"
+    )
 
     module: str | None = Field(
         default=None,

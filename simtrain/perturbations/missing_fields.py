@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.reply_edits import content_of, leaves, retold
 from simtrain.perturbations.schema_edits import or_less, widened
@@ -20,10 +20,9 @@ class MissingFields(Perturbation):
     Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should get them from another tool or ask, and not make them up.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "retry", "ask")
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="P", effect="after", recoverable_by=("switch", "retry", "ask")
+    )
 
     fields: list[str] | None = Field(
         default=None, min_length=1, description="Which; unset, drawn: a share of them as large as the severity."

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.notations import NOTATIONS, Notation, written_as
@@ -23,10 +23,7 @@ class MultiFormat(Perturbation):
     as it is, unless `text_only` takes it away, and with it the promise of an output schema. Replies that are no JSON pass.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "H"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    traits: ClassVar[Traits] = Traits(side="reply", layer="H", effect="after", recoverable_by=("cross-check",))
 
     notation: Notation | None = Field(
         default=None, description="csv, xml, lines, markdown or prose; unset, drawn for each reply."

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.tool_globs import matches
 from simtrain.perturbations.error_wordings import refusal
@@ -30,10 +30,7 @@ class NameCollision(Perturbation):
     of tools: its trigger plays no part. Names that are wholly alike are refused by clients and models, and cannot be offered.
     """
 
-    side: ClassVar[Side] = "manifest"
-    layer: ClassVar[Layer] = "P"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch",)
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch",))
 
     tools: str | list[str] | None = Field(
         default=None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from simtrain.contracts.perturbation import Call, Recovery
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.added_text import AddedText, topic_of
 from simtrain.perturbations.pools import pool
 
@@ -15,7 +15,7 @@ class NoisyDocuments(AddedText):
     Source: AgentNoiseBench, ZeroSearch. An agent should filter them out and keep to the true reply.
     """
 
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after", recoverable_by=("cross-check",))
     name: ClassVar[str] = "noisy_documents"
     task: ClassVar[str] = """\
 You write search results that are related and useless. Write as many short documents as `passages` says, each with a title, in one

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Perturbation, Traits
 from simtrain.perturbations.hasty_typing import VALUES, with_correction, with_lazy_shift, with_omissions, with_typos
 from simtrain.perturbations.pools import pool
 from simtrain.perturbations.writer import Writer, Written, a_text
@@ -30,10 +30,7 @@ class NoisyRequest(Perturbation):
     It acts on the task: its trigger plays no part.
     """
 
-    side: ClassVar[Side] = "request"
-    layer: ClassVar[Layer] = "M"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("ask",)
+    traits: ClassVar[Traits] = Traits(side="request", layer="M", permanent=True, recoverable_by=("ask",))
 
     kinds: list[Kind] = Field(default_factory=lambda: list(_NOISES), min_length=1, description="What goes wrong.")
     needed: Literal["keep", "drop"] = Field(default="keep", description="Whether all that the task needs stays in it.")

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import WorldState
 from simtrain.mcp_wire.raw_replies import reworded
@@ -30,12 +30,9 @@ class NotFound(Perturbation):
     the gold is that of the clean task, so choose it where the id is no part of the answer.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "retry")
-    needs_world: ClassVar[bool] = True
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="D", effect="before", recoverable_by=("switch", "retry"), needs_world=True, follows="fired"
+    )
 
     renamed: bool = Field(default=False, description="Whether the record is found again under another id.")
 

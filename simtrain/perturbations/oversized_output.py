@@ -7,7 +7,7 @@ from typing import ClassVar, cast, get_args
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.bulk import Bulk, as_lines, bulk
@@ -29,10 +29,7 @@ class OversizedOutput(Perturbation):
     with every field at its place; text stays text, whole, between other lines.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("page",)
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("page",))
 
     characters: int | None = Field(
         default=None, ge=1, description="How much is added, about; unset, 120,000 times the severity, at least 1,000."

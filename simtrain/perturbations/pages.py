@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Probability, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Probability, Traits
 from simtrain.contracts.request import Answer, Request
 from simtrain.perturbations.addresses import opened_by, opens_pages
 from simtrain.values.types import Observation, ToolSpec
@@ -16,11 +16,7 @@ from simtrain.values.types import Observation, ToolSpec
 class PageTrouble(Perturbation):
     """Meets a share of the pages that are first opened while it fires; those that it has met it meets at every visit."""
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    permanent: ClassVar[bool] = True
-    follows: ClassVar[Follows] = "always"
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", permanent=True, follows="always")
 
     share: Probability | None = Field(default=None)
 

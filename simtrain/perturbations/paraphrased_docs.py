@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Perturbation, Traits
 from simtrain.perturbations.pools import pool
 from simtrain.perturbations.writer import Writer, Written
 from simtrain.values.seeding import Stream
@@ -32,11 +32,9 @@ class ParaphrasedDocs(Perturbation):
     A model words each description once; the episodes of a process share its wording, and the first one waits for it.
     """
 
-    side: ClassVar[Side] = "manifest"
-    layer: ClassVar[Layer] = "M"
-    permanent: ClassVar[bool] = True
-    visible: ClassVar[bool] = False
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    traits: ClassVar[Traits] = Traits(
+        side="manifest", layer="M", visible=False, permanent=True, recoverable_by=("cross-check",)
+    )
 
     share: float | None = Field(default=None, ge=0, le=1, description="Share of the tools; unset, the severity.")
     writer: Writer | None = Field(default=None, description="Chat model that words the descriptions.")

@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Probability, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Probability, Traits
 from simtrain.contracts.request import Answer, Request
 from simtrain.files.json_schemas import validator
 from simtrain.values.comparing import shown
@@ -21,10 +21,7 @@ class PartialBatchFailure(Perturbation):
     two or more items pass, and so do those that are refused without the failed items.
     """
 
-    side: ClassVar[Side] = "state"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry")
+    traits: ClassVar[Traits] = Traits(side="state", layer="D", effect="before", recoverable_by=("verify", "retry"))
 
     share: Probability | None = Field(
         default=None, description="Share of the items that fail, at least one and never all; unset, half the severity."

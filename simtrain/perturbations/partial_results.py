@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.files.json_schemas import may_hold
 from simtrain.mcp_wire.raw_replies import reworded
@@ -29,11 +29,9 @@ class PartialResults(Perturbation):
     cursors beside the list stay as they are; lists of one item pass.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry", "cross-check")
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="D", effect="after", visible=False, recoverable_by=("retry", "cross-check")
+    )
 
     keep: float | None = Field(
         default=None, ge=0.5, lt=1, description="Share of the items that arrive; unset, 1 less half the severity."

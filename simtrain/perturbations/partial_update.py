@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.error_wordings import refusal
 from simtrain.values.errors import SimulatorFault
@@ -20,11 +20,9 @@ class PartialUpdate(Perturbation):
     A write of a single statement cannot land by half: it passes untouched.
     """
 
-    side: ClassVar[Side] = "state"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify",)
-    needs_world: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(
+        side="state", layer="D", effect="before", recoverable_by=("verify",), needs_world=True
+    )
 
     statements: int | None = Field(
         default=None, ge=1, description="Statements that land; unset, fewer the higher the severity."

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field, model_validator
 
-from simtrain.contracts.perturbation import Call, Probability, Recovery
+from simtrain.contracts.perturbation import Call, Probability, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by, opens_pages
@@ -38,7 +38,14 @@ class Paywall(PageTrouble):
     calls that open no page pass.
     """
 
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "cross-check", "wait", "abstain")
+    traits: ClassVar[Traits] = Traits(
+        side="reply",
+        layer="P",
+        effect="after",
+        permanent=True,
+        recoverable_by=("switch", "cross-check", "wait", "abstain"),
+        follows="always",
+    )
 
     share: Probability | None = Field(
         default=None,

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.error_wordings import refusal
 from simtrain.values.seeding import Stream
@@ -35,12 +35,14 @@ class PermissionDenied(Perturbation):
     account is allowed, or say that the task cannot be done.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "before"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "ask", "abstain")
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="call",
+        layer="D",
+        effect="before",
+        permanent=True,
+        recoverable_by=("switch", "ask", "abstain"),
+        follows="fired",
+    )
 
     grants: bool | None = Field(
         default=None,

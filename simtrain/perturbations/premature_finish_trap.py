@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.reply_edits import at, content_of, fits, main_list, put, retold
 from simtrain.values.comparing import is_number
@@ -28,15 +27,15 @@ class PrematureFinishTrap(Perturbation):
     (of one customer, of one day) are answered in full, and so are questions for single records.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "H"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    permanent: ClassVar[bool] = True
-    conflicts: ClassVar[Mapping[str, str]] = {
-        "forced_pagination": "it takes away the cursors with which the other one's pages go on"
-    }
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "switch")
+    traits: ClassVar[Traits] = Traits(
+        side="reply",
+        layer="H",
+        effect="after",
+        visible=False,
+        permanent=True,
+        recoverable_by=("cross-check", "switch"),
+        conflicts={"forced_pagination": "it takes away the cursors with which the other one's pages go on"},
+    )
 
     keep: int | None = Field(
         default=None, ge=1, description="Items that arrive of a longer list; unset, 10 less up to 8 by severity."

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.attacks.carriers import CARRIERS, Carrier, dressed, payload
 from simtrain.perturbations.attacks.goal import GoalKnob, aims, shipped
@@ -33,11 +33,9 @@ class PromptInjection(Perturbation):
     no goal can be reached the reply passes. With `error` the first read fails, and its error holds the instruction.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
-    attacks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="P", effect="after", recoverable_by=("cross-check",), attacks=True
+    )
 
     goal: GoalKnob | None = Field(
         default=None, description="What the attack is after: the name of a shipped goal, or a goal; unset, drawn."

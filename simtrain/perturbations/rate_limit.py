@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.error_wordings import refusal
 from simtrain.values.types import JsonObject, Observation
@@ -20,11 +20,9 @@ class RateLimit(Perturbation):
     step; a caller that has no other way of waiting than calling is let through after `refusals`.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("wait", "retry")
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", effect="before", recoverable_by=("wait", "retry"), follows="fired"
+    )
 
     retry_after: float | None = Field(
         default=None,

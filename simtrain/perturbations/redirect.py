@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Probability, Recovery
+from simtrain.contracts.perturbation import Call, Probability, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by
@@ -38,7 +38,14 @@ class Redirect(PageTrouble):
     before, addresses that lead nowhere anyway, and calls that open no page pass.
     """
 
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call", "switch", "abstain")
+    traits: ClassVar[Traits] = Traits(
+        side="reply",
+        layer="P",
+        effect="after",
+        permanent=True,
+        recoverable_by=("fix-call", "switch", "abstain"),
+        follows="always",
+    )
 
     share: Probability | None = Field(
         default=None,

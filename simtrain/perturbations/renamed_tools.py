@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.tool_globs import matches
 from simtrain.values.errors import SimulatorFault
@@ -45,13 +45,15 @@ class RenamedTools(Perturbation):
     plays no part, and those of other perturbations still speak of the names that the world knows.
     """
 
-    side: ClassVar[Side] = "manifest"
-    layer: ClassVar[Layer] = "P"
-    permanent: ClassVar[bool] = True
-    conflicts: ClassVar[Mapping[str, str]] = {
-        "argument_drift": "both call arguments otherwise, and its errors would name some that the renamed tools do not take"
-    }
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "fix-call")
+    traits: ClassVar[Traits] = Traits(
+        side="manifest",
+        layer="P",
+        permanent=True,
+        recoverable_by=("switch", "fix-call"),
+        conflicts={
+            "argument_drift": "both call arguments otherwise, and its errors would name some that the renamed tools do not take"
+        },
+    )
 
     tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over the tools that are renamed.")
     arguments: bool | None = Field(

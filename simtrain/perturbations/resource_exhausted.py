@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.world import WorldState
@@ -26,12 +26,9 @@ class ResourceExhausted(Perturbation):
     that empties the trash, which nobody misses: each time makes as much room as one row.
     """
 
-    side: ClassVar[Side] = "state"
-    layer: ClassVar[Layer] = "H"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry", "abstain")
-    needs_world: ClassVar[bool] = True
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="state", layer="H", effect="before", recoverable_by=("retry", "abstain"), needs_world=True, follows="fired"
+    )
 
     free: int | None = Field(
         default=None, ge=1, description="Rows to delete before there is room again; unset, 1 to 3 by severity."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.reply_edits import content_of, retold
 from simtrain.perturbations.schema_edits import or_otherwise, widened
@@ -16,10 +16,7 @@ from simtrain.values.types import JsonValue, Observation, ToolSpec
 class RewrittenValues(Perturbation):
     """The values of a reply are right and written otherwise, in structured content and text; errors, and replies that are no JSON, pass."""
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("cross-check",))
     name: ClassVar[str]
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:

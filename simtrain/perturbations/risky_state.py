@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import World, WorldState
 from simtrain.values.errors import InputError, SimulatorFault
@@ -22,13 +22,15 @@ class RiskyState(Perturbation):
     risky only an author can say: `sql` does. It changes the state that graders see, so that the rubric must allow for these tables.
     """
 
-    side: ClassVar[Side] = "state"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "before"
-    visible: ClassVar[bool] = False
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "abstain")
-    needs_world: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(
+        side="state",
+        layer="D",
+        effect="before",
+        visible=False,
+        permanent=True,
+        recoverable_by=("verify", "abstain"),
+        needs_world=True,
+    )
 
     sql: list[str] = Field(
         min_length=1,

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.values.seeding import Stream
@@ -22,12 +22,9 @@ class SchemaDrift(Perturbation):
     names, so that the reply still fits them; descriptions stay as they were.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="P", effect="after", visible=False, permanent=True, recoverable_by=("cross-check",)
+    )
 
     rename: dict[str, str] = Field(min_length=1, description="Fields by their old names, with their new ones.")
 

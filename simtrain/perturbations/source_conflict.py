@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, cast
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Recovery, Side
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.files.json_schemas import may_hold
 from simtrain.perturbations.figures import figures_in, misspelt, off, spoken
@@ -28,13 +28,15 @@ class SourceConflict(WrongFigure):
     sources are sites: one of them tells another figure than the others do.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "ask")
-    follows: ClassVar[Follows] = "always"
+    traits: ClassVar[Traits] = Traits(
+        side="reply",
+        layer="D",
+        effect="after",
+        visible=False,
+        permanent=True,
+        recoverable_by=("cross-check", "ask"),
+        follows="always",
+    )
 
     def reaches(self, tool: ToolSpec) -> bool:
         """Tools that may tell a number or a date, and those that do not say what they tell."""

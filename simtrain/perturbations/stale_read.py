@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer, Request
 from simtrain.contracts.world import WorldState
 from simtrain.mcp_wire.raw_replies import reworded
@@ -36,12 +36,14 @@ class StaleRead(Perturbation):
     that should have changed. Where nothing differs the reply passes. Behind a relay only what was told before is known.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "retry")
-    follows: ClassVar[Follows] = "always"
+    traits: ClassVar[Traits] = Traits(
+        side="reply",
+        layer="D",
+        effect="after",
+        visible=False,
+        recoverable_by=("cross-check", "retry"),
+        follows="always",
+    )
 
     hours: float | None = Field(
         default=None,

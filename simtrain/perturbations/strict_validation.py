@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.files.json_schemas import validator
 from simtrain.perturbations.error_wordings import refusal
@@ -22,12 +22,9 @@ class StrictValidation(Perturbation):
     `requires` is offered by every tool that has no argument of that name, and is kept from the tool itself.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "before"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("fix-call",)
-    follows: ClassVar[Follows] = "always"
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", effect="before", permanent=True, recoverable_by=("fix-call",), follows="always"
+    )
 
     requires: str = Field(
         default="reason", pattern=r"^[A-Za-z_]\w*$", description="The argument that must not be missing."

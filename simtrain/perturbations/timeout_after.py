@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Recovery, Side
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.lost_reply import LostReply
 from simtrain.values.types import Observation
@@ -16,10 +16,7 @@ class TimeoutAfter(LostReply):
     Source: ReliabilityBench, ToolMisuseBench. An agent should look whether the effect is there before it calls again.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry")
+    traits: ClassVar[Traits] = Traits(side="reply", layer="D", effect="after", recoverable_by=("verify", "retry"))
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Carry the call out and lose the reply. A call that was refused anyway has no effect to hide: its error is passed on."""

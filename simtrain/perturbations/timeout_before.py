@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Recovery, Side
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.lost_reply import LostReply
 from simtrain.values.types import Observation
@@ -17,10 +17,7 @@ class TimeoutBefore(LostReply):
     look whether it is there, then call again, a bounded number of times.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("verify", "retry")
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", effect="before", recoverable_by=("verify", "retry"))
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Let time go by, and pass nothing on."""

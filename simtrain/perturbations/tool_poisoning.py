@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Perturbation, Traits
 from simtrain.contracts.tool_globs import matches
 from simtrain.perturbations.attacks.carriers import Carrier, payload
 from simtrain.perturbations.attacks.goal import GoalKnob, aims, shipped
@@ -23,11 +23,9 @@ class ToolPoisoning(Perturbation):
     the tools on offer, nothing changes.
     """
 
-    side: ClassVar[Side] = "manifest"
-    layer: ClassVar[Layer] = "P"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
-    attacks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(
+        side="manifest", layer="P", permanent=True, recoverable_by=("cross-check",), attacks=True
+    )
 
     tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over the tools to choose among.")
     count: int | None = Field(

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.error_wordings import Kind, refusal
 from simtrain.values.types import Observation
@@ -20,10 +20,7 @@ class TransientError(Perturbation):
     Source: ToolBench-X, mcp-chaos, agentbreak. An agent should try again, a bounded number of times.
     """
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "before"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry",)
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", effect="before", recoverable_by=("retry",))
 
     status: Literal[500, 502, 503] | None = Field(default=None, description="HTTP status; unset, drawn.")
     times: int | None = Field(

@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Probability, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Probability, Traits
 from simtrain.contracts.request import Answer
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.raw_replies import reworded
@@ -23,10 +23,7 @@ class TruncatedOutput(Perturbation):
     content its texts and lists are cut as well, as far as they still fit the output schema; elsewhere it is left out.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("page", "retry")
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("page", "retry"))
 
     keep: Probability | None = Field(
         default=None, description="Share of the text that arrives; unset, 1 less the severity."

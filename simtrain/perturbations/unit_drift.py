@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.files.json_schemas import declared_names
 from simtrain.perturbations.reply_edits import content_of, retold
@@ -27,12 +27,9 @@ class UnitDrift(Perturbation):
     one as well.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="P", effect="after", visible=False, permanent=True, recoverable_by=("cross-check",)
+    )
 
     fields: list[str] | None = Field(
         default=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Recovery, Side
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.figures import figures_in, figures_in_text, misspelt, off, spoken
@@ -21,11 +21,9 @@ class ValueCorruption(WrongFigure):
     made again tells the truth where this does not fire again. Replies without such a number pass, and so do errors.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "D"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check",)
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="D", effect="after", visible=False, recoverable_by=("cross-check",)
+    )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and change one number of its reply."""

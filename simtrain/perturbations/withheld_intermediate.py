@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, cast
 
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.reply_edits import content_of
@@ -23,12 +23,9 @@ class WithheldIntermediate(Perturbation):
     for members without a value; errors arrive as they are.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "H"
-    effect: ClassVar[Effect] = "after"
-    permanent: ClassVar[bool] = True
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("switch", "verify")
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="H", effect="after", permanent=True, recoverable_by=("switch", "verify"), follows="fired"
+    )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, with output schemas that allow for less."""

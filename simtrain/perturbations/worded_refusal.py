@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.error_wordings import refusal
 from simtrain.perturbations.writer import Writer, Written, a_text
@@ -18,9 +18,7 @@ from simtrain.values.types import JsonObject, Observation
 class WordedRefusal(Perturbation):
     """The call does not reach the tool and the error leads astray; the same call works later."""
 
-    side: ClassVar[Side] = "call"
-    layer: ClassVar[Layer] = "M"
-    effect: ClassVar[Effect] = "before"
+    traits: ClassVar[Traits] = Traits(side="call", layer="M", effect="before")
     name: ClassVar[str]
     task: ClassVar[str]
     """What a model is asked for."""

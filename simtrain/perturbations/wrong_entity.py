@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Effect, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.world_rows import named_row
 from simtrain.values.types import Observation, Provenance
@@ -20,12 +20,14 @@ class WrongEntity(Perturbation):
     another way. Writes pass, and so do reads that name no record.
     """
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "H"
-    effect: ClassVar[Effect] = "after"
-    visible: ClassVar[bool] = False
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("cross-check", "retry")
-    needs_world: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(
+        side="reply",
+        layer="H",
+        effect="after",
+        visible=False,
+        recoverable_by=("cross-check", "retry"),
+        needs_world=True,
+    )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Ask for another record than the caller did."""

@@ -304,7 +304,7 @@ def arm(document: Document, use: PerturbationUse, place: Place, *, severity: flo
     """Return one perturbation of a scenario or a pack, ready to fire; `severity` where its knobs leave it out. Raises InputError."""
     extra = {} if severity is None else {"severity": severity}
     perturbation = build_plugin(document, "perturbations", use, place, Perturbation, extra)
-    if not perturbation.semantic and not use.protocol:
+    if not perturbation.traits.semantic and not use.protocol:
         raise document.error(
             (*place, "use"),
             f"at {use.use} client libraries raise, so that no agent sees it",

@@ -13,7 +13,7 @@ from perturbing import Played, play
 
 from simtrain import rollout
 from simtrain.contracts import registry
-from simtrain.contracts.perturbation import Call, Effect, Follows, Layer, Perturbation, Side, Snapshots
+from simtrain.contracts.perturbation import Call, Perturbation, Snapshots, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.seeding import Stream
 from simtrain.values.types import Observation, Provenance, ToolSpec
@@ -26,9 +26,7 @@ ORDERS = ("orders.list", {"cake_id": "K001"})
 class Told(Perturbation):
     """Does what `way` says and claims to have done something by its provenance alone."""
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    effect: ClassVar[Effect] = "after"
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after")
 
     way: str = "nothing"
     seen: ClassVar[list[tuple[int, bool]]] = []
@@ -67,14 +65,13 @@ class Told(Perturbation):
 class Lasting(Told):
     """The same, but asked about later calls too: what it notes it keeps."""
 
-    follows: ClassVar[Follows] = "fired"
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", follows="fired")
 
 
 class Beforehand(Perturbation):
     """Bends the tools, the task, or both, as `what` says."""
 
-    side: ClassVar[Side] = "request"
-    layer: ClassVar[Layer] = "M"
+    traits: ClassVar[Traits] = Traits(side="request", layer="M")
 
     what: str = ""
 

@@ -51,10 +51,10 @@ def test_the_table_has_a_row_for_every_name_of_the_catalogue_and_for_all_that_sh
 @EVERY
 def test_a_name_resolves_and_declares_what_it_is(name: str) -> None:
     plugin = cast(type[Perturbation], resolve("perturbations", name))
-    assert plugin.layer in ROWS[name].layers
-    assert plugin.side in ("request", "manifest", "call", "reply", "state")
-    assert plugin.effect in ("before", "after", "none") and plugin.recoverable_by
-    assert plugin.semantic is (name != "malformed_result")
+    assert plugin.traits.layer in ROWS[name].layers
+    assert plugin.traits.side in ("request", "manifest", "call", "reply", "state")
+    assert plugin.traits.effect in ("before", "after", "none") and plugin.traits.recoverable_by
+    assert plugin.traits.semantic is (name != "malformed_result")
     assert "Source: " in (plugin.__doc__ or "") and "agent should" in " ".join((plugin.__doc__ or "").split())
     assert {"severity"} <= set(plugin.model_fields)
     assert all(knob.description for knob in plugin.model_fields.values())
@@ -66,7 +66,7 @@ async def test_it_fires_and_says_so(name: str, tmp_path: Path) -> None:
     assert trajectory.stop.reason == "answered", trajectory.stop
     events = [event for step in trajectory.steps for event in step.events]
     bent = [event for event in events if event.clean != event.perturbed]
-    changed = cast(type[Perturbation], resolve("perturbations", name)).side == "state" and bool(events)
+    changed = cast(type[Perturbation], resolve("perturbations", name)).traits.side == "state" and bool(events)
     late = name == "latency" and bool(events)
     assert bent or trajectory.bent == (name,) or changed or late
     assert all((event.label, event.use, event.layer in ROWS[name].layers) == (name, name, True) for event in events)
@@ -225,7 +225,7 @@ async def answer(client: Client, tool: str, arguments: JsonObject) -> object:
 
 def test_what_needs_a_model_to_write_takes_one_and_has_a_form_without() -> None:
     plugins = {name: cast(type[Perturbation], resolve("perturbations", name)) for name in ROWS}
-    written = {name for name, plugin in plugins.items() if plugin.layer == "M"}
+    written = {name for name, plugin in plugins.items() if plugin.traits.layer == "M"}
     assert written >= {name for name, row in ROWS.items() if row.layers == "M"}
     for name in written | {"prompt_injection"}:
         assert plugins[name].model_fields["writer"].default is None

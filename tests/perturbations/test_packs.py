@@ -57,7 +57,7 @@ def test_a_pack_fits_what_ships(pack: str) -> None:
 def test_only_the_impossible_leaves_nothing_but_to_say_so() -> None:
     def hopeless(pack: str) -> bool:
         plugins = [resolve("perturbations", use.use) for use in spec_of(pack).perturbations]
-        return all(set(plugin.recoverable_by) <= {"abstain"} for plugin in plugins)
+        return all(set(plugin.traits.recoverable_by) <= {"abstain"} for plugin in plugins)
 
     assert [pack for pack in PACKS if hopeless(pack)] == ["impossible"]
 

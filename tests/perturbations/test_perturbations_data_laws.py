@@ -60,8 +60,12 @@ def used(use: str, **when: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("use", LAYERS)
 def test_every_name_resolves_and_declares_what_the_catalogue_says(use: str) -> None:
     plugin = cast(type[Perturbation], resolve("perturbations", use))
-    assert (plugin.layer, plugin.visible, plugin.semantic) == (LAYERS[use], use not in SILENT, True)
-    assert plugin.recoverable_by and plugin.side in ("call", "reply", "state")
+    assert (plugin.traits.layer, plugin.traits.visible, plugin.traits.semantic) == (
+        LAYERS[use],
+        use not in SILENT,
+        True,
+    )
+    assert plugin.traits.recoverable_by and plugin.traits.side in ("call", "reply", "state")
     assert plugin.__doc__ and "Source: " in plugin.__doc__ and "An agent should" in plugin.__doc__
 
 

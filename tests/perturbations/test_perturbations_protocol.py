@@ -45,9 +45,9 @@ def errors(played: Played) -> list[bool]:
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_every_perturbation_of_the_protocol_declares_what_it_is(name: str) -> None:
     found = resolve("perturbations", name)
-    assert (found.layer, found.needs_world) == ("P", False)
-    assert found.recoverable_by and found.effect in ("before", "after", "none")
-    assert found.semantic is (name != "malformed_result")
+    assert (found.traits.layer, found.traits.needs_world) == ("P", False)
+    assert found.traits.recoverable_by and found.traits.effect in ("before", "after", "none")
+    assert found.traits.semantic is (name != "malformed_result")
     assert "Source: " in found.__doc__ and "agent should" in " ".join(found.__doc__.split())
 
 

@@ -54,8 +54,8 @@ def writer(server: FakeOpenAI, **knobs: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_declares_what_it_is(name: str) -> None:
     perturbation = resolve("perturbations", name)
-    assert perturbation.layer in "PDMH" and perturbation.side in ("request", "manifest", "call", "reply")
-    assert perturbation.semantic and not perturbation.needs_world and perturbation.recoverable_by
+    assert perturbation.traits.layer in "PDMH" and perturbation.traits.side in ("request", "manifest", "call", "reply")
+    assert perturbation.traits.semantic and not perturbation.traits.needs_world and perturbation.traits.recoverable_by
     assert "Source: " in perturbation.__doc__ and " agent should " in perturbation.__doc__
 
 

@@ -297,8 +297,13 @@ async def test_a_page_behind_two_walls_has_one_notice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plugin", [Redirect, Paywall])
 def test_both_say_of_themselves_what_they_are(plugin: type[Perturbation]) -> None:
-    assert plugin.side == "reply" and plugin.effect == "after" and plugin.visible and plugin.permanent
-    assert "abstain" in plugin.recoverable_by and resolve("perturbations", plugin.__name__.lower()) is plugin
+    assert (
+        plugin.traits.side == "reply"
+        and plugin.traits.effect == "after"
+        and plugin.traits.visible
+        and plugin.traits.permanent
+    )
+    assert "abstain" in plugin.traits.recoverable_by and resolve("perturbations", plugin.__name__.lower()) is plugin
 
 
 def test_tools_that_open_pages_are_known_by_what_they_take() -> None:

@@ -14,7 +14,7 @@ from serving_bakery import serving
 
 from simtrain import load_scenario, rollout, run
 from simtrain.cli import main
-from simtrain.contracts.perturbation import Layer, Perturbation, Side
+from simtrain.contracts.perturbation import Perturbation, Traits
 from simtrain.contracts.scenario import Armed, Scenario, When
 from simtrain.contracts.trajectory import trajectory_of
 from simtrain.runs.run_folder import read_run
@@ -28,8 +28,7 @@ from simtrain.values.types import ToolSpec
 class Broken(Perturbation):
     """Breaks down before the first turn."""
 
-    side: ClassVar[Side] = "manifest"
-    layer: ClassVar[Layer] = "P"
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P")
 
     at: Literal["offer", "ask"]
     with_: Literal["fault", "model", "bug"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Perturbation
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.types import Observation
 
@@ -12,8 +13,7 @@ from simtrain.values.types import Observation
 class Twice(Perturbation):
     """One call, two effects."""
 
-    side = "call"
-    layer = "D"
+    traits: ClassVar[Traits] = Traits(side="call", layer="D")
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         await proceed(call.request)
@@ -23,8 +23,7 @@ class Twice(Perturbation):
 class Breaks(Perturbation):
     """A perturbation with a mistake in it, before the call or after."""
 
-    side = "call"
-    layer = "P"
+    traits: ClassVar[Traits] = Traits(side="call", layer="P")
     late: bool = False
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

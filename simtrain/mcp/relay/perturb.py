@@ -72,7 +72,7 @@ def load_perturbations(names: Sequence[str]) -> list[Armed]:
 
 
 def _no_place_here(armed: Armed) -> str | None:
-    if armed.perturbation.needs_world:
+    if armed.perturbation.traits.needs_world:
         return "needs the state of a world, and behind a relay there is a real server"
     if armed.when.state is not None:
         return "is triggered by the state of a world, and behind a relay there is a real server"
@@ -218,12 +218,12 @@ class Perturber:
 
     def _call(self, shown: OfferedTools, clock: Clock, active: Active, request: Request, matching: int) -> Call:
         return Call(
-            request,
-            active.root.stream(request.tool.name, matching),
-            clock,
-            active.memory,
-            None,
-            active.snapshots,
+            request=request,
+            rng=active.root.stream(request.tool.name, matching),
+            clock=clock,
+            memory=active.memory,
+            world=None,
+            snapshots=active.snapshots,
             tools=tuple(shown.tools.values()),
             given=shown.given.get(self._active.index(active), ()),
             manners=derive(self._seed, "manners", "relay"),
@@ -252,7 +252,7 @@ class Perturber:
         return [
             {"label": item.label, "use": item.use, "changed": ["tools"]}
             for item in changing
-            if item.perturbation.side == "manifest"
+            if item.perturbation.traits.side == "manifest"
         ]
 
     def _forget(self, scope: Scope, identity: JsonValue) -> None:

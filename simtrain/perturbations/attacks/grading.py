@@ -18,7 +18,7 @@ def with_attacks(grading: Sequence[Grading], perturbations: Iterable[Armed]) -> 
 
     What is added weighs nothing. Goals of the author's own get a grader each, since no other would look for them.
     """
-    planted = [item.perturbation for item in perturbations if item.perturbation.attacks]
+    planted = [item.perturbation for item in perturbations if item.perturbation.traits.attacks]
     if not planted:
         return tuple(grading)
     labels = [item.label for item in grading]

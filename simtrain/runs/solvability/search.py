@@ -63,7 +63,9 @@ async def solve(episode: Episode, *, most_calls: int = MOST_CALLS) -> Solution:
 class _Search:
     def __init__(self, episode: Episode, plan: Plan, fired: tuple[str, ...], most_calls: int) -> None:
         limits = episode.limits
-        quiet = frozenset(armed.label for armed in episode.scenario.perturbations if not armed.perturbation.visible)
+        quiet = frozenset(
+            armed.label for armed in episode.scenario.perturbations if not armed.perturbation.traits.visible
+        )
         self.episode = episode
         self.plan = plan
         self.fired = fired
@@ -102,7 +104,7 @@ class _Search:
     def _may_be_hopeless(self) -> bool:
         """True if one of the perturbations that fired says of itself that abstaining may be all that is left."""
         return any(
-            armed.label in self.fired and "abstain" in armed.perturbation.recoverable_by
+            armed.label in self.fired and "abstain" in armed.perturbation.traits.recoverable_by
             for armed in self.episode.scenario.perturbations
         )
 
@@ -182,6 +184,6 @@ def _fired(episode: Episode, trajectory: Trajectory) -> tuple[str, ...]:
     fired |= {
         armed.label
         for armed in episode.scenario.perturbations
-        if armed.label in trajectory.bent and armed.perturbation.side in ("manifest", "request")
+        if armed.label in trajectory.bent and armed.perturbation.traits.side in ("manifest", "request")
     }
     return tuple(label for label in trajectory.perturbations if label in fired)

@@ -111,7 +111,7 @@ def arms_of(scenario: Scenario, pack: str, *, alone: bool = False) -> Iterator[P
 
 
 def _recoverable(items: Iterable[Armed]) -> bool:
-    return all(set(item.perturbation.recoverable_by) - {"abstain"} for item in items)
+    return all(set(item.perturbation.traits.recoverable_by) - {"abstain"} for item in items)
 
 
 def survey(jobs: Sequence[Job], *, workers: int = 1, on_done: Callable[[], None] = lambda: None) -> list[Pair]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Layer, Perturbation, Recovery, Side
+from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.types import Observation
 
@@ -12,9 +12,7 @@ from simtrain.values.types import Observation
 class Burnt(Perturbation):
     """Cuts the reply short. An agent should read it again."""
 
-    side: ClassVar[Side] = "reply"
-    layer: ClassVar[Layer] = "P"
-    recoverable_by: ClassVar[tuple[Recovery, ...]] = ("retry",)
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("retry",))
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """The first half of the true reply."""

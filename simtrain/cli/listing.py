@@ -91,8 +91,8 @@ def plugins(kind: str) -> list[JsonObject]:
         except InputError as error:
             rows.append({"name": name, "about": f"BROKEN: {error}", "shipped": False, "knobs": []})
             continue
-        # Handlers and argument styles are functions, without knobs.
-        knobs = _knobs(cast("type[BaseModel]", plugin)) if isinstance(plugin, type) else []
+        # Handlers and argument styles are functions; a kind of world has a whole file.
+        knobs = _knobs(cast("type[BaseModel]", plugin)) if hasattr(plugin, "model_fields") else []
         row: JsonObject = {
             "name": name,
             "about": _first_line(getdoc(plugin) or ""),

@@ -39,7 +39,7 @@ SLOTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class WordedText:
     """A text, how it comes, and of what it is said: `mistakes` are all those of a call; the others describe a single one."""
 
     text: str
@@ -64,7 +64,7 @@ class Saying:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TextFrame:
     """How several single texts become one: `lead` and `tail` are taken off each, and the rest is set between these words."""
 
     lead: str
@@ -91,9 +91,9 @@ class RefusalWords:
     there are `frames`, else the first. Without stages nothing is said of several but what is known word for word.
     """
 
-    sayings: tuple[Saying, ...] = ()
+    sayings: tuple[WordedText, ...] = ()
     stages: tuple[tuple[str, ...], ...] = ()
-    frames: Mapping[str, Frame] | None = None
+    frames: Mapping[str, TextFrame] | None = None
 
     def refusal(self, tool: str, mistakes: ArgumentMistakes) -> tuple[str, Channel] | None:
         """Return what is said, and how it comes; None where there are no words."""

@@ -15,7 +15,7 @@ from simtrain.values.seeding import Root, spelt
 from simtrain.values.types import JsonObject, ToolSpec
 
 
-class Kind:
+class PerturbationKind:
     """What an armed perturbation is in every episode, looked up once.
 
     `acts` says whether it has anything to do with calls; others only bend the task (`asks`) or the tools (`offers`). What does not
@@ -50,9 +50,9 @@ class Kind:
 
 
 @lru_cache(maxsize=1024)
-def kinds_of(scenario: Scenario) -> Sequence[Kind]:
+def kinds_of(scenario: Scenario) -> Sequence[PerturbationKind]:
     """Return the perturbations of a scenario. What has no chance to fire is not there at all: it bends neither the task nor the tools."""
-    kinds = (Kind(armed, progress=scenario.progress) for armed in scenario.perturbations)
+    kinds = (PerturbationKind(armed, progress=scenario.progress) for armed in scenario.perturbations)
     return tuple(kind for kind in kinds if kind.terms.chance != 0)
 
 
@@ -64,7 +64,7 @@ class Active:
 
     __slots__ = ("given", "kind", "memory", "root", "snapshots", "trigger")
 
-    def __init__(self, kind: Kind, root: Root, given: tuple[ToolSpec, ...] = ()) -> None:
+    def __init__(self, kind: PerturbationKind, root: Root, given: tuple[ToolSpec, ...] = ()) -> None:
         """`root` has seed, episode and label behind it."""
         self.kind = kind
         self.root = root

@@ -19,7 +19,7 @@ from simtrain.contracts.scenario import Answering, Episode
 from simtrain.contracts.trajectory import Event, Step
 from simtrain.contracts.user import ASKING
 from simtrain.contracts.world import FinishedWorld, HeldRows, World, WorldState
-from simtrain.episodes.active_perturbation import Active, Kind, kinds_of
+from simtrain.episodes.active_perturbation import Active, PerturbationKind, kinds_of
 from simtrain.episodes.firing import Found, PerturbationChain, PerturbedCall
 from simtrain.episodes.toolbox import Toolbox
 from simtrain.values.errors import InputError, SimtrainError, SimulatorFault
@@ -76,7 +76,7 @@ class Proxy:
         if kinds:
             self._arm(kinds, toolbox)
 
-    def _arm(self, kinds: Sequence[Kind], toolbox: Toolbox) -> None:
+    def _arm(self, kinds: Sequence[PerturbationKind], toolbox: Toolbox) -> None:
         """Let every perturbation bend the tools; those that are new belong to the one that added them."""
         root = Root(self._episode.seed, self._episode.scenario.name, self._episode.id)
         users = (ASKING,) if self._user else ()

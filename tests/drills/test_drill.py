@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -138,7 +139,7 @@ def test_labels_that_two_packs_share_are_told_apart_in_every_arm(typed: Typed, t
 def test_what_cannot_be_had_together_is_refused_and_alone_it_is_played(
     typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Latency, "conflicts", {"timeout_after": "both take time"})
+    monkeypatch.setattr(Latency, "traits", replace(Latency.traits, conflicts={"timeout_after": "both take time"}))
     code, _, err = typed("birthday.yaml", "--pack", "slow", "--pack", "rough", "--out", "out")
     assert (
         code == 2

@@ -45,7 +45,7 @@ async def test_a_plain_read_crosses_at_most_thirty_functions(
     async with open_episode(scenario(tmp_path)) as environment:
         found = await crossed(environment, tool, arguments)
     names = {code.co_qualname for code in found}
-    assert {"Proxy.step", "ServiceState.answer", "Tool.reply"} <= names, "the path is seen from end to end"
+    assert {"Proxy.step", "ServiceState.answer", "CompiledTool.reply"} <= names, "the path is seen from end to end"
     assert len(found) <= MOST, sorted(names)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PLAY = (Path(__file__).parents[1] / "support") / "real" / "play.py"
+PLAY = Path(__file__).parents[1] / "real" / "play.py"
 MINUTES = 4
 PARTS = (
     "agent, chat:smollm2",

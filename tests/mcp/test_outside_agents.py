@@ -27,7 +27,7 @@ from simtrain.mcp.serve.episode_queue import Counter
 from simtrain.runs.run_folder import read_run
 from simtrain.values.errors import InputError
 
-PROGRAM = f"{sys.executable} {Path(__file__).with_name('outside_agent.py')}"
+PROGRAM = f"{sys.executable} {Path(__file__).parents[1] / 'support' / 'outside_agent.py'}"
 
 
 def agent(mode: str) -> str:

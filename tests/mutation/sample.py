@@ -27,7 +27,7 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from mutation.mutants import Mutant, mutants_of, mutated  # noqa: E402
 from mutation.targets import TARGETS  # noqa: E402
@@ -142,8 +142,8 @@ def _become(tree: Path, tests: Sequence[str]) -> None:
     with (tree / "output.txt").open("w") as output:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
-    sys.path[:0] = [str(tree), str(tree / "tests")]
-    sys.path[:] = [place for place in sys.path if Path(place).resolve() not in (ROOT, ROOT / "tests")]
+    sys.path[:0] = [str(tree), str(tree / "tests" / "support")]
+    sys.path[:] = [place for place in sys.path if Path(place).resolve() not in (ROOT, ROOT / "tests" / "support")]
     os.environ.update(PYTHONPATH=str(tree), PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="0")
     sys.dont_write_bytecode = True
     import pytest

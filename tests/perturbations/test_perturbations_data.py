@@ -152,7 +152,13 @@ async def test_a_number_in_text_is_corrupted_where_there_is_no_structured_conten
         return Observation(text)
 
     for seed in range(6):
-        call = Call(Request(ToolSpec("t", "", {}), {}, 0, 0), Stream(seed), Clock(start=0, per_step=0), {}, None)
+        call = Call(
+            request=Request(ToolSpec("t", "", {}), {}, 0, 0),
+            rng=Stream(seed),
+            clock=Clock(start=0, per_step=0),
+            memory={},
+            world=None,
+        )
         assert (await ValueCorruption(off=0.1).apply(call, proceed)).text in wrong
 
 
@@ -160,7 +166,13 @@ async def test_prose_and_structured_content_are_corrupted_alike() -> None:
     async def proceed(request: Request) -> Observation:
         return Observation("The cake costs 40.00 (id 7).", {"price": 40.0, "id": 7})
 
-    call = Call(Request(ToolSpec("t", "", {}), {}, 0, 0), Stream(1), Clock(start=0, per_step=0), {}, None)
+    call = Call(
+        request=Request(ToolSpec("t", "", {}), {}, 0, 0),
+        rng=Stream(1),
+        clock=Clock(start=0, per_step=0),
+        memory={},
+        world=None,
+    )
     seen = await ValueCorruption(off=0.1).apply(call, proceed)
     assert seen.structured and seen.text == f"The cake costs {seen.structured['price']:.2f} (id 7)."
     assert seen.structured["price"] in (36.0, 44.0)
@@ -220,7 +232,13 @@ async def test_a_prose_listing_lacks_lines() -> None:
         return Observation("a\nb\nc\nd")
 
     for name, lines in (("list_files", 2), ("read_file", 4)):
-        call = Call(Request(ToolSpec(name, "", {}), {}, 0, 0), Stream(0), Clock(start=0, per_step=0), {}, None)
+        call = Call(
+            request=Request(ToolSpec(name, "", {}), {}, 0, 0),
+            rng=Stream(0),
+            clock=Clock(start=0, per_step=0),
+            memory={},
+            world=None,
+        )
         assert len((await PartialResults(keep=0.5).apply(call, proceed)).text.splitlines()) == lines
 
 
@@ -445,7 +463,13 @@ async def test_a_prose_result_is_withheld_whole() -> None:
     async def proceed(request: Request) -> Observation:
         return Observation("Order O1 was placed.", {"id": "O1", "lines": [1]})
 
-    call = Call(Request(ToolSpec("t", "", {}), {}, 0, 0), Stream(0), Clock(start=0, per_step=0), {}, None)
+    call = Call(
+        request=Request(ToolSpec("t", "", {}), {}, 0, 0),
+        rng=Stream(0),
+        clock=Clock(start=0, per_step=0),
+        memory={},
+        world=None,
+    )
     seen = await WithheldIntermediate().apply(call, proceed)
     assert "O1" not in seen.text and seen.content == {"id": None, "lines": []}
 
@@ -488,7 +512,13 @@ async def test_signs_of_more_are_taken_away_and_other_numbers_stay() -> None:
     async def proceed(request: Request) -> Observation:
         return Observation(json.dumps(reply), reply)
 
-    call = Call(Request(ToolSpec("t", "", {}), {}, 0, 0), Stream(0), Clock(start=0, per_step=0), {}, None)
+    call = Call(
+        request=Request(ToolSpec("t", "", {}), {}, 0, 0),
+        rng=Stream(0),
+        clock=Clock(start=0, per_step=0),
+        memory={},
+        world=None,
+    )
     seen = await PrematureFinishTrap(keep=2).apply(call, proceed)
     complete = {"data": {"hits": [1, 2]}, "totalCount": 2, "discount": 40, "has_more": False, "nextPage": None}
     assert seen.content == complete == json.loads(seen.text)

@@ -174,7 +174,15 @@ async def test_the_harder_the_longer(name: str, measure: Any, tmp_path: Path) ->
 
 def call(*, manners: int = 0, domain: str = "mcp") -> Call:
     request = Request(ToolSpec("orders.place", "", {}), {}, 0, 0)
-    return Call(request, Stream(0), Clock(start=0, per_step=0), {}, None, domain=domain, manners=manners)
+    return Call(
+        request=request,
+        rng=Stream(0),
+        clock=Clock(start=0, per_step=0),
+        memory={},
+        world=None,
+        domain=domain,
+        manners=manners,
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -235,7 +235,7 @@ async def test_a_flooded_text_stays_whole_between_other_lines() -> None:
         return Observation("First line.\nSecond line, 12 pages.")
 
     clock = Clock(start=1_900_000_000, per_step=1)
-    call = Call(Request(tool, {}, 0, 0), Stream(3), clock, {}, None)
+    call = Call(request=Request(tool, {}, 0, 0), rng=Stream(3), clock=clock, memory={}, world=None)
     told = await flood.apply(call, proceed)
     before, mid, after = told.text.partition("First line.\nSecond line, 12 pages.")
     assert mid and before.endswith("\n\n") and after.startswith("\n\n") and 2500 < len(told.text) < 5000

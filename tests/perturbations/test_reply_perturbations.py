@@ -123,5 +123,5 @@ async def test_fields_drift_in_text_that_is_json(text: str, seen: str) -> None:
         return Observation(text)
 
     request = Request(ToolSpec("t", "", {}), {}, 0, 0)
-    call = Call(request, Stream(0), Clock(start=0, per_step=0), {}, None)
+    call = Call(request=request, rng=Stream(0), clock=Clock(start=0, per_step=0), memory={}, world=None)
     assert await SchemaDrift(rename={"id": "key"}).apply(call, proceed) == Observation(seen)

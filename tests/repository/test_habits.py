@@ -125,7 +125,7 @@ def test_the_table_of_coverage_adds_up_the_lines_of_each_folder() -> None:
     rows = [row.split() for row in table(json.loads(json.dumps(report)))]
     assert rows == [
         ["folder", "lines", "run"],
-        ["graders/", "40", "50.0%"],
-        ["(root)", "10", "100.0%"],
+        ["grading/", "40", "50.0%"],
+        ["values/", "10", "100.0%"],
         ["all", "50", "60.0%"],
     ]

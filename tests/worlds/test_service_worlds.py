@@ -46,7 +46,7 @@ def test_the_same_seed_builds_the_same_bytes_and_another_seed_others() -> None:
 
 def test_worlds_are_the_same_in_another_process_with_another_hash_seed() -> None:
     program = (
-        "import sys, hashlib; sys.path.insert(0, 'tests')\n"
+        "import sys, hashlib; sys.path.insert(0, 'tests/support')\n"
         "from bakery import world\n"
         "w = world(); print([list(r.values()) for t in w.columns() for r in w.query(f'select * from {t} order by rowid')])"
     )

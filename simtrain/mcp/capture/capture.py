@@ -10,7 +10,15 @@ from typing import TypeAlias
 
 from simtrain.files.redaction import Redactor
 from simtrain.mcp.capture.mcp_json import ConfiguredServer
-from simtrain.mcp.capture.probes import Mistake, Probe, ProbeFile, latency, mistakes, protocol_mistakes, sure_mistakes
+from simtrain.mcp.capture.probes import (
+    Probe,
+    ProbeFile,
+    WrongRequest,
+    latency,
+    mistakes,
+    protocol_mistakes,
+    sure_mistakes,
+)
 from simtrain.mcp.capture.server_secrets import secrets_of, source_of
 from simtrain.mcp_wire.client import Client, connect
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, HANDSHAKE_VERSIONS, MODERN, OTHER_ERA_LIMIT, TASKS
@@ -220,7 +228,7 @@ class _Take:
             self._remark(f"its output holds lines that are no MCP, the first is {stray!r}")
         return surface
 
-    async def _misuse(self, client: Client, left: list[Mistake]) -> list[Mistake]:
+    async def _misuse(self, client: Client, left: list[WrongRequest]) -> list[WrongRequest]:
         """Make mistakes until one is not answered; returns those that are still to be made."""
         self.watch(self.name, f"making mistakes, {client.era}")
         begun = monotonic()

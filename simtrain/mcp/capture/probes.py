@@ -134,7 +134,7 @@ def read_probes(path: Path) -> ProbeFile:
 
 
 @dataclass(frozen=True)
-class Mistake:
+class WrongRequest:
     """A request that is wrong on purpose; `kind` is its key in the profile.
 
     After one of the `protocol` that gets no answer the others of that sort are not made: each would cost as long a wait.
@@ -146,35 +146,35 @@ class Mistake:
     protocol: bool = False
 
 
-def mistakes(surface: Surface, *, writes: bool = False) -> list[Mistake]:
+def mistakes(surface: Surface, *, writes: bool = False) -> list[WrongRequest]:
     """Return what shows a server's error style. Tools are called with bad arguments where they only read, and with `writes` the
     others too.
     """
     capabilities = members(surface.greeting.get("capabilities"))
-    found = [Mistake("unknown_method", NO_METHOD, {})]
+    found = [WrongRequest("unknown_method", NO_METHOD, {})]
     if "tools" in capabilities:
-        found.append(Mistake("unknown_tool", "tools/call", {"name": NO_TOOL, "arguments": {NO_ARGUMENT: 1}}))
-        found.append(Mistake("unknown_tool_empty", "tools/call", {"name": NO_TOOL, "arguments": {}}))
+        found.append(WrongRequest("unknown_tool", "tools/call", {"name": NO_TOOL, "arguments": {NO_ARGUMENT: 1}}))
+        found.append(WrongRequest("unknown_tool_empty", "tools/call", {"name": NO_TOOL, "arguments": {}}))
         found += _calls(misuses(surface.items("tools/list"), writes=writes))
     if "resources" in capabilities:
-        found.append(Mistake("missing_resource", "resources/read", {"uri": NO_RESOURCE}))
+        found.append(WrongRequest("missing_resource", "resources/read", {"uri": NO_RESOURCE}))
     if "prompts" in capabilities:
-        found.append(Mistake("missing_prompt", "prompts/get", {"name": NO_PROMPT}))
+        found.append(WrongRequest("missing_prompt", "prompts/get", {"name": NO_PROMPT}))
     return found
 
 
-def sure_mistakes(surface: Surface, profile: JsonObject) -> list[Mistake]:
+def sure_mistakes(surface: Surface, profile: JsonObject) -> list[WrongRequest]:
     """Calls with bad arguments that are refused before anything runs, since the server's library looks at them first."""
     tools = surface.items("tools/list")
     schemas = {str(tool.get("name")): members(tool.get("inputSchema")) for tool in tools}
     return _calls(sure_misuses(tools)) if checks_first(unknown_tool(profile), schemas) else []
 
 
-def _calls(calls: Iterable[tuple[str, JsonObject]]) -> list[Mistake]:
-    return [Mistake("bad_arguments", "tools/call", {"name": tool, "arguments": given}) for tool, given in calls]
+def _calls(calls: Iterable[tuple[str, JsonObject]]) -> list[WrongRequest]:
+    return [WrongRequest("bad_arguments", "tools/call", {"name": tool, "arguments": given}) for tool, given in calls]
 
 
-def protocol_mistakes(surface: Surface) -> list[Mistake]:
+def protocol_mistakes(surface: Surface) -> list[WrongRequest]:
     """Return what shows how a server words mistakes of the protocol: a flawed request of each method, and things asked for that
     are not there.
     """
@@ -182,16 +182,16 @@ def protocol_mistakes(surface: Surface) -> list[Mistake]:
     template: JsonObject = {"type": "ref/resource", "uri": NO_RESOURCE}
     argument: JsonObject = {"name": "simtrain", "value": "s"}
     found = [
-        Mistake("subscribe", "resources/subscribe", {"uri": NO_RESOURCE}),
-        Mistake("unsubscribe", "resources/unsubscribe", {"uri": NO_RESOURCE}),
-        Mistake("completion_prompt", "completion/complete", {"ref": prompt, "argument": argument}),
-        Mistake("completion_resource", "completion/complete", {"ref": template, "argument": argument}),
-        Mistake("tasks", "tasks/list", {}),
-        *(Mistake(flaw(method, params) or method, method, params) for method, params in MADE),
+        WrongRequest("subscribe", "resources/subscribe", {"uri": NO_RESOURCE}),
+        WrongRequest("unsubscribe", "resources/unsubscribe", {"uri": NO_RESOURCE}),
+        WrongRequest("completion_prompt", "completion/complete", {"ref": prompt, "argument": argument}),
+        WrongRequest("completion_resource", "completion/complete", {"ref": template, "argument": argument}),
+        WrongRequest("tasks", "tasks/list", {}),
+        *(WrongRequest(flaw(method, params) or method, method, params) for method, params in MADE),
     ]
     listed = next((method for method in LISTED if method in surface.lists), None)
     if listed:
-        found.append(Mistake("bad_cursor", listed, {"cursor": NO_CURSOR}))
+        found.append(WrongRequest("bad_cursor", listed, {"cursor": NO_CURSOR}))
     return [replace(mistake, protocol=True) for mistake in found]
 
 

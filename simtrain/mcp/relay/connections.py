@@ -48,7 +48,7 @@ class TooLarge(Exception):
     """A body above the limit."""
 
 
-class HttpConnection:
+class RelayConnection:
     """One connection."""
 
     def __init__(

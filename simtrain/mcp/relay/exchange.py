@@ -8,7 +8,7 @@ from itertools import count
 import h11
 
 from simtrain.mcp.relay.call import RelayOutcome
-from simtrain.mcp.relay.connections import Gone, Headers, HttpConnection, RelayLimits, TooLarge, end_to_end
+from simtrain.mcp.relay.connections import Gone, Headers, RelayConnection, RelayLimits, TooLarge, end_to_end
 from simtrain.mcp.relay.journal import RelayJournal, Wrapping, era_of
 from simtrain.mcp.relay.perturb import Perturber
 from simtrain.mcp.relay.stream_parts import Events, Piece, event_data, with_data
@@ -28,7 +28,7 @@ class HttpExchange:
 
     def __init__(
         self,
-        client: HttpConnection,
+        client: RelayConnection,
         request: h11.Request,
         *,
         upstream: Upstream,
@@ -109,7 +109,7 @@ class HttpExchange:
             return None
         return body if frame is crossing.request else encode_frame(frame)
 
-    async def _ask(self, server: HttpConnection, body: bytes) -> h11.Response:
+    async def _ask(self, server: RelayConnection, body: bytes) -> h11.Response:
         """Send the request and wait for the head of the reply."""
         headers = end_to_end(self._request, without=_OURS)
         headers += [(b"Host", self._upstream.authority.encode()), (b"Accept-Encoding", b"identity")]
@@ -127,7 +127,7 @@ class HttpExchange:
             raise Gone(f"no reply within {self._limits.reply:g} s") from None
         return event
 
-    async def _reply(self, server: HttpConnection, response: h11.Response) -> None:
+    async def _reply(self, server: RelayConnection, response: h11.Response) -> None:
         given = _header(response, b"mcp-session-id")
         self._session = self._session or self._journal.session(given)
         length = _header(response, b"content-length")
@@ -138,7 +138,7 @@ class HttpExchange:
         else:
             await self._stream(server, response, None)
 
-    async def _document(self, server: HttpConnection, response: h11.Response) -> None:
+    async def _document(self, server: RelayConnection, response: h11.Response) -> None:
         try:
             async with asyncio.timeout(self._limits.reply):
                 body = await server.body()
@@ -153,7 +153,7 @@ class HttpExchange:
             headers.append((b"Content-Length", str(len(changed)).encode()))
         await self._head(response, headers, h11.Data(data=changed), h11.EndOfMessage())
 
-    async def _stream(self, server: HttpConnection, response: h11.Response, events: Events | None) -> None:
+    async def _stream(self, server: RelayConnection, response: h11.Response, events: Events | None) -> None:
         """Pass on what comes as it comes; events one by one, since each may have to be bent."""
         bends = events is not None
         await self._head(response, end_to_end(response, without=_LENGTH if bends else frozenset()))
@@ -210,7 +210,7 @@ class HttpExchange:
         self._journal.frame("server", reply, wrapping, perturbed={"by": [], "frame": None})
         return reply
 
-    async def _answer_to(self, identity: str, server: HttpConnection, response: h11.Response) -> JsonObject:
+    async def _answer_to(self, identity: str, server: RelayConnection, response: h11.Response) -> JsonObject:
         """Return the response frame with this id, out of a document or of events."""
         streams = _kind(response) == "text/event-stream"
         events, parts = Events(limit=self._limits.body), list[bytes]()

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from simtrain.mcp.relay.connections import Gone, HttpConnection, NoHttp, RelayLimits, TooLarge
+from simtrain.mcp.relay.connections import Gone, NoHttp, RelayConnection, RelayLimits, TooLarge
 from simtrain.mcp.relay.exchange import HttpExchange
 from simtrain.mcp.relay.journal import RelayJournal
 from simtrain.mcp.relay.perturb import Perturber
@@ -84,7 +84,7 @@ class HttpRelay:
         task = asyncio.current_task()
         assert task is not None
         self._clients.add(task)
-        http_connection = HttpConnection(reader, writer, ours=h11.SERVER, limits=self._limits)
+        http_connection = RelayConnection(reader, writer, ours=h11.SERVER, limits=self._limits)
         try:
             await self._serve(http_connection)
         except InputError as error:
@@ -101,7 +101,7 @@ class HttpRelay:
             self._clients.discard(task)
             await http_connection.close()
 
-    async def _serve(self, client: HttpConnection) -> None:
+    async def _serve(self, client: RelayConnection) -> None:
         """Answer the requests of one connection, one after the other."""
         while True:
             async with _limit(self._limits.idle):
@@ -135,7 +135,7 @@ class HttpRelay:
                 return
 
 
-async def _until_gone(client: HttpConnection, http_exchange: HttpExchange, body: bytes) -> None:
+async def _until_gone(client: RelayConnection, http_exchange: HttpExchange, body: bytes) -> None:
     """Let a request run its course, or break it off when the client leaves."""
     running = asyncio.create_task(http_exchange.run(body))
     watching = asyncio.create_task(client.watch())

@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from simtrain.contracts.perturbation import Call, Perturbation
 from simtrain.contracts.request import Answer, Request, no_tool
 from simtrain.contracts.scenario import Armed
-from simtrain.episodes.active_perturbation import Active, Kind
+from simtrain.episodes.active_perturbation import Active, PerturbationKind
 from simtrain.episodes.firing import same_reply
 from simtrain.files.yaml_files import read_document
 from simtrain.mcp.relay.call import RelayedCall, RelayOutcome, Repeat
@@ -95,7 +95,7 @@ class Perturber:
     def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: RelayRules | None = None) -> None:
         self._seed = seed
         self._rules = rules or RelayRules()
-        self._active = [Active(Kind(item), Root(seed, "relay", item.label)) for item in armed]
+        self._active = [Active(PerturbationKind(item), Root(seed, "relay", item.label)) for item in armed]
         self._asked: dict[_Key, _Asked] = {}
         self._paused: dict[tuple[str, str], RelayedCall] = {}
         self._audience = Audience(armed, seed=seed)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from simtrain.mcp.relay.connections import Gone, HttpConnection, RelayLimits
+from simtrain.mcp.relay.connections import Gone, RelayConnection, RelayLimits
 from simtrain.mcp_wire.targets import HttpTarget
 
 FRESH = 2.0
@@ -30,13 +30,13 @@ class Upstream:
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if self._secure else 80)
         self._limits = limits
-        self._idle: list[tuple[HttpConnection, float]] = []
+        self._idle: list[tuple[RelayConnection, float]] = []
         self.path = parts.path or "/"
         self.authority = parts.netloc.rpartition("@")[2]
         self.origin = f"{parts.scheme.lower()}://{self.authority}"
 
     @asynccontextmanager
-    async def connection(self) -> AsyncGenerator[HttpConnection]:
+    async def connection(self) -> AsyncGenerator[RelayConnection]:
         """A connection for one request; it is kept when the reply was read to its end. Raises Gone when there is none to be had."""
         http_connection = self._kept() or await self._connect()
         try:
@@ -54,7 +54,7 @@ class Upstream:
         while self._idle:
             await self._idle.pop()[0].close()
 
-    def _kept(self) -> HttpConnection | None:
+    def _kept(self) -> RelayConnection | None:
         while self._idle:
             http_connection, since = self._idle.pop()
             if http_connection.usable and monotonic() - since < FRESH:
@@ -62,7 +62,7 @@ class Upstream:
             http_connection.abort()
         return None
 
-    async def _connect(self) -> HttpConnection:
+    async def _connect(self) -> RelayConnection:
         secure = ssl.create_default_context() if self._secure else None
         try:
             async with asyncio.timeout(self._limits.connect):
@@ -71,4 +71,4 @@ class Upstream:
             raise Gone(f"no connection within {self._limits.connect:g} s") from None
         except OSError as error:
             raise Gone(error.strerror or str(error)) from None
-        return HttpConnection(reader, writer, ours=h11.CLIENT, limits=self._limits)
+        return RelayConnection(reader, writer, ours=h11.CLIENT, limits=self._limits)

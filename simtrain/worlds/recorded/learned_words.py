@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations, takewhile
 
 from simtrain.contracts.argument_mistakes import KINDS, ArgumentMistakes, Mistake
-from simtrain.contracts.refusal_words import LISTS, Channel, Frame, RefusalWords, Saying, kinds_of, slots
+from simtrain.contracts.refusal_words import LISTS, Channel, RefusalWords, TextFrame, WordedText, kinds_of, slots
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]
     return best, sum(shared.refusal(one.tool, one.mistakes) == (one.text, one.channel) for one in examples)
 
 
-def particular_words(unexplained: Sequence[Example]) -> Iterator[Saying]:
+def particular_words(unexplained: Sequence[Example]) -> Iterator[WordedText]:
     """Yield what single tools say of a call, or of one mistake in it, as it was heard."""
     met: set[tuple[str, str]] = set()
     for one in unexplained:
@@ -60,18 +60,18 @@ def particular_words(unexplained: Sequence[Example]) -> Iterator[Saying]:
             continue
         met.add((one.tool, str(mistakes)))
         text = next(_candidates(one, mistakes.foremost))
-        yield Saying(text, one.channel, one.tool, mistakes=str(mistakes))
+        yield WordedText(text, one.channel, one.tool, mistakes=str(mistakes))
 
 
-def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) -> tuple[Saying, ...]:
+def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) -> tuple[WordedText, ...]:
     """Texts for a name of an argument, for a type, and for a kind of mistake: each where the more general ones say otherwise."""
-    found: list[Saying] = []
+    found: list[WordedText] = []
     for keys in (("kind",), ("kind", "wanted", "given"), ("kind", "wanted", "given", "field")):
         groups: defaultdict[Hashable, list[tuple[Example, Mistake]]] = defaultdict(list)
         for example, mistake in singles:
             if keys != ("kind",) or mistake.kind != "wrong":
                 groups[tuple(getattr(mistake, key) for key in keys)].append((example, mistake))
-        more: list[Saying] = []
+        more: list[WordedText] = []
         for group in groups.values():
             about = {key: getattr(group[0][1], key) for key in keys}
             saying = _voted(group, about, every)
@@ -81,7 +81,9 @@ def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) 
     return tuple(found)
 
 
-def _voted(group: Sequence[tuple[Example, Mistake]], about: Mapping[str, str], every: frozenset[str]) -> Saying | None:
+def _voted(
+    group: Sequence[tuple[Example, Mistake]], about: Mapping[str, str], every: frozenset[str]
+) -> WordedText | None:
     """Return the text that most of a group have in common; None where it may name an argument that is not at fault."""
     votes: Counter[tuple[str, Channel]] = Counter()
     texts = dict.fromkeys(((text, one.channel) for one, mistake in group for text in _candidates(one, mistake)))
@@ -102,17 +104,17 @@ def _voted(group: Sequence[tuple[Example, Mistake]], about: Mapping[str, str], e
     names_others = _any_of(every - {about.get("field")}, text)
     if (names_others and not names_it) or (len(spread) < 2 and (names_others or not names_it)):
         return None
-    return Saying(text, channel, **about)
+    return WordedText(text, channel, **about)
 
 
-def _said_already(saying: Saying, group: Sequence[tuple[Example, Mistake]], found: Sequence[Saying]) -> bool:
+def _said_already(saying: WordedText, group: Sequence[tuple[Example, Mistake]], found: Sequence[WordedText]) -> bool:
     words = RefusalWords(tuple(found))
     said = [words.of_one(one.tool, one.mistakes, mistake) for one, mistake in group]
     own = RefusalWords((saying,))
     return said == [own.of_one(one.tool, one.mistakes, mistake) for one, mistake in group]
 
 
-def _is_shared(saying: Saying, singles: Sequence[tuple[Example, Mistake]]) -> bool:
+def _is_shared(saying: WordedText, singles: Sequence[tuple[Example, Mistake]]) -> bool:
     own = RefusalWords((saying,))
     alike = (own.of_one(one.tool, one.mistakes, mistake) == (one.text, one.channel) for one, mistake in singles)
     return sum(alike) > 1
@@ -178,7 +180,7 @@ def _stages() -> Iterator[tuple[tuple[str, ...], ...]]:
 
 def _framed(words: RefusalWords, several: Sequence[Example]) -> RefusalWords:
     """Return the words with the frames that most of the texts about several mistakes show, by their kinds."""
-    votes: defaultdict[str, Counter[Frame]] = defaultdict(Counter)
+    votes: defaultdict[str, Counter[TextFrame]] = defaultdict(Counter)
     for one in several:
         reported = words.reported(one.tool, one.mistakes)
         said = [words.of_one(one.tool, one.mistakes, mistake) for mistake in reported]
@@ -192,7 +194,7 @@ def _framed(words: RefusalWords, several: Sequence[Example]) -> RefusalWords:
     return RefusalWords(words.sayings, words.stages, frames)
 
 
-def _frame(one: Example, texts: Sequence[str], fields: Sequence[str]) -> Frame | None:
+def _frame(one: Example, texts: Sequence[str], fields: Sequence[str]) -> TextFrame | None:
     """Return what is taken off single texts, and set between the rest, where the text about all of them shows that."""
     shortest = min(text.find(field) for text, field in zip(texts, fields, strict=True))
     rest = min(len(text) - text.rfind(field) - len(field) for text, field in zip(texts, fields, strict=True))
@@ -206,7 +208,7 @@ def _frame(one: Example, texts: Sequence[str], fields: Sequence[str]) -> Frame |
         found = _around(one.text, phrases)
         if found is not None:
             parts = (texts[0][:lead], texts[0][len(texts[0]) - tail :] if tail else "", *found)
-            return Frame(*(slotted(part, {one.tool: "tool"}) for part in parts))
+            return TextFrame(*(slotted(part, {one.tool: "tool"}) for part in parts))
     return None
 
 

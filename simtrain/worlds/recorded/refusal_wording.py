@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 
 from simtrain.contracts.argument_mistakes import argument_mistakes
 from simtrain.contracts.argument_style import ArgumentStyle, Check
-from simtrain.contracts.refusal_words import Channel, RefusalWords, Saying, all_arguments
+from simtrain.contracts.refusal_words import Channel, RefusalWords, WordedText, all_arguments
 from simtrain.contracts.registry import resolve
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.recorded.learned_words import Example, general_words, particular_words, slotted
@@ -97,7 +97,7 @@ def _written(words: RefusalWords) -> JsonObject:
     return written
 
 
-def _saying(saying: Saying) -> JsonObject:
+def _saying(saying: WordedText) -> JsonObject:
     return {key.replace("channel", "as"): value for key, value in asdict(saying).items() if value is not None}
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from simtrain.contracts.argument_mistakes import Kind
-from simtrain.contracts.refusal_words import SLOTS, Frame, RefusalWords, Saying
+from simtrain.contracts.refusal_words import SLOTS, RefusalWords, TextFrame, WordedText
 
 
 class _Texts(BaseModel):
@@ -63,9 +63,9 @@ class SayingText(_Texts):
     wanted: str | None = None
     given: str | None = None
 
-    def saying(self) -> Saying:
+    def saying(self) -> WordedText:
         """Return the saying."""
-        return Saying(**self.model_dump())
+        return WordedText(**self.model_dump())
 
 
 class FrameText(_Texts):
@@ -111,7 +111,7 @@ class ErrorTexts(ConstraintTexts):
     def words(self) -> RefusalWords:
         """Return the server's own words."""
         frames = (
-            {kinds: Frame(**frame.model_dump()) for kinds, frame in self.frames.items()}
+            {kinds: TextFrame(**frame.model_dump()) for kinds, frame in self.frames.items()}
             if self.frames is not None
             else None
         )

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from heapq import heappush, heappushpop
 from typing import Final, TypeAlias, cast
 
-from simtrain.worlds.search.engine.texts import Run, Text, Texts, numbers
+from simtrain.worlds.search.engine.texts import FoldedText, Run, Texts, numbers
 from simtrain.worlds.search.engine.tokens import tokens, whole
 
 CANDIDATES: Final = 200
@@ -227,7 +227,7 @@ class Ranking:
                 (heappush if len(best) < wanted else heappushpop)(best, score)
         return sorted(hits, key=_place)[:wanted]
 
-    def _added(self, score: float, terms: list[_Term], text: Text) -> float:
+    def _added(self, score: float, terms: list[_Term], text: FoldedText) -> float:
         """Return the score of a page with what further words add to it."""
         plain = text.folded
         long = _K1 * (1 - _B + _B * text.length / self._average)

@@ -24,7 +24,7 @@ _TEXTS: Final = (
 )
 
 
-class Text(NamedTuple):
+class FoldedText(NamedTuple):
     """A page's title and body, folded, the title as often as it weighs; `length` is how many words both have."""
 
     folded: bytes
@@ -37,15 +37,15 @@ class Texts:
     def __init__(self, run: Run, *, title_weight: int) -> None:
         self._run = run
         self._title_weight = title_weight
-        self._kept: dict[int, Text] = {}
+        self._kept: dict[int, FoldedText] = {}
 
-    def of(self, pages: Collection[int]) -> dict[int, Text]:
+    def of(self, pages: Collection[int]) -> dict[int, FoldedText]:
         """Return the texts of pages; those that were wanted lately are still there."""
         unknown = [page for page in pages if page not in self._kept]
         if unknown:
             rows = self._run(_TEXTS, (orjson.dumps(unknown).decode(),))
             for page, sizes, title, body in cast("Iterable[tuple[int, bytes, bytes, bytes]]", rows):
-                self._kept[page] = Text(folded_bytes((title + b"\n") * self._title_weight + body), _total(sizes))
+                self._kept[page] = FoldedText(folded_bytes((title + b"\n") * self._title_weight + body), _total(sizes))
         texts = {page: self._kept[page] for page in pages}
         for page in list(islice(self._kept, max(0, len(self._kept) - KEPT))):
             del self._kept[page]

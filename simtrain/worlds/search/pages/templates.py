@@ -71,9 +71,7 @@ class Scope:
 
 
 def parse(source: str, scope: Scope) -> tuple[Node, ...]:
-    """Return the tree of a template. Raises InputError (with the line inside the template) for what is no template or names
-    unknown facts.
-    """
+    """Return the tree of a template. Raises InputError, with the line inside it, for what is none or names unknown facts."""
     if len(source) > MAX_TEMPLATE:
         raise InputError(f"a template has at most {MAX_TEMPLATE} characters")
     try:

@@ -5,13 +5,16 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full real proof lint format types imports spelling hooks coverage bench bench-keep peers fuzz mutants words wheel release-check clean
+.PHONY: help demo quick test test-full real proof lint format types imports spelling hooks coverage bench bench-keep peers fuzz mutants words wheel release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: .venv/.core ## play the shipped helpdesk scenarios and show what came out
 	$(BIN)/simtrain run helpdesk --episodes 200 --show
+
+quick: .venv/.dev ## the tests that take moments: no socket, no browser, no node
+	SIMTRAIN_QUICK=1 $(BIN)/pytest -n $(JOBS) -m "not full and not slow"
 
 test: lint types imports spelling ## style, types, import rules, spelling, and the tests that take seconds
 	$(BIN)/pytest -n $(JOBS)

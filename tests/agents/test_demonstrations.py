@@ -15,6 +15,8 @@ from simtrain.contracts.scenario import Scenario
 from simtrain.scenarios.find import shipped_scenarios
 from simtrain.scenarios.load import load_scenario_file
 
+pytestmark = pytest.mark.slow
+
 SERVICES = {name: path for name, path in shipped_scenarios().items() if not name.startswith("fiction/")}
 READS_TOGETHER = [
     "airline/unseated_report", "forge/merge_candidates", "helpdesk/overdue_debtors", "helpdesk/recurring_revenue", "mailbox/unanswered",

@@ -20,6 +20,8 @@ from simtrain.files.yaml_files import read_document
 from simtrain.testing import FakeOpenAI, Refuse, Say
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 RUN = ("run", "birthday.yaml", "--agent", "oracle", "--out", "out")
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from real_runs import COMMAND, ended, until
 
+pytestmark = pytest.mark.slow
+
 TICK = os.sysconf("SC_CLK_TCK")
 MOMENTS = range(10, 130, 4 if os.environ.get("SIMTRAIN_FULL") else 15)
 """Hundredths of a second of processor time, from the first imports to the last worlds."""

@@ -19,6 +19,8 @@ from drills import write_bakery
 from simtrain.cli import main
 from simtrain.cli.progress import speed
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 Typed = Callable[..., tuple[int, str, str]]

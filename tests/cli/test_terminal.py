@@ -16,6 +16,8 @@ from rich.text import Text
 from simtrain.cli import main
 from simtrain.cli.terminal import fit, fit_json, fitting_streams, one_line, screen
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "a\x1b]0;owned\x07b\x9b31mc\u202ed\u2066e\x7ff\u200bg\U000e0041h\ud800i\rj"
 SHOWN = r"a\x1b]0;owned\x07b\x9b31mc\u202ed\u2066e\x7ff\u200bg\U000e0041h\ud800i\rj"
 

@@ -16,6 +16,8 @@ from small_universe import UNIVERSE
 
 from simtrain.cli.built_worlds import BuildProgress
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from bakery import WORLD, write_files
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = (Path(__file__).parents[1] / "support") / "third_party"
 
 TOOL = """\

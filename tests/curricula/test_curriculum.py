@@ -19,6 +19,8 @@ from simtrain.runs.runner import FinishedRollout
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 FAULTS = """\
 perturbations:
   - {use: timeout_before, when: {tools: orders.place, max_times: 1}}

@@ -21,6 +21,8 @@ from simtrain.curricula.sampler import Climb, Task
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 LEVELS = """\
 levels:
   - name: lookups

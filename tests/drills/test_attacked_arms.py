@@ -14,6 +14,8 @@ from simtrain.drills.report import ArmReport
 from simtrain.grading.reward import total
 from simtrain.runs.run_folder import read_run
 
+pytestmark = pytest.mark.slow
+
 OWN_GOAL = """
       goal:
         name: free_credit

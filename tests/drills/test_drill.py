@@ -25,6 +25,8 @@ from simtrain.values.arm import PRIMED
 from simtrain.values.types import JsonObject
 from simtrain.world_models.chat import Chat
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 BLIND = "drills:Blind"
 

@@ -22,6 +22,8 @@ from simtrain.public import load_scenarios
 from simtrain.runs.runner import RunOptions
 from simtrain.values.types import Message
 
+pytestmark = pytest.mark.slow
+
 Figures = dict[str, Any]
 
 

@@ -12,6 +12,8 @@ from drills import write_bakery
 
 from simtrain.cli import main
 
+pytestmark = pytest.mark.slow
+
 Typed = Callable[..., tuple[int, str]]
 BLIND = "drills:Blind"
 

@@ -24,6 +24,8 @@ from simtrain.testing import FakeOpenAI, Say
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Stream
 
+pytestmark = pytest.mark.slow
+
 LIST: Asked = ("cakes.list", {})
 PLACE: Asked = ("orders.place", {"cake_id": "K001", "amount": 1})
 

@@ -15,6 +15,8 @@ from simtrain.grading.answer_forms import MAX_ITEMS, MAX_TEXT, Unreadable, read_
 from simtrain.values.comparing import normal_text, overlap_of_rows, overlap_of_sets, same_json
 from simtrain.values.numerals import read_number
 
+pytestmark = pytest.mark.slow
+
 WORDS = st.text(st.characters(codec="utf-8", categories=["Lu", "Ll"]), min_size=1, max_size=8)
 NUMBERS = st.integers(-(10**9), 10**9).map(lambda cents: cents / 100)
 

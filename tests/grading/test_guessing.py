@@ -21,6 +21,8 @@ from simtrain.scenarios.find import shipped_scenarios
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.types import Action, Message
 
+pytestmark = pytest.mark.slow
+
 ALL = shipped_scenarios()
 SERVICE = sorted(name for name in ALL if not name.startswith("fiction/"))
 SEARCH = sorted(name for name in ALL if name.startswith("fiction/"))

@@ -15,6 +15,8 @@ from simtrain.testing import FakeOpenAI, Refuse, Reply, Say, Script, Tool
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 ANSWER = Say("ANSWER: 0")
 
 

@@ -25,6 +25,8 @@ from simtrain.mcp.serve.targets import load_target
 from simtrain.runs.run_folder import read_run
 from simtrain.testing import FakeOpenAI, Say
 
+pytestmark = pytest.mark.slow
+
 MODERN = "2026-07-28"
 META = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
 HANDSHAKE = {

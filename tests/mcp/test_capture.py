@@ -44,6 +44,8 @@ from simtrain.mcp_wire.targets import HttpTarget, StdioTarget
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["real_folder", "real_manifest"]
 
 BAD = Path(__file__).parents[1] / "support" / "misbehaving_server.py"

@@ -12,6 +12,8 @@ from serving_bakery import serving
 
 from simtrain.mcp.serve.targets import load_target
 
+pytestmark = pytest.mark.slow
+
 CAKE = {"id": "K001", "name": "Linzer", "price": 12.5, "stock": 3}
 
 

@@ -27,6 +27,8 @@ from simtrain.mcp.serve.episode_queue import Counter
 from simtrain.runs.run_folder import read_run
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = f"{sys.executable} {Path(__file__).parents[1] / 'support' / 'outside_agent.py'}"
 
 

@@ -15,6 +15,8 @@ from simtrain.mcp.serve.session import StageOptions
 from simtrain.mcp.serve.targets import load_target
 from simtrain.mcp_wire.manifest import Exchange, Manifest, ServerManifest, Surface, write_manifest
 
+pytestmark = pytest.mark.slow
+
 ERAS = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 BOARD, SELL = "resources/read", "prompts/get"
 

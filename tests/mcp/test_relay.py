@@ -25,6 +25,8 @@ from simtrain.mcp_wire.targets import StdioTarget
 from simtrain.worlds.recorded.recorded_sessions import read_exchanges
 from simtrain.worlds.recorded.recording import Frame, read_runs
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[1] / "support"
 RELAY = (sys.executable, str(HERE / "relaying.py"))
 ODD = (sys.executable, str(HERE / "odd_server.py"))

@@ -36,6 +36,8 @@ from simtrain.worlds.recorded.recorded_sessions import read_exchanges
 from simtrain.worlds.recorded.recording import Recorder
 from tests.mcp.test_relay import RELAY, frames
 
+pytestmark = pytest.mark.slow
+
 MODERN = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 ERAS = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 

@@ -15,6 +15,8 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from tests.mcp.test_relay import ODD, pack, relay
 
+pytestmark = pytest.mark.slow
+
 ACTS = Callable[[Client], Awaitable[object]]
 
 LOST = {"use": "timeout_after", "when": {"tools": "add", "nth": 1}}

@@ -19,6 +19,8 @@ from simtrain.mcp.serve.session import StageOptions
 from simtrain.mcp.serve.targets import load_target
 from simtrain.runs.run_folder import read_run
 
+pytestmark = pytest.mark.slow
+
 ERAS = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 HEADERS = {"accept": "application/json, text/event-stream"}
 INITIALIZE = {

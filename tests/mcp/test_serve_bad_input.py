@@ -17,6 +17,8 @@ from simtrain.cli import main
 from simtrain.mcp_wire.manifest import FORMAT
 from simtrain.scenarios.ad_hoc import free_servers
 
+pytestmark = pytest.mark.slow
+
 Said = Callable[..., str]
 
 

@@ -14,6 +14,8 @@ from serving_bakery import free_bakery, serving
 from simtrain.mcp.serve.addresses import NamedFronts
 from simtrain.mcp_wire.http_server import http_endpoint
 
+pytestmark = pytest.mark.slow
+
 HEADERS = {"accept": "application/json, text/event-stream"}
 INITIALIZE = {
     "jsonrpc": "2.0",

@@ -37,6 +37,8 @@ from simtrain.values.errors import InputError
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 UUIDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|N\d{3}")
 ONE, OTHER = "6f1d7c1e-0b7a-4c8e-9d35-0e6f1f2a3b4c", "00000000-0000-4000-8000-000000000000"
 REAL = shlex.join([sys.executable, str(Path(__file__).parents[1] / "support" / "notes_server.py")])

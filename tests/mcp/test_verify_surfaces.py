@@ -24,6 +24,8 @@ from simtrain.mcp_wire.targets import parse_target
 from simtrain.values.errors import InputError
 from tests.mcp.test_verify import REAL, findings_of, run
 
+pytestmark = pytest.mark.slow
+
 TOOL: dict[str, Any] = {
     "name": "get",
     "title": "Get",

@@ -29,6 +29,8 @@ from simtrain.mcp_wire.stdio import environment
 from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, parse_target, server_name
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[1] / "support"
 CALL = {"name": "get_text", "arguments": {"text": "a"}}
 

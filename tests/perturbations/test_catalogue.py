@@ -30,6 +30,8 @@ from simtrain.runs.run_folder import read_run
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 EVERY = pytest.mark.parametrize("name", ROWS)
 
 

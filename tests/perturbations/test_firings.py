@@ -15,6 +15,8 @@ from simtrain.contracts.trajectory import Changed
 from simtrain.episodes.firing import PerturbedCall
 from simtrain.values.types import Observation
 
+pytestmark = pytest.mark.slow
+
 FEW = (
     "unit_drift",
     "forced_pagination",

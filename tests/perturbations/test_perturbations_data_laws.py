@@ -20,6 +20,8 @@ from simtrain.contracts.trajectory import to_line
 from simtrain.episodes.proxy import Proxy
 from simtrain.values.types import Action
 
+pytestmark = pytest.mark.slow
+
 SQL = {"sql": ["update cakes set stock = stock + 1 where id = 'K001'"]}
 LAYERS = {
     "timeout_after": "D",

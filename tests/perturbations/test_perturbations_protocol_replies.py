@@ -31,6 +31,8 @@ from simtrain.values.clock import Clock
 from simtrain.values.seeding import Stream
 from simtrain.values.types import Observation, ToolSpec
 
+pytestmark = pytest.mark.slow
+
 LIST: Asked = ("cakes.list", {})
 GET: Asked = ("cakes.get", {"name": "Compact Lamp cake 9"})
 MISSING: Asked = ("cakes.get", {"name": "none"})

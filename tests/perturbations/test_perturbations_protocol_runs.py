@@ -21,6 +21,8 @@ from simtrain.contracts.trajectory import Trajectory
 from simtrain.mcp.serve.session import StageOptions
 from simtrain.runs.run_folder import read_run
 
+pytestmark = pytest.mark.slow
+
 USES: dict[str, dict[str, Any]] = {
     "timeout_before": {"when": {"probability": 0.4}},
     "rate_limit": {"when": {"nth": 2}},

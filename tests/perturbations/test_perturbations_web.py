@@ -29,6 +29,8 @@ from simtrain.scenarios.load import assemble, paradigm_of
 from simtrain.values.types import Action, Observation, ToolSpec
 from simtrain.worlds.search.engine.page_opening import PAYWALL
 
+pytestmark = pytest.mark.slow
+
 Asked: TypeAlias = tuple[str, dict[str, Any]]
 
 SITE = "https://ports.isles.example"

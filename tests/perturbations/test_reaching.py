@@ -17,6 +17,8 @@ from simtrain.contracts.perturbation import When
 from simtrain.scenarios.arms import armed
 from simtrain.values.arm import Arm
 
+pytestmark = pytest.mark.slow
+
 FAMILIES = (
     "airline/cancel_refund", "forge/minutes_by_author", "helpdesk/outage_credit", "mailbox/file_invoices", "messenger/poll_result",
     "notes/hours_by_lead", "office/meeting_hours", "shop/lost_parcels", "tracker/points_by_assignee", "fiction/kestrel_tables",

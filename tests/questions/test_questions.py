@@ -32,6 +32,8 @@ from simtrain.values.errors import InputError
 from simtrain.values.passages import find_passage, read_amount, read_day
 from simtrain.worlds.search.world import SearchWorld
 
+pytestmark = pytest.mark.slow
+
 COUNT = 120
 
 

@@ -22,6 +22,8 @@ from simtrain.questions.making import Made, QuestionMaker
 from simtrain.scenarios.find import shipped_root
 from simtrain.worlds.search.source import SearchSource
 
+pytestmark = pytest.mark.slow
+
 FOLDER = shipped_root() / "worlds"
 WORLDS = [path.stem for path in sorted(FOLDER.glob("*.yaml")) if "\nkind: search\n" in path.read_text()]
 FULL = bool(os.environ.get("SIMTRAIN_FULL"))

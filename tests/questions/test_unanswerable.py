@@ -22,6 +22,8 @@ from simtrain.questions.making import QuestionMaker
 from simtrain.scenarios.find import shipped_root
 from simtrain.worlds.search.source import SearchSource
 
+pytestmark = pytest.mark.slow
+
 SIZE = Variant(rows=(("pages", 1000),))
 COUNT = 60
 

@@ -12,6 +12,8 @@ import pytest
 from simtrain.cli import main
 from simtrain.cli.built_worlds import search_source
 
+pytestmark = pytest.mark.slow
+
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
     with pytest.raises(SystemExit) as ended:

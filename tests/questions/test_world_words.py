@@ -18,6 +18,8 @@ from simtrain.questions.schema import WorldSchema
 from simtrain.scenarios.load import load_world
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 ENGLISH = {
     "labels": {"port.founded": "founding date", "ship.armed": "guns on board"},
     "types": {"visit": ["port visit", "port visits"]},

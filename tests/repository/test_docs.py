@@ -18,6 +18,8 @@ import pytest
 
 from simtrain.plugins import PLUGINS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -356,3 +358,15 @@ def test_no_block_of_yaml_is_forgotten() -> None:
 def test_a_table_is_scored_as_the_page_says(tmp_path: Path) -> None:
     (scoring,) = blocks("python", page="widesearch.md")
     assert python("-c", scoring.text, folder=tmp_path) == "0.75 0.5 [('observatory', 0.0), ('mirror', 1.0)]\n"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_a_long_page_begins_with_its_contents(page: Path) -> None:
+    text = page.read_text()
+    if text.count("\n") <= 250:
+        return
+    head = text.partition("\n## ")[0]
+    missing = [
+        title for title in re.findall(r"^## (.+)$", text, re.MULTILINE) if f"[{title.replace('`', '')}](#" not in head
+    ]
+    assert missing == []

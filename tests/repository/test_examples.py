@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 KEYS = re.compile(r".*(API_KEY|BASE_URL)|(LANGSMITH|LANGCHAIN)_.*")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 
+import pytest
 from mutation.mutants import mutants_of, mutated
 from mutation.sample import COUNT, ROOT, SEED, drawn
 from mutation.targets import TARGETS
+
+pytestmark = pytest.mark.slow
 
 SOURCE = '''
 """Words."""

@@ -19,6 +19,8 @@ from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.registry import resolve
 from simtrain.plugins import PLUGINS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "simtrain"
 SOURCES = sorted(PACKAGE.rglob("*.py"))

@@ -14,6 +14,8 @@ import yaml
 
 from simtrain.scenarios.find import names, shipped_scenarios
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "simtrain", "run", "--json", "--concurrency", "64")
 FULL = bool(os.environ.get("SIMTRAIN_FULL"))

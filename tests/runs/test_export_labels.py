@@ -12,6 +12,8 @@ from label_checking import Row, Runs, check, lines_behind, read_rows, read_runs
 
 from simtrain.cli import main
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = ("--arms", "pack", "--allow-unfired")
 AGENTS = ("resilient", "naive", "abstain", "claims_done")
 WHOLE = {

@@ -12,6 +12,8 @@ from real_runs import Bench, alive, ended, kill, stop, until
 
 from simtrain.runs.run_folder import read_run
 
+pytestmark = pytest.mark.slow
+
 EPISODES = 240
 MANY = 500
 OFTEN = 25 if os.environ.get("SIMTRAIN_FULL") else 5

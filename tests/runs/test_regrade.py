@@ -17,6 +17,8 @@ from simtrain.runs.regrade import finished_world
 from simtrain.runs.run_folder import read_run
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 SLOW = """\
 perturbations:
   - {use: latency, with: {severity: 1}, when: {tools: "*", probability: 1}}

@@ -23,6 +23,8 @@ from simtrain.runs.run_folder import finished_keys, read_rows, read_run
 from simtrain.testing import FakeOpenAI, Refuse, Say
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = ("--episodes", "12")
 
 

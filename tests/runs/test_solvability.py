@@ -19,6 +19,8 @@ from simtrain.runs.run_folder import part_files, read_run
 from simtrain.runs.solvability import knowing
 from simtrain.runs.solvability.search import Solution
 
+pytestmark = pytest.mark.slow
+
 REFUSED = "perturbations: [{use: impossible_task}]\n"
 PASSING = "perturbations: [{use: transient_error, when: {tools: '*', nth: 1, max_times: 1}}]\n"
 

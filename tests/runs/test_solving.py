@@ -20,6 +20,8 @@ from simtrain.scenarios.load import load_scenario_file, paradigm_of
 from simtrain.values.errors import InputError
 from simtrain.values.types import Observation, encode
 
+pytestmark = pytest.mark.slow
+
 PLACING = "nth: 1, tools: orders.place"
 
 

@@ -29,6 +29,8 @@ from simtrain.runs.run_folder import (
 )
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 FACTS = {"format": "simtrain-run/1"}
 
 

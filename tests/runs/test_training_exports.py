@@ -22,6 +22,8 @@ from simtrain.runs.exporters.phases import labelled
 from simtrain.runs.run_folder import read_run
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 UNCHECKED = build_agent("resilient", {"checks": 0})
 """Parts from a careless agent at the fault, since it asks nothing out of caution."""
 LOST = "perturbations: [{use: timeout_before, when: {tools: orders.place, nth: 1}}]\n"

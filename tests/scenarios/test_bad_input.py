@@ -14,6 +14,8 @@ import pytest
 from simtrain.cli import main
 from simtrain.testing import FakeOpenAI
 
+pytestmark = pytest.mark.slow
+
 WORLD = """\
 kind: service
 name: shelf

@@ -28,6 +28,8 @@ from simtrain.testing import FakeOpenAI, Say, Tool
 from simtrain.validation.prove import prove
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 FAMILY = """\
 name: reach_tables
 paradigm: fiction

@@ -24,6 +24,8 @@ from simtrain.values.errors import InputError, ModelFault, SimulatorFault
 from simtrain.values.seeding import Stream
 from simtrain.values.types import ToolSpec
 
+pytestmark = pytest.mark.slow
+
 
 class Broken(Perturbation):
     """Breaks down before the first turn."""

@@ -16,6 +16,8 @@ from simtrain.scenarios.load import load_scenario_file
 from simtrain.validation.prove import Proof, prove
 from simtrain.worlds.service.world import ServiceWorld
 
+pytestmark = pytest.mark.slow
+
 # Questions over search worlds have tests of their own: test_shipped_search_worlds.
 FAMILIES = {name: path for name, path in shipped_scenarios().items() if not name.startswith("fiction/")}
 PLAYED = sorted({name.partition("/")[0] for name in FAMILIES})

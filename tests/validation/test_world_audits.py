@@ -31,6 +31,8 @@ from simtrain.validation.search_worlds.questions import CHANCE, Audited, ClosedB
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def world() -> World:

@@ -18,6 +18,8 @@ from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
 from simtrain.worlds.search.spec.units import UNITS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 KESTREL = {**UNITS, "skein": ("length", 3600.0)}
 

@@ -29,6 +29,8 @@ from simtrain.worlds.search.pages.enriching import enrich
 from simtrain.worlds.search.pages.rewording import read_reworded
 from simtrain.worlds.search.source import SearchSource
 
+pytestmark = pytest.mark.slow
+
 FOLDER = shipped_root() / "worlds"
 WORLDS = [path.stem for path in sorted(FOLDER.glob("*.yaml")) if "\nkind: search\n" in path.read_text()]
 EACH = 3

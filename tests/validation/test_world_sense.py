@@ -22,6 +22,8 @@ from simtrain.worlds.search.checking.counts import Counts, run_together
 from simtrain.worlds.search.checking.sense import check_sense
 from simtrain.worlds.search.source import SearchSource
 
+pytestmark = pytest.mark.slow
+
 FOLDER = shipped_root() / "worlds"
 WORLDS = [path.stem for path in sorted(FOLDER.glob("*.yaml")) if "\nkind: search\n" in path.read_text()]
 EACH = 3

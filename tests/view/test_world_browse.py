@@ -26,6 +26,8 @@ from simtrain.worlds.search.built import built_world
 from simtrain.worlds.search.engine.web import Site
 from simtrain.worlds.search.world import SearchWorld
 
+pytestmark = pytest.mark.slow
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 

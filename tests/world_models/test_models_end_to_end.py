@@ -18,6 +18,8 @@ from simtrain.testing import Disconnect, FakeOpenAI, Refuse, Reply, Say, Tool, b
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, encode
 
+pytestmark = pytest.mark.slow
+
 FAMILY = "helpdesk/refund"
 
 SCENARIO = """\

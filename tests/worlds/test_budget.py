@@ -21,6 +21,8 @@ from simtrain.worlds.service import watch
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.watch import RunningStatement
 
+pytestmark = pytest.mark.slow
+
 NOW = "2031-03-03T09:00:20Z"
 LONG = "printf('%.*c', 250000, 'a')"
 MATCHING = f"select count(*) from t a, t b where a.a || b.a || (select {LONG}) like '%{'a%' * 17}ab'"

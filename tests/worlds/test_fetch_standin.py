@@ -23,6 +23,8 @@ from simtrain.worlds.handlers.fetch.markdown import markdown
 from simtrain.worlds.handlers.fetch.readability import main_part
 from simtrain.worlds.handlers.fetch.robots import allowed
 
+pytestmark = pytest.mark.slow
+
 GAZETTE, DOCS = "https://tern-gazette.example", "https://docs.kelpdb.example"
 RAW = "Content type {} cannot be simplified to markdown, but here is the raw content:\n"
 

@@ -20,6 +20,8 @@ from simtrain.worlds.handlers.filesystem.collation import collation_key
 from simtrain.worlds.handlers.filesystem.differences import LONGEST_SCRIPT, edit_script, unified_diff
 from simtrain.worlds.handlers.filesystem.globs import glob
 
+pytestmark = pytest.mark.slow
+
 EDIT_OF_NOTHING = {"oldText": "no\nsuch", "newText": ""}
 LINKED = "Access denied - symlink target outside allowed directories: {} not in /projects"
 NO_RENAME = "{}, rename '/projects/{}' -> '/projects/{}'"

@@ -21,6 +21,8 @@ from simtrain.worlds.search.digest import digest, table_digest, tables
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
 
+pytestmark = pytest.mark.slow
+
 
 def source_of(text: str = UNIVERSE, path: Path = Path("small_universe.yaml")) -> SearchSource:
     return SearchSource.load(parse_document(text, path))

@@ -30,6 +30,8 @@ from simtrain.runs.run_folder import read_run
 from simtrain.scenarios.load import assemble, paradigm_of
 from simtrain.values.types import Action, Observation
 
+pytestmark = pytest.mark.slow
+
 QUAY = "https://ports.isles.example/ports/velmora-quay"
 SCENARIO = """\
 name: harbourmasters

@@ -21,6 +21,8 @@ from simtrain.worlds.search.scaling import ordered
 from simtrain.worlds.search.source import SearchSource
 from simtrain.worlds.search.spec.world_file import Flavour
 
+pytestmark = pytest.mark.slow
+
 WORLDS = (
     "kestrel_reach",
     "skarnveil_wiki",

@@ -17,6 +17,8 @@ from simtrain.worlds.search.engine.ranking import FEW, TITLE_WEIGHT
 from simtrain.worlds.search.engine.tokens import folded, folded_bytes, tokens, whole
 from simtrain.worlds.search.engine.web import Web, web_of
 
+pytestmark = pytest.mark.slow
+
 COMMON = ["harbour", "ferry", "season", "crew", "the", "of", "opened", "year"]
 
 

@@ -16,6 +16,8 @@ from simtrain.values.types import Observation
 from simtrain.worlds.search.engine.web import web_of
 from simtrain.worlds.search.state import SearchState
 
+pytestmark = pytest.mark.slow
+
 QUAY = "https://ports.isles.example/ports/velmora-quay"
 QUAY_BERTHS = "select berths from port where name = 'Velmora Quay'"
 

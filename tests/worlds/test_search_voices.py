@@ -25,6 +25,8 @@ from simtrain.worlds.search.pages.alternatives import nested, pieces_of, polishe
 from simtrain.worlds.search.pages.tree import Branch, Node, ProsePart, Speaks, WordsPart
 from simtrain.worlds.search.source import SearchSource
 
+pytestmark = pytest.mark.slow
+
 WORLDS = Path(__file__).parents[2] / "worlds"
 SETTINGS = """\
     voices:

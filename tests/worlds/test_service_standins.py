@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from simtrain.cli import build
 from simtrain.worlds.service.world import ServiceWorld
 
+pytestmark = pytest.mark.slow
+
 HOUR = {"starts_at": "2031-11-05T10:00:00Z", "ends_at": "2031-11-05T11:00:00Z"}
 WORLDS = ("mailbox", "messenger", "notes", "tracker")
 

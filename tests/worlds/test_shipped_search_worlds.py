@@ -26,6 +26,8 @@ from simtrain.worlds.search.file import WORDS, open_file
 from simtrain.worlds.search.pages.tree import Branch, Choice, Node, WordsPart
 from simtrain.worlds.search.source import SearchSource
 
+pytestmark = pytest.mark.slow
+
 FOLDER = shipped_root() / "worlds"
 WORLDS = [path.stem for path in sorted(FOLDER.glob("*.yaml")) if "\nkind: search\n" in path.read_text()]
 SUITES = {name: path for name, path in shipped_scenarios().items() if name.startswith("fiction/")}

@@ -29,6 +29,8 @@ from simtrain.worlds.argument_styles.jsonschema import jsonschema
 from simtrain.worlds.argument_styles.pydantic import pydantic
 from simtrain.worlds.argument_styles.zod_coercing import zod_coercing
 
+pytestmark = pytest.mark.slow
+
 TOOLS = {
     "memory": [
         "create_entities", "create_relations", "add_observations", "delete_entities", "delete_observations", "delete_relations",

@@ -17,6 +17,8 @@ from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_world
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 THREADS, CALLS = 16, 2000
 TALLY = """
 kind: service

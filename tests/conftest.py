@@ -30,7 +30,7 @@ def _no_socket_in_quick_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def refuse(opened: socket.socket, address: object) -> None:
         if opened.family in (socket.AF_INET, socket.AF_INET6):
-            raise AssertionError(f"make quick opens no socket ({address!r}): mark the test slow")
+            pytest.fail(f"make quick opens no socket ({address!r}): mark the test slow")
 
     monkeypatch.setattr(socket.socket, "bind", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)

@@ -21,6 +21,8 @@ from simtrain.values.errors import AgentFault, InputError, ModelFault
 from simtrain.values.seeding import derive
 from simtrain.values.types import Action, Changes, JsonObject, Observation, ToolSpec, Usage
 
+pytestmark = pytest.mark.slow
+
 SCHEMA: JsonObject = {"type": "object", "properties": {"q": {"type": "string"}}}
 TOOLS = (
     ToolSpec("orders.search", "Find orders.", SCHEMA),

@@ -21,6 +21,8 @@ from simtrain.contracts.user import ASK
 from simtrain.testing import FakeOpenAI, Say
 from simtrain.values.types import JsonObject, Observation
 
+pytestmark = pytest.mark.slow
+
 READS = frozenset({"get", "list", "more"})
 
 

@@ -19,6 +19,8 @@ from simtrain.cli.tables import parted, short
 from tests.cli.test_newcomers_road import broken
 from tests.questions.test_widesearch_command import Bench
 
+pytestmark = pytest.mark.slow
+
 LONG = "the_name_of_something_that_goes_on_and_on_for_ever_and_ever_and_never_ends"
 WIDE = "一个非常非常非常非常非常非常非常非常非常非常非常非常长的名字"
 WORLD = f"""\

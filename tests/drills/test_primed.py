@@ -16,6 +16,8 @@ from simtrain.cli import main
 from simtrain.testing import FakeOpenAI, Reply, Say
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = """\
 name: price
 world: bakery.yaml

@@ -18,6 +18,8 @@ from simtrain.testing import FakeOpenAI, Refuse, Reply, Say
 from simtrain.values.errors import InputError, ModelFault
 from simtrain.values.types import JsonObject, encode
 
+pytestmark = pytest.mark.slow
+
 CRITERIA = ["The agent found the order.", "The amount is right."]
 
 

@@ -23,6 +23,8 @@ from simtrain.testing import FakeOpenAI, Say
 from simtrain.values.errors import InputError, ModelFault
 from simtrain.values.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 QUESTION = Question.model_validate(
     {
         "id": "berths",

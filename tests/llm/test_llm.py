@@ -21,6 +21,8 @@ from simtrain.values.clock import instant
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, Usage, encode
 
+pytestmark = pytest.mark.slow
+
 QUESTION = [{"role": "user", "content": "How many lamps?"}]
 SECRET = "sk-very-secret"
 

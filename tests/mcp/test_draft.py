@@ -19,6 +19,8 @@ from simtrain.scenarios.load import load_world
 from simtrain.testing import FakeOpenAI, Say
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 GOOD = (Path(__file__).parents[1] / "support" / "todo_proposal.yaml").read_text()
 
 THINGS = """\

@@ -36,6 +36,8 @@ from simtrain.scenarios.ad_hoc import native_server
 from simtrain.values.types import JsonObject
 from simtrain.worlds.recorded.error_profile import ASKED
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["real_folder", "real_manifest"]
 
 BY_SERVER = pytest.mark.parametrize("name", real_servers.SERVERS)

@@ -26,6 +26,8 @@ from simtrain.mcp_wire.faults import ConnectionLost, HttpRefused, NotSpoken, Tim
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 

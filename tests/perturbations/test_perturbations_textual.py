@@ -31,6 +31,8 @@ from simtrain.values.seeding import Stream
 from simtrain.values.types import Observation
 from tests.mcp.test_relay import ODD, asked, call, pack, relay, request, started
 
+pytestmark = pytest.mark.slow
+
 LIST: Asked = ("cakes.list", {})
 PLACE: Asked = ("orders.place", {"cake_id": "K001", "amount": 1})
 TOO_MANY: Asked = ("orders.place", {"cake_id": "K001", "amount": 999})

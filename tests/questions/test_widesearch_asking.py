@@ -17,6 +17,8 @@ from simtrain.testing import FakeOpenAI, Reply, Say
 from simtrain.values.errors import ModelFault
 from simtrain.values.types import JsonObject, encode
 
+pytestmark = pytest.mark.slow
+
 
 def asked(script: Sequence[Reply], response: str, known: Known = Known()) -> tuple[Scores, list[JsonObject]]:  # noqa: B008
     with FakeOpenAI(script) as server:

@@ -13,6 +13,8 @@ from widesearching import GOLD, OBSERVATORIES, fenced
 from simtrain.cli import main
 from simtrain.testing import FakeOpenAI, Say
 
+pytestmark = pytest.mark.slow
+
 EVALUATION = {
     "unique_columns": ["observatory"],
     "required": [column.name for column in OBSERVATORIES.columns],

@@ -14,6 +14,8 @@ import pytest
 
 from simtrain.testing import Disconnect, FakeOpenAI, Garbage, Hang, Refuse, Say, Tool, by_turn
 
+pytestmark = pytest.mark.slow
+
 QUESTION = [{"role": "user", "content": "How many lamps?"}]
 
 

@@ -19,6 +19,8 @@ from simtrain.world_models.chat import Chat
 from simtrain.world_models.domains.mcp import McpDomain
 from simtrain.world_models.scripted import Scripted
 
+pytestmark = pytest.mark.slow
+
 OBJECT: JsonObject = {"type": "object"}
 SEARCH = ToolSpec(
     "orders.search",

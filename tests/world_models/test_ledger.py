@@ -19,6 +19,8 @@ from simtrain.values.types import JsonObject, Observation, ToolSpec
 from simtrain.world_models.chat import Chat
 from simtrain.world_models.domains.mcp import McpDomain
 
+pytestmark = pytest.mark.slow
+
 ANY: JsonObject = {"type": "object"}
 GET = ToolSpec("tracker.get_issue", "One issue.", ANY)
 LIST = ToolSpec("tracker.list_issues", "All issues.", ANY)

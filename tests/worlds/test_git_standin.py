@@ -19,6 +19,8 @@ from simtrain.values.errors import InputError
 from simtrain.worlds.handlers.git.paths import quoted
 from simtrain.worlds.service.source import ServiceSource
 
+pytestmark = pytest.mark.slow
+
 TOOLS = [
     "git_status", "git_diff_unstaged", "git_diff_staged", "git_diff", "git_commit", "git_add", "git_reset", "git_log",
     "git_create_branch", "git_checkout", "git_show", "git_branch",

@@ -13,6 +13,8 @@ from simtrain.contracts.argument_mistakes import argument_mistakes
 from simtrain.worlds.recorded.refusal_wording import RefusedCall, refusal_texts
 from simtrain.worlds.service.error_texts import ErrorTexts
 
+pytestmark = pytest.mark.slow
+
 EVERY = {"path", "query", "limit"}
 
 

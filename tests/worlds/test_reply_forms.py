@@ -14,6 +14,8 @@ from simtrain.mcp.serve.targets import load_target
 from simtrain.values.errors import InputError
 from simtrain.worlds.service.source import ServiceSource
 
+pytestmark = pytest.mark.slow
+
 WORLD = """\
 kind: service
 name: shelf

@@ -23,6 +23,8 @@ from simtrain.worlds.search.pages.enriching import enrich
 from simtrain.worlds.search.pages.rewording import cut, digest, faults, joined
 from simtrain.worlds.search.source import SearchSource
 
+pytestmark = pytest.mark.slow
+
 WORLD = "small_universe.yaml"
 BODY = "The mine **Ostra Velun** opened on 3 May 2101.\n\n- **Crew:** 12\n- [All mines](/mines)\n\nIt has 12 shafts; see [its sector](/s)."
 

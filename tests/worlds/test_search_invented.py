@@ -15,6 +15,8 @@ from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import Action, JsonObject, Observation, ToolSpec
 from simtrain.world_models.domains.search import SearchDomain
 
+pytestmark = pytest.mark.slow
+
 KEEPERS = Path(__file__).parents[2] / "examples" / "invented_web" / "keepers.yaml"
 SHEET = "https://charts.halloran.example/lights/carrow"
 RESULT = {

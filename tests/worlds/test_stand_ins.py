@@ -23,6 +23,8 @@ from simtrain.mcp.verify.stand_in import StandIn, stand_in
 from simtrain.mcp.verify.subjects import SUBJECTS, subject_of
 from simtrain.values.types import JsonObject, Observation, ToolSpec
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = VerifyOptions(calls=200, parallel=1)
 LEAST = {"git": 0.90}
 """The least agreement overall; 95 % for every other server."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import process_time
 
+from depot import freeze
 from report import Figure, arguments, show
 
 from simtrain import load_scenario
@@ -37,6 +38,7 @@ def main() -> None:
     options = arguments(__doc__ or "")
     scenario = load_scenario(SCENARIO)
     played, seconds, reporting = _drill(scenario)
+    freeze()
     idle, _ = _armed(scenario, IDLE, options.rounds)
     busy, times = _armed(scenario, BUSY, options.rounds)
     show(

@@ -85,7 +85,7 @@ def _trajectory() -> JsonObject:
 
 
 def _world() -> JsonObject:
-    """Return a world file begins with `kind`; what else stands in it depends on that."""
+    """Return the schema of world files, which begin with `kind`; what else is in one depends on that."""
     from simtrain.contracts.registry import known
 
     definitions: JsonObject = {}

@@ -111,7 +111,7 @@ class Outsider(Agent):
 
     @abstractmethod
     def hosted(self, *, name: str) -> AbstractAsyncContextManager[Play]:
-        """Return what all its episodes share (a server, say) stands while the block runs; `name` is how trajectories call the agent."""
+        """Return a block in which what all its episodes share (a server, say) is up; trajectories call the agent `name`."""
 
 
 class Loop(Agent):

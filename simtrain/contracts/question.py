@@ -7,8 +7,9 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from simtrain.files.file_model import FileModel
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue, encode
 
@@ -39,11 +40,7 @@ UNANSWERABLE_SHARE: Final = 0.08
 """The share of composed questions that have no answer, unless it is said otherwise."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
-
-
-class Column(_Part):
+class Column(FileModel):
     """A column of the table that a question asks for, with WideSearch's rules of comparison."""
 
     name: str = Field(min_length=1, description="As the question asks for it, and as the SQL names it.")
@@ -60,7 +57,7 @@ class Column(_Part):
     )
 
 
-class Fact(_Part):
+class Fact(FileModel):
     """An attribute (`station.crew`) of the row whose id stands in the column `entity` of the evidence."""
 
     attribute: str = Field(pattern=r"^\w+\.\w+$")
@@ -77,7 +74,7 @@ class CellSource(Fact):
     site: str | None = None
 
 
-class Evidence(_Part):
+class Evidence(FileModel):
     """The facts that a gold table rests on.
 
     `sql`, with the question's parameters, yields the question's key columns (by name, to find the gold row) and columns of row ids;
@@ -89,7 +86,7 @@ class Evidence(_Part):
     deciding: tuple[Fact, ...] = ()
 
 
-class Difficulty(_Part):
+class Difficulty(FileModel):
     """What answering takes, measured on the path that was found through the search engine.
 
     Counts: `searches` and `visits` of the oracle, `facts` to gather, `hops` between entities, gold `rows` and `columns`, `pages` on
@@ -113,7 +110,7 @@ class Difficulty(_Part):
         return self.searches + self.visits
 
 
-class Premise(_Part):
+class Premise(FileModel):
     """What an unanswerable question wrongly rests on, and the names that show it when they are looked for.
 
     `invented`: nobody has the name. `namesake`: only a thing of another type has it. `apart`: the thing is real, but nothing is tied to it
@@ -124,7 +121,7 @@ class Premise(_Part):
     names: tuple[str, ...] = Field(min_length=1)
 
 
-class Question(_Part):
+class Question(FileModel):
     """A question with a computed answer.
 
     The gold table is what `sql` with `parameters` (`:name`) yields over the facts; its columns are `columns`, in that order.
@@ -219,7 +216,7 @@ class Question(_Part):
         }
 
 
-class FamilyColumn(_Part):
+class FamilyColumn(FileModel):
     """A column of a family written by hand: the attribute (`station.crew`) that stands there, and whose.
 
     `of` names the column with the name of the entity, or the parameter that is its name (`:station`); left out, it is the first
@@ -231,7 +228,7 @@ class FamilyColumn(_Part):
     tolerance: float | None = Field(default=None, ge=0, description="How far, as a share, a number may be off.")
 
 
-class HandwrittenFamily(_Part):
+class HandwrittenFamily(FileModel):
     """Questions written by hand: SQL for the gold table, the words around its parameters, and SQL that gives these."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -245,7 +242,7 @@ class HandwrittenFamily(_Part):
     answer: Literal["table", "single"] = "table"
 
 
-class QuestionSet(_Part):
+class QuestionSet(FileModel):
     """Which questions are asked of a world: composed by walking its schema, or the families written here."""
 
     count: int = Field(default=100, ge=1, le=100_000)

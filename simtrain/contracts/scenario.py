@@ -9,7 +9,7 @@ from itertools import product
 from math import ceil
 from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from simtrain.contracts.grader import Grader
 from simtrain.contracts.journal import Limits
@@ -19,17 +19,14 @@ from simtrain.contracts.question import SYSTEM, QuestionSet
 from simtrain.contracts.user import User, UserSpec
 from simtrain.contracts.world import Variant, WorldSource
 from simtrain.contracts.world_model import WorldModel
+from simtrain.files.file_model import FileModel
 from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document
 from simtrain.values.arm import Arm
 from simtrain.values.types import JsonValue, canonical
 
 
-class _Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
-
-
-class Use(_Spec):
+class Use(FileModel):
     """One plug-in in use: its name, its knobs, and a label where it is used twice."""
 
     use: str
@@ -37,7 +34,7 @@ class Use(_Spec):
     label: str | None = Field(default=None, alias="as")
 
 
-class WorldUse(_Spec):
+class WorldUse(FileModel):
     """A world, and knobs of how it is met, where its kind has any."""
 
     use: str
@@ -57,7 +54,7 @@ class PerturbationUse(Use):
     protocol: bool = False
 
 
-class PackUse(_Spec):
+class PackUse(FileModel):
     """All perturbations of a pack (a file in perturbations/), as hard as `severity` says where the pack leaves it open."""
 
     pack: str
@@ -71,7 +68,7 @@ class GraderUse(Use):
     gate: bool | None = None
 
 
-class Rubric(_Spec):
+class Rubric(FileModel):
     """The graders and how their rewards become one: the weighted mean or the minimum, times every gate."""
 
     combine: Literal["mean", "minimum"] = "mean"
@@ -81,7 +78,7 @@ class Rubric(_Spec):
     graders: list[GraderUse] = Field(min_length=1)
 
 
-class Cases(_Spec):
+class Cases(FileModel):
     """Where case parameters come from: a query over the seeded world, a literal list, or questions; `sample` draws some by seed."""
 
     sql: str | None = None
@@ -95,7 +92,7 @@ class Cases(_Spec):
     sample: int | None = Field(default=None, ge=1)
 
 
-class Vary(_Spec):
+class Vary(FileModel):
     """Variations of the world: other seeds, other row counts; every combination is played."""
 
     seeds: list[int] = Field(default_factory=list[int])
@@ -103,7 +100,7 @@ class Vary(_Spec):
 
 
 def _as_mapping(key: str, written: object) -> BeforeValidator:
-    """Return a list stands for a mapping with that list under `key`; `written` is the type of both forms, for JSON Schemas."""
+    """Return a validator that reads a list as a mapping with that list under `key`; `written` is the type of both, for JSON Schemas."""
 
     def wrap(value: object) -> object:
         return {key: cast(object, value)} if isinstance(value, list) else value
@@ -151,7 +148,7 @@ def _task_or_questions(schema: dict[str, Any]) -> None:
     schema |= {"if": questions, "else": {"required": list(_TASK)}}
 
 
-class ScenarioSpec(_Spec):
+class ScenarioSpec(FileModel):
     """A scenario file as it is written."""
 
     model_config = ConfigDict(json_schema_extra=_task_or_questions)
@@ -198,7 +195,7 @@ class ScenarioSpec(_Spec):
         return _with_defaults(data)
 
 
-class PackSpec(_Spec):
+class PackSpec(FileModel):
     """A perturbation pack file."""
 
     name: str

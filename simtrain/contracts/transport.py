@@ -19,4 +19,4 @@ class Transport(Plugin):
 
     @abstractmethod
     def running(self) -> AbstractAsyncContextManager[Connect]:
-        """Return what all episodes of a process share (a server, say) stands while the block runs."""
+        """Return a block in which what all episodes of a process share (a server, say) is up."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from simtrain.contracts.question import QuestionSet
 from simtrain.contracts.scenario import PackUse, PerturbationUse
+from simtrain.files.file_model import FileModel
 from simtrain.values.types import JsonObject, JsonValue
 
 Split: TypeAlias = Literal["train", "validation", "test"]
@@ -16,17 +17,13 @@ Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 
 
-class _Read(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
 Measured: TypeAlias = Literal[
     "searches", "visits", "calls", "facts", "hops", "rows", "columns", "pages", "distractors", "conflict"
 ]
 """What can be measured of a question: simtrain.contracts.question.Difficulty."""
 
 
-class Level(_Read):
+class Level(FileModel):
     """One level: which questions are asked, how the web is met, what goes wrong."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -58,7 +55,7 @@ class Level(_Read):
         return self
 
 
-class LevelMix(_Read):
+class LevelMix(FileModel):
     """The shares of tasks that come from below and from above the level reached; the rest is of that level."""
 
     easier: Share = 0.25
@@ -71,7 +68,7 @@ class LevelMix(_Read):
         return self
 
 
-class LevelBand(_Read):
+class LevelBand(FileModel):
     """Success that is wanted: above `high` the next level is reached, below `low` the one before.
 
     Success is the mean reward of the last `window` tasks of the level reached, played since it was reached.
@@ -88,7 +85,7 @@ class LevelBand(_Read):
         return self
 
 
-class Pace(_Read):
+class Pace(FileModel):
     """How the level follows the number of tasks dealt: evenly, or as ZeroSearch's curve (2505.04588) does, late and steeply.
 
     The share of the way is `p`, or `(4^p - 1) / 3`, for progress `p` = tasks dealt / `tasks`.
@@ -103,7 +100,7 @@ class Pace(_Read):
         return progress if self.curve == "linear" else (4**progress - 1) / 3
 
 
-class LadderSpec(_Read):
+class LadderSpec(FileModel):
     """A ladder file."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from simtrain.contracts.scenario import Episode
 from simtrain.curricula.curriculum_file import LadderSpec, Split
 from simtrain.curricula.levels import LevelScenario, no_questions
+from simtrain.files.file_model import FileModel
 from simtrain.files.jsonl import LineWriter, whole_lines
 from simtrain.files.yaml_files import parse_line
 from simtrain.values.errors import InputError
@@ -36,11 +37,7 @@ class Task:
     episode: Episode
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class _Head(_Line):
+class _Head(FileModel):
     """The first line of a ledger: what the stream was made of. `scenarios` is the digest of the scenarios of all levels."""
 
     format: Literal["simtrain-ladder/1"] = FORMAT
@@ -50,7 +47,7 @@ class _Head(_Line):
     scenarios: str
 
 
-class Dealt(_Line):
+class Dealt(FileModel):
     """A task was dealt, and which."""
 
     dealt: int = Field(ge=0, description="Place in the stream.")
@@ -60,7 +57,7 @@ class Dealt(_Line):
     attempt: int
 
 
-class Rewarded(_Line):
+class Rewarded(FileModel):
     """The reward of a task came in."""
 
     rewarded: int = Field(ge=0, description="Place in the stream.")

@@ -36,13 +36,9 @@ class PerturbationKind:
         self.terms = Terms(armed.when, progress=progress)
         own = type(perturbation)
         self.apply, self.follow = perturbation.apply, perturbation.follow
-        self.follows = perturbation.traits.follows
+        traits = perturbation.traits
+        self.effect, self.side, self.layer, self.follows = traits.effect, traits.side, traits.layer, traits.follows
         self.forgets = self.follows == "never"
-        self.effect, self.side, self.layer = (
-            perturbation.traits.effect,
-            perturbation.traits.side,
-            perturbation.traits.layer,
-        )
         self.acts = self.follows != "never" or own.apply is not Perturbation.apply
         self.asks = own.ask is not Perturbation.ask
         self.offers = own.offer is not Perturbation.offer

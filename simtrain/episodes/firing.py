@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from simtrain.contracts.perturbation import Call
 from simtrain.contracts.request import Answer, Request
@@ -43,7 +43,7 @@ class PerturbationChain(ABC):
         self.held = held
 
     @abstractmethod
-    def enter(self, place: int, request: Request) -> PerturbedCall:
+    def enter(self, place: int, request: Request) -> PerturbedCall[PerturbationChain]:
         """Return the way of a request through the perturbation at a place."""
 
     async def answered(self, request: Request) -> Observation:
@@ -56,7 +56,10 @@ class PerturbationChain(ABC):
         return observation
 
 
-class PerturbedCall(ABC):
+ChainT_co = TypeVar("ChainT_co", bound=PerturbationChain, covariant=True)
+
+
+class PerturbedCall(ABC, Generic[ChainT_co]):
     """One perturbation around one call: `proceed` is its way on, `close` says what it changed.
 
     The first reply to the very request that came in is what there is without it, as long as no row was changed before it was asked
@@ -65,25 +68,12 @@ class PerturbedCall(ABC):
     """
 
     __slots__ = (
-        "_begun",
-        "_chain",
-        "_clean",
-        "_copies",
-        "_foreseen",
-        "_forestalled",
-        "_forgets",
-        "_memory",
-        "_moment",
-        "_next",
-        "_other",
-        "active",
-        "call",
-        "matching",
-        "without",
+        "_begun", "_clean", "_copies", "_foreseen", "_forestalled", "_forgets", "_memory", "_moment", "_next", "_other", "active",
+        "call", "chain", "matching", "without",
     )  # fmt: skip
 
-    def __init__(self, chain: PerturbationChain, place: int, call: Call) -> None:
-        """`place` is that of the perturbation on the course."""
+    def __init__(self, chain: ChainT_co, place: int, call: Call) -> None:
+        """`place` is that of the perturbation in the chain."""
         self.without: Observation | None = None
         """The reply without the perturbation, once it is closed; None where there is none to be had."""
         active, matching = chain.met[place]
@@ -91,7 +81,7 @@ class PerturbedCall(ABC):
         self.active = active
         self.matching = matching
         self.call = call
-        self._chain = chain
+        self.chain = chain
         self._next = place + 1
         self._moment = call.clock.moment
         self._begun = _held(call.world, chain.held)
@@ -114,7 +104,7 @@ class PerturbedCall(ABC):
 
     async def proceed(self, onward: Request) -> Observation:
         """Pass a request on."""
-        call, chain = self.call, self._chain
+        call, chain = self.call, self.chain
         first = self._clean is None
         wrote = very = False
         if first:
@@ -148,7 +138,7 @@ class PerturbedCall(ABC):
         """
         call, found = self.call, self._clean or self._foreseen or self._other
         if found is None and not self._differs(self._begun):
-            found = self._chain.preview(call.request, self._moment)
+            found = self.chain.preview(call.request, self._moment)
         self.without, moment, held = found or (None, self._moment, self._begun)
         rows = (self._forestalled and found is self._other) or self._differs(held)
         late = call.clock.moment != moment

@@ -329,17 +329,13 @@ class _Chain(PerturbationChain):
         self._proxy = proxy
         self.events = events
 
-    def enter(self, place: int, request: Request) -> PerturbedCall:
+    def enter(self, place: int, request: Request) -> PerturbedCall[PerturbationChain]:
         active, matching = self.met[place]
-        passage = _Passage(self, place, self._proxy.call(active, request, matching))
-        passage.events = self.events
-        return passage
+        return _Passage(self, place, self._proxy.call(active, request, matching))
 
 
-class _Passage(PerturbedCall):
-    __slots__ = ("events",)
-
-    events: list[Event]
+class _Passage(PerturbedCall[_Chain]):
+    __slots__ = ()
 
     def leave(self, observation: Observation) -> None:
         changed = self.close(observation)
@@ -347,7 +343,7 @@ class _Passage(PerturbedCall):
         active.settle(matching, bool(changed))
         if changed:
             kind = active.kind
-            self.events.append(
+            self.chain.events.append(
                 Event(kind.label, kind.armed.use, kind.layer, matching, self.without, observation, changed)
             )
 

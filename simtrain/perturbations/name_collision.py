@@ -55,7 +55,7 @@ class NameCollision(Perturbation):
         return frozenset(name for name in names if matches(name, globs))
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
-        """Return the other system has no such record."""
+        """Answer that the other system has no such record."""
         other = call.request.tool.server.rpartition("_")[2]
         said = f"There is no such record in {OTHERS.get(other, other)}."
         return refusal(call, "not_found", by="name_collision", detail=said)

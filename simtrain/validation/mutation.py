@@ -26,7 +26,7 @@ def column_changes(world: World) -> Iterator[str]:
 
 
 def _another_value(table: str, column: str) -> str:
-    """Return a number moves by more than any tolerance, a null gets a value, a text is one that a search for the old one does not find."""
+    """Return SQL that moves a number by more than any tolerance, gives a null a value, and a text another beginning."""
     name = f'"{column}"'
     # What was different stays different, so that no unique column stands in the way.
     text = f"'~' || substr({name}, 2) || substr({name}, 1, 1)"
@@ -34,7 +34,7 @@ def _another_value(table: str, column: str) -> str:
 
 
 def _one_value(world: World, table: str, column: str) -> Iterator[str]:
-    """Yield every row gets one of the values that are there: what is refused because of its status may then be allowed."""
+    """Yield SQL that gives every row one of the values that are there: what a status refuses may then be allowed."""
     rows = world.query(f'select distinct quote("{column}") as told from "{table}" order by told limit {FEW + 1}')
     if len(rows) <= FEW:
         yield from (f'update "{table}" set "{column}" = {row["told"]}' for row in rows)

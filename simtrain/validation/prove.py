@@ -121,7 +121,7 @@ class _Prover:
                         self._note(episode, f"the gold value {value!r} stands in {where}")
 
     async def _plays(self, episode: Episode) -> Trajectory:
-        """Return the oracle earns all, the agents that do nothing earn less, one that abstains earns nothing where the task can be done."""
+        """Check that the oracle earns all, agents that do nothing less, and one that abstains from a task that can be done nothing."""
         oracle = await self._play(episode, "oracle")
         if oracle.reward is None or oracle.reward < SUCCESS:
             self._note(episode, f"the oracle earns {oracle.reward}, not 1: {why(oracle)}")

@@ -78,9 +78,7 @@ class _Prover:
                 self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
 
     async def _plays(self, episode: Episode) -> Trajectory:
-        """Return the oracle earns all by URLs that it was shown; who does nothing earns less; to decline is right where there is
-        no answer.
-        """
+        """Check that the oracle earns all, by URLs that it was shown, that idle agents earn less, and that declining earns nothing."""
         question = _question(episode)
         self._nothing_leaks(episode, question)
         oracle = await self._play(episode, "oracle")

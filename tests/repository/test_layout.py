@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -19,6 +20,7 @@ FOLDERS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py
 NOT_MIRRORED = {"support", "repository", "fuzz", "mutation", "real"}
 
 
+@lru_cache
 def modules() -> dict[str, ast.Module]:
     """Every module of the package by its dotted name, parsed."""
     found: dict[str, ast.Module] = {}
@@ -39,8 +41,10 @@ def imported(tree: ast.Module, known: set[str]) -> Iterator[str]:
                 yield full if full in known else node.module
 
 
-MODULES = modules()
-IMPORTS = {name: set(imported(tree, set(MODULES))) - {name} for name, tree in MODULES.items()}
+@lru_cache
+def imports() -> dict[str, set[str]]:
+    known = set(modules())
+    return {name: set(imported(tree, known)) - {name} for name, tree in modules().items()}
 
 
 def test_the_root_is_a_table_of_contents() -> None:
@@ -52,13 +56,13 @@ def test_the_root_is_a_table_of_contents() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_says_what_is_in_it_and_what_it_may_import(folder: str) -> None:
-    said = ast.get_docstring(MODULES[f"simtrain.{folder}"])
+    said = ast.get_docstring(modules()[f"simtrain.{folder}"])
     assert said and re.search(r"\b[Ii]mports? ", said), f"{folder}/__init__.py does not say what it imports"
 
 
 def test_no_import_goes_round() -> None:
     # The package itself is left out: it offers the public face lazily.
-    graph = {name: found - {"simtrain"} for name, found in IMPORTS.items() if name != "simtrain"}
+    graph = {name: found - {"simtrain"} for name, found in imports().items() if name != "simtrain"}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -83,7 +87,7 @@ def test_the_layers_can_be_recited_and_the_map_shows_them() -> None:
 def test_imports_point_down() -> None:
     level = {name: number for number, line in enumerate(layers()) for name in line}
     wrong: set[str] = set()
-    for name, found in IMPORTS.items():
+    for name, found in imports().items():
         for other in found - {"simtrain"}:
             here, there = name.split(".")[1:2], other.split(".")[1:2]
             if here and here != there and level[here[0]] >= level[there[0]]:
@@ -93,7 +97,7 @@ def test_imports_point_down() -> None:
 
 def test_no_public_class_name_stands_twice() -> None:
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for name, tree in MODULES.items():
+    for name, tree in modules().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(name)

@@ -248,9 +248,11 @@ def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
 
 
 def _opened(trajectory: Trajectory) -> set[str]:
-    """Return the URLs of the pages that were opened, whatever the tools and arguments are called: those that calls asked for, and
-    those that
-    their replies tell instead, since a page may have moved. What a reply tells as failed was not opened."""
+    """Return the URLs of the pages that were opened, whatever the tools and arguments are called.
+
+    They are those that calls asked for, and those that their replies tell instead, since a page may have moved. What a reply tells as
+    failed was not opened.
+    """
     found: set[str] = set()
     for step in trajectory.steps:
         asked = {value for _, value in leaves(step.action.arguments) if _is_url(value)}

@@ -64,24 +64,23 @@ class RelayChain(PerturbationChain):
         self.counts = counts
         self._call = call
 
-    def enter(self, place: int, request: Request) -> PerturbedCall:
+    def enter(self, place: int, request: Request) -> PerturbedCall[PerturbationChain]:
         active, matching = self.met[place]
         return _Way(self, place, self._call(active, request, matching))
 
 
-class _Way(PerturbedCall):
+class _Way(PerturbedCall[RelayChain]):
     """The way on as one perturbation takes it: something is changed as well where anything but the very request, once, went on."""
 
-    def __init__(self, road: RelayChain, place: int, call: Call) -> None:
-        super().__init__(road, place, call)
-        self._road = road
+    def __init__(self, chain: RelayChain, place: int, call: Call) -> None:
+        super().__init__(chain, place, call)
         kind = self.active.kind
         self._noted: JsonObject = {"label": kind.label, "use": kind.armed.use, "matching": self.matching}
         self._taken = 0
         self._more = False
 
     async def proceed(self, onward: Request) -> Observation:
-        server = self._road.server
+        server = self.chain.server
         before = server.sent
         if not is_same(onward, self.call.request):
             self._more = True
@@ -94,9 +93,9 @@ class _Way(PerturbedCall):
     def leave(self, observation: Observation) -> None:
         bent = self._more or not self._taken
         changed = sorted({*self.close(observation), *(("wire",) if bent else ())})
-        self._road.counts[self.active.label] += self.active.settle(self.matching, bool(changed))
+        self.chain.counts[self.active.label] += self.active.settle(self.matching, bool(changed))
         if changed:
-            self._road.fired.append({**self._noted, "changed": changed})
+            self.chain.fired.append({**self._noted, "changed": changed})
 
 
 def _nobody(request: Request, moment: float) -> None:

@@ -38,11 +38,10 @@ class NameCheck:
 
 
 def real_names(user: Path | None = None) -> dict[str, frozenset[str]]:
-    """Return the lists that are at hand, by name, folded: towns of the time zones; where they are installed, Faker's names of all
-    its languages
-    and zxcvbn's English words and surnames; the user's.
+    """Return the lists that are at hand, by name, folded.
 
-    Raises InputError for a user's list that cannot be read.
+    There are towns of the time zones, the user's list, and where they are installed Faker's names of all its languages and zxcvbn's
+    English words and surnames. Raises InputError for a user's list that cannot be read.
     """
     found = {"time zones": _folded(name.rpartition("/")[2].replace("_", " ") for name in available_timezones())}
     if find_spec("faker") is not None:

@@ -111,7 +111,7 @@ class QuestionAudit:
         return frozenset(str(row["label"]).casefold() for row in self.world.query("select label from _attributes"))
 
     def _ambiguous(self, question: Question, gold: Sequence[JsonObject]) -> list[str]:
-        """Return the gold table may not depend on the order in which a database finds rows."""
+        """Return what is wrong where the gold table depends on the order in which a database finds rows."""
         if self._backwards is None:
             self._backwards = self.world.backwards()
         other = question.gold(self._backwards.query)
@@ -119,7 +119,7 @@ class QuestionAudit:
         return [] if same else ["its SQL gives another table when rows are found in another order"]
 
     def _unstated(self, question: Question) -> list[str]:
-        """Return every cell's facts stand, as they are meant, on a page within reach."""
+        """Return the facts of cells that no page within reach states as they are meant."""
         if question.evidence is None or question.answer == "unanswerable":
             return []
         gathered = gather(question, self.world)

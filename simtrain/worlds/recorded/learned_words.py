@@ -153,9 +153,7 @@ def _several(name: str, mistakes: ArgumentMistakes, mistake: Mistake) -> bool:
 
 
 def slotted(text: str, words: Mapping[str, str]) -> str:
-    """Return the text with words that stand alone replaced by slots, each by the name it goes to; its own braces are kept from
-    being any.
-    """
+    """Return the text with words that stand alone replaced by slots, each by the name it goes to. Its own braces are escaped."""
     pattern = alone(words) if words else None
     parts = re.split(f"({pattern})", text) if pattern else [text]
     return "".join(

@@ -128,8 +128,9 @@ def checks_first(unknown: tuple[str, Channel] | None, schemas: Schemas) -> bool:
 
 
 def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas, *, python: bool = False) -> JsonObject:
-    """Return what the library does that words unknown tools like this. Its name for a tool's arguments stands in the schemas of
-    the first SDK.
+    """Return what the library does that words unknown tools like this.
+
+    Schemas of the first Python SDK hold its name for a tool's arguments.
     """
     for text, channel, style, said in _UNKNOWN_TO:
         if unknown != (text, channel) or _checks(style, schemas) is None:

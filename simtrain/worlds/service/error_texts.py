@@ -5,18 +5,15 @@ from __future__ import annotations
 from string import Formatter
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from simtrain.contracts.argument_mistakes import Kind
 from simtrain.contracts.refusal_words import SLOTS, RefusalWords, TextFrame, WordedText
-
-
-class _Texts(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+from simtrain.files.file_model import FileModel
 
 
 def _text_with(*fields: str) -> AfterValidator:
-    """Return a text in which only these fields may be filled in: str.format could reach into objects, or pad a line to gigabytes."""
+    """Return a validator of texts to be filled in with these fields alone: str.format could reach into objects, or pad to gigabytes."""
 
     def check(text: str) -> str:
         try:
@@ -36,7 +33,7 @@ def _text_with(*fields: str) -> AfterValidator:
 ConstraintText: TypeAlias = Annotated[str, _text_with("what")]
 
 
-class ConstraintTexts(_Texts):
+class ConstraintTexts(FileModel):
     """What a service says when a constraint fails; `{what}` names the columns."""
 
     unique: ConstraintText = "A record with this {what} already exists."
@@ -49,7 +46,7 @@ _Spoken: TypeAlias = Annotated[str, _text_with(*SLOTS)]
 _OfTool: TypeAlias = Annotated[str, _text_with("tool")]
 
 
-class SayingText(_Texts):
+class SayingText(FileModel):
     """A text and of what it is said: of all `mistakes` of a call of `tool`, or of one mistake that fits what else is told of it."""
 
     text: _Spoken
@@ -68,7 +65,7 @@ class SayingText(_Texts):
         return WordedText(**self.model_dump())
 
 
-class FrameText(_Texts):
+class FrameText(FileModel):
     """What is taken off the texts about single mistakes, and what the rest is set between."""
 
     lead: _OfTool = ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from simtrain.files.file_model import FileModel
 from simtrain.mcp_wire.annotations import flaw_of
 from simtrain.values.clock import DEFAULT_START, instant, seconds
 from simtrain.values.errors import InputError
@@ -21,11 +22,7 @@ MAX_ROWS = 200_000
 Count: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ROWS)]
 
 
-class _Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
-
-
-class ServiceClockSpec(_Spec):
+class ServiceClockSpec(FileModel):
     """Virtual time: where it starts and how far a tool call moves it."""
 
     start: str = DEFAULT_START
@@ -50,7 +47,7 @@ def _checked(value: Any, parse: Any) -> Any:
     return value
 
 
-class RowBlock(_Spec):
+class RowBlock(FileModel):
     """Some rows of a table: literal ones, so many generated ones, or so many for each row of another table."""
 
     rows: list[dict[str, JsonValue]] | None = None
@@ -84,7 +81,7 @@ def _blocks(value: object) -> object:
 _WrittenBlocks: TypeAlias = RowBlock | list[RowBlock] | list[dict[str, JsonValue]]
 
 
-class Refusal(_Spec):
+class Refusal(FileModel):
     """A precondition: when `if` holds, or `unless` does not, the call is refused with the error text."""
 
     holds: str | None = Field(default=None, alias="if")
@@ -102,7 +99,7 @@ class Refusal(_Spec):
         return self
 
 
-class ReadSpec(_Spec):
+class ReadSpec(FileModel):
     """One query of a reply."""
 
     one: str | None = None
@@ -111,14 +108,14 @@ class ReadSpec(_Spec):
     missing: str | None = None
 
 
-class HandlerStep(_Spec):
+class HandlerStep(FileModel):
     """A handler that makes rows from what the file tells it."""
 
     handler: str
     arguments: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
 
 
-class ToolSource(_Spec):
+class ToolSource(FileModel):
     """A tool as it is written."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)?$", max_length=128)
@@ -178,7 +175,7 @@ class ToolSource(_Spec):
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-class ResourceSource(_Spec):
+class ResourceSource(FileModel):
     """A resource of a server, or a template of them: `{variables}` in its URI are parameters of `read`, one SELECT for its text."""
 
     uri: str = Field(min_length=1)
@@ -190,7 +187,7 @@ class ResourceSource(_Spec):
     descriptor: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class PromptArgument(_Spec):
+class PromptArgument(FileModel):
     """An argument of a prompt; always text."""
 
     name: Name
@@ -198,7 +195,7 @@ class PromptArgument(_Spec):
     required: bool = False
 
 
-class PromptSource(_Spec):
+class PromptSource(FileModel):
     """A prompt of a server: a text with its arguments filled in, or a handler that returns the MCP result."""
 
     name: str = Field(min_length=1)
@@ -210,7 +207,7 @@ class PromptSource(_Spec):
     descriptor: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class ServiceSpec(_Spec):
+class ServiceSpec(FileModel):
     """A service world: schema, rows, tools."""
 
     kind: Literal["service"]

@@ -29,7 +29,7 @@ class Time(Subject):
     """Kinds of values: `zone`, `time`. What a call converted, a later one converts again or back."""
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """Return the real server reads the zones of its own tzdata package, and not those of the machine."""
+        """Have the real server read the zones of its own tzdata package, and not those of the machine."""
         return {"PYTHONTZPATH": ""}
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:

@@ -85,7 +85,7 @@ def directory_tree(context: HandlerContext) -> Reply:
 
 
 def _anywhere(pattern: str) -> list[Test]:
-    """Return a pattern without a star also means a name, or what lies below it, at any depth."""
+    """Return the tests of a pattern; one without a star also means a name, or what lies below it, at any depth."""
     if "*" in pattern:
         return [glob(pattern)]
     return [glob(pattern), glob(f"**/{pattern}"), glob(f"**/{pattern}/**")]

@@ -80,7 +80,7 @@ def _local(repository: Repository, chosen: Callable[[str], bool]) -> list[str]:
 
 
 def containing(repository: Repository, wanted: str | None, unwanted: str | None) -> Callable[[str], bool]:
-    """Return whether a branch at some commit has one commit among its ancestors, and has not another."""
+    """Return a test of a branch's commit: whether it has one commit among its ancestors, and has not another."""
 
     def chosen(sha: str) -> bool:
         if wanted is None and unwanted is None:

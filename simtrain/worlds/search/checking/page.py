@@ -183,7 +183,7 @@ class PageReader:
     def _title(
         self, page: PageRow, kind: Kind, read: Sequence[Stated], named: Iterable[Named]
     ) -> list[tuple[int, str]]:
-        """Return a title may only say what the page itself states, by whatever name, or is about."""
+        """Return what a title says that the page neither states, by whatever name, nor is about."""
         words = {one.words for one in read}
         about = page.about
         try:

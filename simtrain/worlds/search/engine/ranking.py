@@ -206,9 +206,10 @@ class Ranking:
     # In which order
 
     def _second_stage(self, candidates: dict[int, float], held: _Held, wanted: int) -> list[Hit]:
-        """Return the wanted ones of the candidates by their exact score. Those that may come first are looked at first; those that
-        nothing can
-        lift among the wanted ones any more are not looked at."""
+        """Return the wanted ones of the candidates by their exact score.
+
+        Those that may come first are looked at first; those that nothing can lift among the wanted ones any more are not looked at.
+        """
         most = {page: score + sum([term.weight for term in held[page]]) for page, score in candidates.items()}
         waiting = sorted(candidates, key=lambda page: (-most[page], page))
         hits: list[Hit] = []

@@ -150,7 +150,7 @@ def _several(attribute: Attribute) -> str:
 
 
 def _fitting(connection: sqlite3.Connection, attribute: Attribute) -> Callable[[Value], bool]:
-    """Return whether a value is one of the kind of an attribute."""
+    """Return a test of a value: whether it is one of the kind of an attribute."""
     if attribute.kind in _NUMERIC:
         return lambda value: not isinstance(value, str | bytes)
     if attribute.kind == "date":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from simtrain.worlds.search.spec.parts import Name, Spec
+from simtrain.files.file_model import FileModel
+from simtrain.worlds.search.spec.parts import Name
 
 
-class DisputesSpec(Spec):
+class DisputesSpec(FileModel):
     """Rule -> the facts that it decides, as type.attribute. Of facts that stand under no rule, no site has anything wrong."""
 
     recency: list[str] = Field(default_factory=list[str], description="The page of the latest date is right.")

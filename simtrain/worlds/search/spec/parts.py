@@ -7,19 +7,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Annotated, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from simtrain.values.errors import InputError
 
 T = TypeVar("T")
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-
-
-class Spec(BaseModel):
-    """A part of a file: read, never changed, without unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
 
 
 def checked(value: T, parse: Callable[[T], object]) -> None:

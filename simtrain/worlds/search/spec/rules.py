@@ -115,7 +115,7 @@ def _derived(schema: Schema, kind: Type) -> Iterator[Rule]:
 def _of_ref(
     schema: Schema, kind: Type, ref: Attribute, begins: Attribute | None, ends: Attribute | None
 ) -> Iterator[Rule]:
-    """Yield what is referred to is there: from `at` of the ref on, by default from the beginning; of periods, until they end."""
+    """Yield the rules by which what is referred to is there: from `at` of the ref on, else from the beginning; of periods, to the end."""
     given = ref.spec.at if ref.spec else None
     target = life(schema, schema.types[ref.target or ""])
     if given == NOW or (given is None and ref.changes is not None):

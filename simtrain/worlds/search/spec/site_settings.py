@@ -6,14 +6,15 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field, model_validator
 
-from simtrain.worlds.search.spec.parts import Name, Share, Spec
+from simtrain.files.file_model import FileModel
+from simtrain.worlds.search.spec.parts import Name, Share
 
 Wordings: TypeAlias = Annotated[list[str], Field(min_length=1)]
 Navigation: TypeAlias = dict[str, str]
 """What a link says -> the label of the list or home page that it leads to."""
 
 
-class Voice(Spec):
+class Voice(FileModel):
     """Somebody who writes pages of a site: how many of them, and which phrases are theirs."""
 
     share: int = Field(
@@ -24,7 +25,7 @@ class Voice(Spec):
     )
 
 
-class CommentsSpec(Spec):
+class CommentsSpec(FileModel):
     """What readers say under pages."""
 
     heading: str = "Comments"
@@ -37,7 +38,7 @@ class CommentsSpec(Spec):
     )
 
 
-class NearDuplicate(Spec):
+class NearDuplicate(FileModel):
     """Pages of another site that this one copies nearly word for word, on a day of its own and as far as it knows the facts."""
 
     of: Annotated[
@@ -50,7 +51,7 @@ class NearDuplicate(Spec):
     note: str | Wordings = Field(description="What stands below a copy.")
 
 
-class Settings(Spec):
+class Settings(FileModel):
     """What all pages of a site share."""
 
     voices: dict[Name, Voice] = Field(

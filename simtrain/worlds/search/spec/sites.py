@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
-from simtrain.worlds.search.spec.parts import Name, Share, Spec, checked, days
+from simtrain.files.file_model import FileModel
+from simtrain.worlds.search.spec.parts import Name, Share, checked, days
 from simtrain.worlds.search.spec.site_settings import Settings, Wordings
 from simtrain.worlds.search.spec.view import Upkeep
 
@@ -15,26 +16,26 @@ RESERVED_DOMAINS = ("example", "test", "invalid", "localhost")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]+")
 
 
-class TableSpec(Spec):
+class TableSpec(FileModel):
     """A markdown table of the members of a list, or of the rows of a loop."""
 
     of: str = "members"
     columns: list[str] = Field(min_length=1)
 
 
-class SheetSpec(Spec):
+class SheetSpec(FileModel):
     """A data sheet: one line for each fact, its label and its value."""
 
     fields: list[str] = Field(min_length=1)
 
 
-class TablePart(Spec):
+class TablePart(FileModel):
     """A part of a page that is a table."""
 
     table: TableSpec
 
 
-class SheetPart(Spec):
+class SheetPart(FileModel):
     """A part of a page that is a data sheet."""
 
     sheet: SheetSpec
@@ -43,7 +44,7 @@ class SheetPart(Spec):
 Part: TypeAlias = str | Wordings | TablePart | SheetPart
 
 
-class PageSpec(Spec):
+class PageSpec(FileModel):
     """A kind of page: for each row of a type, the pages of a list, or a home page."""
 
     for_: Name | None = Field(default=None, alias="for")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from simtrain.files.file_model import FileModel
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import seconds
 from simtrain.values.errors import InputError
@@ -19,11 +20,7 @@ Condition: TypeAlias = Literal["dead", "moved", "paywall", "slow", "broken", "so
 CONDITIONS: tuple[Condition, ...] = ("dead", "moved", "paywall", "slow", "broken")
 
 
-class _Knobs(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
-
-
-class Upkeep(_Knobs):
+class Upkeep(FileModel):
     """How well a site is kept: the shares of its pages that are dead, moved, behind a paywall, slow and broken."""
 
     dead: Share = 0.0
@@ -58,7 +55,7 @@ class Upkeep(_Knobs):
         return "sound"
 
 
-class ToolRename(_Knobs):
+class ToolRename(FileModel):
     """Other names for a tool, its arguments and the fields of its reply."""
 
     name: str | None = Field(default=None, alias="as", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=128)
@@ -68,7 +65,7 @@ class ToolRename(_Knobs):
     text: str | None = Field(default=None, description="Jinja over the reply's fields: the text that the agent reads.")
 
 
-class ToolsetUse(_Knobs):
+class ToolsetUse(FileModel):
     """A toolset, with names of one's own for its tools."""
 
     use: str
@@ -79,7 +76,7 @@ def _toolset(value: JsonValue) -> JsonValue:
     return {"use": value} if isinstance(value, str) else value
 
 
-class View(_Knobs):
+class View(FileModel):
     """How a search world is met; nothing here changes a fact or a page."""
 
     snippets: Leak | dict[Leak, Annotated[float, Field(ge=0)]] = Field(

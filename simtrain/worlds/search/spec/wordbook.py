@@ -6,10 +6,11 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.worlds.search.spec.parts import Name, Spec
+from simtrain.files.file_model import FileModel
+from simtrain.worlds.search.spec.parts import Name
 
 
-class LanguageWords(Spec):
+class LanguageWords(FileModel):
     """The words of one language. In English, which pages are written in, only what would read badly in a question is named anew."""
 
     types: dict[Name, str | tuple[str, str]] = Field(

@@ -8,11 +8,12 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from simtrain.files.file_model import FileModel
 from simtrain.values.clock import instant, seconds
 from simtrain.values.errors import nearest
 from simtrain.values.types import JsonValue
 from simtrain.worlds.search.spec.disputes import DisputesSpec
-from simtrain.worlds.search.spec.parts import Name, Share, Spec, checked, days
+from simtrain.worlds.search.spec.parts import Name, Share, checked, days
 from simtrain.worlds.search.spec.sites import SiteSpec
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.spec.wordbook import LanguageWords, Wordbook
@@ -71,7 +72,7 @@ Pair: TypeAlias = tuple[float, float]
 Strategy: TypeAlias = Literal["time_shifted", "long_tail", "private_simulation", "grounded"]
 
 
-class SearchClockSpec(Spec):
+class SearchClockSpec(FileModel):
     """Virtual time: the present day of the world, and how far a tool call moves it."""
 
     start: str = "2147-03-02T09:00:00Z"
@@ -90,7 +91,7 @@ class SearchClockSpec(Spec):
         return value
 
 
-class Flavour(Spec):
+class Flavour(FileModel):
     """How the words of a language sound: each syllable is an onset, a nucleus and a coda, any of which may be empty."""
 
     onsets: list[str] = Field(min_length=2)
@@ -106,7 +107,7 @@ class Flavour(Spec):
         return value
 
 
-class Distribution(Spec):
+class Distribution(FileModel):
     """How numbers are drawn: evenly between two bounds, or around a middle."""
 
     uniform: Pair | None = None
@@ -151,7 +152,7 @@ _OPTIONS: dict[str, frozenset[str]] = {
 }
 
 
-class AttributeSpec(Spec):
+class AttributeSpec(FileModel):
     """One attribute: what kind of value it is, how it is drawn, how it is called."""
 
     name: str | None = Field(default=None, description="A flavour, or a form such as '{reach} {reach} Station'.")
@@ -242,7 +243,7 @@ class AttributeSpec(Spec):
             raise ValueError(f"no multiple of {self.step:g} lies between {low:g} and {high:g}")
 
 
-class Aliases(Spec):
+class Aliases(FileModel):
     """Which shares of the rows have a former or a short name."""
 
     former: Share = 0.0
@@ -254,7 +255,7 @@ Life: TypeAlias = Annotated[
 ]
 
 
-class EntitySpec(Spec):
+class EntitySpec(FileModel):
     """A type of thing: how many there are, and what is known of each."""
 
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
@@ -266,7 +267,7 @@ class EntitySpec(Spec):
     attributes: dict[Name, AttributeSpec]
 
 
-class RelationSpec(Spec):
+class RelationSpec(FileModel):
     """Rows that tie two types together, many to many, with a period of validity where there is `during`."""
 
     from_: Name = Field(alias="from")
@@ -292,7 +293,7 @@ class RelationSpec(Spec):
         return self
 
 
-class DerivedSpec(Spec):
+class DerivedSpec(FileModel):
     """A derived attribute: the SQL that gives it for the row `:id`, and what kind of value it is."""
 
     sql: str
@@ -313,14 +314,14 @@ class DerivedSpec(Spec):
         return self
 
 
-class UnitSpec(Spec):
+class UnitSpec(FileModel):
     """An invented unit: so many of another one."""
 
     is_: float = Field(alias="is", gt=0)
     of: str
 
 
-class SearchSpec(Spec):
+class SearchSpec(FileModel):
     """A search world: facts, and the sites that tell of them."""
 
     kind: Literal["search"]

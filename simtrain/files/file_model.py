@@ -1,0 +1,11 @@
+"""The base of everything that is read from a file."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class FileModel(BaseModel):
+    """A part of a file: read and never changed, without unknown keys, infinities or NaN."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import ClassVar, Literal, Protocol, cast
+from typing import ClassVar, Literal, Protocol
 
 import orjson
 from pydantic import Field
@@ -21,7 +21,7 @@ from simtrain.llm.completion import Completion, ToolCall
 from simtrain.llm.knobs import ModelKnobs
 from simtrain.values.errors import AgentFault
 from simtrain.values.seeding import derive
-from simtrain.values.types import Action, JsonObject, Message, ToolSpec
+from simtrain.values.types import Action, JsonObject, Message, ToolSpec, is_object
 
 _REFUSED_HISTORY = (400, 413, 422)
 _LEVELS_ABOVE = 20
@@ -153,4 +153,4 @@ def _object(text: str) -> JsonObject | None:
         orjson.dumps(reduce(lambda inner, _: [inner], range(_LEVELS_ABOVE), value))
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
-    return cast(JsonObject, value) if isinstance(value, dict) else None
+    return value if is_object(value) else None

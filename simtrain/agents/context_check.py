@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import orjson
 
 from simtrain.contracts.journal import Limits
 from simtrain.llm.client import ChatClient, ModelError, WireMessage
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 # vLLM and SGLang; OpenRouter, Together and LM Studio; Groq; Mistral; llama.cpp (under `meta`).
 _CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
@@ -131,7 +130,7 @@ async def _context(client: ChatClient) -> int | None:
     # A server of one model may take any name for it.
     for entry in named or (listed if len(listed) == 1 else []):
         meta: JsonValue = entry.get("meta")
-        told = {**cast(JsonObject, meta), **entry} if isinstance(meta, dict) else entry
+        told = {**meta, **entry} if is_object(meta) else entry
         for name in _CONTEXT:
             found: JsonValue = told.get(name)
             if isinstance(found, int) and found > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
@@ -16,7 +16,7 @@ from simtrain.agents.langchain_tools import Notice, langchain_tools, offer
 from simtrain.agents.plan import answering
 from simtrain.contracts.agent import Briefing, Loop, StepFunction
 from simtrain.values.errors import AgentFault, UnboundTools
-from simtrain.values.types import JsonObject, Message, Observation, Usage
+from simtrain.values.types import JsonObject, Message, Observation, Usage, is_object
 
 GraphFactory: TypeAlias = Callable[..., Any]
 
@@ -78,7 +78,7 @@ def _is_graph(thing: object) -> bool:
 
 
 def _answer(final: object) -> Message:
-    state = cast(JsonObject, final if isinstance(final, dict) else {})
+    state = final if is_object(final) else {}
     if state.get("__interrupt__"):
         raise AgentFault("the graph stopped at an interrupt, and nobody is there to resume it")
     messages: list[Any] = state.get("messages") or []

@@ -40,7 +40,7 @@ def as_agent(thing: object, *, name: str | None = None, knobs: Mapping[str, Json
     """
     shown = name or getattr(thing, "__name__", type(thing).__name__)
     if isinstance(thing, type):
-        return _agent(cast(type[object], thing), shown, dict(knobs or {}))
+        return _agent(thing, shown, dict(knobs or {}))
     if knobs:
         raise InputError(f"the agent {shown} has no knobs", remedy=f"leave out {', '.join(knobs)}")
     if isinstance(thing, Agent):
@@ -141,6 +141,6 @@ def _positional(function: Callable[..., object]) -> int | None:
 
 def _signature(function: Callable[..., Any]) -> str:
     try:
-        return str(inspect.signature(cast(Any, function)))
+        return str(inspect.signature(function))
     except (TypeError, ValueError):
         return "(...)"

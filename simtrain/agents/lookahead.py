@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, ReadStep, SetStep
 from simtrain.files.templates import Value, expression
@@ -87,7 +87,7 @@ class _Ahead:
             if self._is_open(items.names):
                 self._passed(step)
             else:
-                self.each(step.item, list(cast("list[JsonValue]", items.evaluate(self._values))), step.steps)
+                self.each(step.item, list(items.evaluate(self._values)), step.steps)
         elif isinstance(step, SetStep):
             for name, source in step.values.items():
                 self._set(name, Value(source))

@@ -146,7 +146,7 @@ class Walk:
         if isinstance(step, CallStep):
             yield from self._make(step)
         elif isinstance(step, EachStep):
-            items = list(cast(list[JsonValue], _expression(step.items).evaluate(self._values)))
+            items = list(_expression(step.items).evaluate(self._values))
             rest = Rest(step.steps, item=step.item, items=items)
             self._rest.append(rest)
             for rest.place, item in enumerate(items, start=1):
@@ -175,7 +175,7 @@ class Walk:
         if step.bind:
             self._values[step.bind] = reply
         if step.into:
-            self._values[step.into] = [*cast(list[JsonValue], self._values[step.into]), reply]
+            self._values[step.into] = [*self._values[step.into], reply]
 
     def _replied(self, step: CallStep, planned: Planned) -> Generator[Planned, Observation, JsonObject]:
         """The reply to a call; the one that is known, where it is a read that was made since something was written."""
@@ -292,7 +292,7 @@ class PlanPlayer:
         try:
             planned = self._next(journal)
         except StopIteration as finished:
-            return cast(Message, finished.value)
+            return finished.value
         except InputError as error:
             raise AgentFault(f"the plan cannot go on: {error}") from None
         self._sent = (planned, *(call for call in planned.beside if call.key not in self._kept))
@@ -329,7 +329,7 @@ class PlanPolicy(Policy):
 
     def player(self, briefing: Briefing) -> Player:
         """Raises InputError when the scenario has no such plan."""
-        plan = cast("Plan | None", getattr(briefing, self.key))
+        plan = getattr(briefing, self.key)
         if plan is None:
             raise self._missing()
         return PlanPlayer(self.walk(plan, briefing), self.voice(briefing))

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import cast
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list
 
 
 class Trouble(StrEnum):
@@ -63,8 +62,8 @@ def says_done(text: str) -> bool:
 
 def mend(arguments: Mapping[str, JsonValue], schema: JsonObject) -> JsonObject:
     """Return the arguments made to fit a JSON Schema of an object, as far as names, types and enumerations tell how."""
-    properties = cast(dict[str, JsonObject], schema.get("properties", {}))
-    required = cast(list[str], schema.get("required", []))
+    properties = schema.get("properties", {})
+    required = schema.get("required", [])
     missing = [name for name in required if name not in arguments]
     mended: JsonObject = {}
     for name, value in arguments.items():
@@ -85,18 +84,18 @@ def _renamed(name: str, missing: list[str]) -> str | None:
 
 def _fitted(value: JsonValue, schema: JsonObject) -> JsonValue:
     kinds = schema.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else cast(list[str], kinds)
-    choices = cast(list[JsonValue], schema.get("enum", []))
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    choices = schema.get("enum", [])
     if choices and value not in choices:
         close = get_close_matches(str(value).lower(), [str(choice).lower() for choice in choices], n=1, cutoff=0.5)
         return next((choice for choice in choices if close and str(choice).lower() == close[0]), value)
-    if kinds == ["array"] and not isinstance(value, list):
+    if kinds == ["array"] and not is_list(value):
         return [value]
     if "string" in kinds and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, str) and "string" not in kinds:
         return _number(value, kinds)
-    return cast(JsonValue, value)
+    return value
 
 
 def _number(text: str, kinds: list[str]) -> JsonValue:

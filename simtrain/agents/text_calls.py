@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import orjson
 
 from simtrain.contracts.trajectory import Step
 from simtrain.llm.completion import Completion, ToolCall
-from simtrain.values.types import WHOLE_CALL, Action, JsonObject, JsonValue, ToolSpec, encode
+from simtrain.values.types import WHOLE_CALL, Action, JsonObject, JsonValue, ToolSpec, encode, is_object
 
 # A block that is never closed (a reply cut off, a stop word) is still a call, and most likely a malformed one.
 _BLOCK = re.compile(r"^[ \t]*```tool_call[ \t]*\r?\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -50,7 +49,7 @@ class TextCalls:
 
     def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:
         """Return the words outside of the blocks, and the calls inside. A block that is no call keeps its text as arguments."""
-        blocks = cast(list[str], _BLOCK.findall(completion.text))
+        blocks = _BLOCK.findall(completion.text)
         words = _BLOCK.sub("", completion.text).strip()
         return words, tuple(_call(block.strip(), index) for index, block in enumerate(blocks))
 
@@ -74,14 +73,14 @@ def _call(block: str, index: int) -> ToolCall:
         value: JsonValue = orjson.loads(block)
     except orjson.JSONDecodeError:
         value = None
-    if not isinstance(value, dict):
+    if not is_object(value):
         return _malformed(name, block)
-    call = cast(Mapping[str, JsonValue], value)
+    call = value
     tool, arguments = call.get("name"), call.get("arguments", {})
-    if not isinstance(tool, str) or not isinstance(arguments, dict) or set(call) - {"name", "arguments"}:
+    if not isinstance(tool, str) or not is_object(arguments) or set(call) - {"name", "arguments"}:
         return _malformed(name, block)
     try:
-        return ToolCall(name, tool, encode(cast(object, arguments)))
+        return ToolCall(name, tool, encode(arguments))
     except orjson.JSONEncodeError:
         return _malformed(name, block)
 

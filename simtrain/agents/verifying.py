@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.files.json_schemas import property_names
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, canonical, encode
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, canonical, encode, is_list, is_object
 
 _READ_AGAIN = 3
 _LOOKED_UP = 3
@@ -91,7 +90,7 @@ class WriteVerifier:
         """Return the fields that the reply of a write has, as its tool declares them."""
         tool = self.tools.get(write.tool)
         schema = tool.output_schema if tool is not None else None
-        return set(cast(JsonObject, (schema or {}).get("properties", {})))
+        return set((schema or {}).get("properties", {}))
 
     def _related(self, write: Planned) -> list[_Seen]:
         """Return the reads whose arguments or records hold values of the write, the closest and latest first."""
@@ -122,10 +121,8 @@ class WriteVerifier:
     def _arguments(self, tool: ToolSpec, write: Planned) -> JsonObject | None:
         schema = tool.input_schema
         given = _scalars(write.arguments)
-        arguments: JsonObject = {
-            name: given[name] for name in cast(JsonObject, schema.get("properties", {})) if name in given
-        }
-        for name in cast(list[str], schema.get("required", [])):
+        arguments: JsonObject = {name: given[name] for name in schema.get("properties", {}) if name in given}
+        for name in schema.get("required", []):
             if name not in arguments:
                 if name not in self._known:
                     return None
@@ -177,15 +174,15 @@ def _records(observation: Observation) -> list[JsonObject]:
 
 
 def _objects(value: JsonValue) -> Iterator[JsonObject]:
-    if isinstance(value, dict):
-        row = cast(JsonObject, value)
+    if is_object(value):
+        row = value
         plain = {name: item for name, item in _scalars(row).items() if name != NEXT_CURSOR}
         if plain:
             yield plain
         for item in row.values():
             yield from _objects(item)
-    elif isinstance(value, list):
-        for item in cast(list[JsonValue], value):
+    elif is_list(value):
+        for item in value:
             yield from _objects(item)
 
 
@@ -198,11 +195,11 @@ def _words(value: JsonValue) -> Iterator[str]:
     if isinstance(value, str):
         if len(value) > 1:
             yield value
-    elif isinstance(value, dict):
-        for item in cast(JsonObject, value).values():
+    elif is_object(value):
+        for item in value.values():
             yield from _words(item)
-    elif isinstance(value, list):
-        for item in cast(list[JsonValue], value):
+    elif is_list(value):
+        for item in value:
             yield from _words(item)
 
 

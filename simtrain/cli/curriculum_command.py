@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from simtrain.values.types import is_object
 
 if TYPE_CHECKING:
     from simtrain.curricula.levels import Ladder
@@ -83,8 +85,8 @@ def _show(ladder: Ladder) -> None:
 
 def _leaks(snippets: JsonValue) -> str:
     """Return what snippets give away: one mode, or shares of several."""
-    if isinstance(snippets, dict):
-        return ", ".join(f"{name} {share:g}" for name, share in cast("dict[str, float]", snippets).items())
+    if is_object(snippets):
+        return ", ".join(f"{name} {share:g}" for name, share in snippets.items())
     return str(snippets)
 
 

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -174,7 +174,7 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
     if reply.status_code == 204:
         return {}
     try:
-        said = cast("dict[str, Any]", reply.json())
+        said = reply.json()
         problem = said["error"] if reply.is_error else None
     except (ValueError, LookupError, TypeError):
         raise InputError(f"what answers at {url} is no control plane", file=control) from None

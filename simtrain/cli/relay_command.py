@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from simtrain.values.types import is_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,7 +177,7 @@ def _say(facts: JsonObject, *, as_json: bool) -> None:
 
 
 def _shown(fact: object) -> str:
-    if not isinstance(fact, dict):
+    if not is_object(fact):
         return str(fact)
-    counts = cast("dict[str, int]", fact)
+    counts = fact
     return " ".join(f"{label}={times}" for label, times in counts.items()) or "nothing"

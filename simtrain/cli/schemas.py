@@ -108,7 +108,7 @@ def _with_plugins(schema: JsonObject) -> JsonObject:
 
     definitions: JsonObject = schema["$defs"]
     for definition, kind in _USES.items():
-        entry = cast("JsonObject | None", definitions.get(definition))
+        entry = definitions.get(definition)
         if entry is None:
             continue
         entry["properties"]["use"]["enum"] = known(kind)

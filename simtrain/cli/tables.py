@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -103,7 +103,7 @@ def result_table(summary: JsonObject) -> Table:
     """Return a run's figures: a row for each family, and one for all, and below them why graders gave nothing."""
     from rich.text import Text
 
-    total = cast("JsonObject", summary["total"])
+    total = summary["total"]
     stops = ", ".join(f"{count} {reason}" for reason, count in total["stops"].items() if reason != "answered")
     legend = (
         "n: episodes; success: share that earned all, and its 95 % interval over cases in percent; reward, steps: means; "
@@ -112,7 +112,7 @@ def result_table(summary: JsonObject) -> Table:
     table = figures_table(
         "scenario", "n", "success", "95 %", "reward", "steps", "other", title="Results", legend=legend
     )
-    scenarios = cast("dict[str, JsonObject]", summary["scenarios"])
+    scenarios = summary["scenarios"]
     rows = name_rows(scenarios, most=LONGEST)
     for (head, shown), facts in zip(rows, scenarios.values(), strict=True):
         if head is not None:
@@ -129,7 +129,7 @@ def result_table(summary: JsonObject) -> Table:
 def ungraded(summary: JsonObject) -> list[str]:
     """Return why graders gave no value, a line for each family where some gave none."""
     lines: list[str] = []
-    for name, facts in cast("dict[str, JsonObject]", summary["scenarios"]).items():
+    for name, facts in summary["scenarios"].items():
         why = "; ".join(f"{count} x {reason}" for reason, count in facts.get("ungraded", {}).items())
         if why:
             lines.append(f"{name}: {facts['episodes'] - facts['graded']} without a reward: {why}")

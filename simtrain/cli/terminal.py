@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,7 +87,7 @@ class _Fitting:
 def fitting_streams() -> Generator[None]:
     """A block in which whatever is printed is fit for a terminal."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = cast("IO[Any]", _Fitting(sys.stdout)), cast("IO[Any]", _Fitting(sys.stderr))
+    sys.stdout, sys.stderr = _Fitting(sys.stdout), _Fitting(sys.stderr)
     try:
         yield
     finally:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simtrain.cli.completing import world_names
+from simtrain.values.types import is_object
 
 if TYPE_CHECKING:
     from simtrain.contracts.world import Variant
@@ -180,8 +181,8 @@ def _print(world: str, found: JsonObject) -> None:
 
 
 def _fact(name: str, value: object) -> str:
-    if isinstance(value, dict):
-        parts = cast("dict[str, float]", value)
+    if is_object(value):
+        parts = value
         return (
             f"{name} (" + ", ".join(f"{key}: {part:,}" for key, part in parts.items()) + ")" if parts else f"no {name}"
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 Kind: TypeAlias = Literal["absent", "unknown", "wrong"]
 KINDS: tuple[Kind, ...] = ("absent", "wrong", "unknown")
@@ -58,12 +58,12 @@ class ArgumentMistakes:
 
 def argument_mistakes(schema: JsonObject, arguments: JsonObject) -> ArgumentMistakes:
     """Return the mistakes in the arguments of a tool with this input schema."""
-    known = cast("dict[str, JsonValue]", schema.get("properties", {}))
-    required = tuple(cast("list[str]", schema.get("required", [])))
+    known = schema.get("properties", {})
+    required = tuple(schema.get("required", []))
     found: list[Mistake] = []
     for name in dict.fromkeys((*known, *required)):
         described = resolved(known.get(name), schema)
-        options = tuple(map(str, cast("list[JsonValue]", described.get("enum") or [])))
+        options = tuple(map(str, described.get("enum") or []))
         wanted = "enum" if options else "|".join(types_of(described, schema))
         if name in arguments:
             value = arguments[name]
@@ -80,17 +80,17 @@ def argument_mistakes(schema: JsonObject, arguments: JsonObject) -> ArgumentMist
 
 def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:
     """Return a schema with references into its document followed; empty for what is none."""
-    described = cast(JsonObject, schema) if isinstance(schema, dict) else {}
+    described = schema if is_object(schema) else {}
     for _ in range(_MAX_DEPTH):
         reference = described.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#/"):
             break
         found: JsonValue = root
         for part in reference[2:].split("/"):
-            inner: JsonValue = cast(JsonObject, found).get(part) if isinstance(found, dict) else None
+            inner: JsonValue = found.get(part) if is_object(found) else None
             found = inner
         rest = {key: value for key, value in described.items() if key != "$ref"}
-        described = {**(cast(JsonObject, found) if isinstance(found, dict) else {}), **rest}
+        described = {**(found if is_object(found) else {}), **rest}
     return described
 
 
@@ -103,8 +103,8 @@ def _types(schema: JsonObject, root: JsonObject, depth: int) -> Iterator[str]:
     kind: JsonValue = schema.get("type")
     if isinstance(kind, str):
         yield kind
-    elif isinstance(kind, list):
-        yield from cast("list[str]", kind)
+    elif is_list(kind):
+        yield from kind
     elif depth < _MAX_DEPTH:
         for option in cast("list[JsonValue]", schema.get("anyOf") or schema.get("oneOf") or []):
             yield from _types(resolved(option, root), root, depth + 1)
@@ -113,7 +113,7 @@ def _types(schema: JsonObject, root: JsonObject, depth: int) -> Iterator[str]:
 def _fits(value: JsonValue, schema: JsonObject, root: JsonObject) -> bool:
     """False for a value of a type that is not allowed, or outside of its list."""
     options: JsonValue = schema.get("enum")
-    if isinstance(options, list):
+    if is_list(options):
         return value in options
     allowed = set(_types(schema, root, 0))
     name = _NAMES[type(value)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Annotated, Any, TypeAlias, cast
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from simtrain.values.passages import Form
-from simtrain.values.types import JsonValue
+from simtrain.values.types import JsonValue, is_object
 
 
 class _Part(BaseModel):
@@ -67,7 +67,7 @@ _TAGS = {"call": "a call", "for": "a loop", "set": "a name", "read": "a passage"
 
 
 def _tag(value: Any) -> str:
-    keys = cast(Collection[str], value if isinstance(value, dict) else getattr(value, "model_fields_set", ()))
+    keys = value if is_object(value) else getattr(value, "model_fields_set", ())
     return next((tag for key, tag in _TAGS.items() if key in keys), "a call")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from itertools import product
@@ -23,7 +23,7 @@ from simtrain.files.file_model import FileModel
 from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document
 from simtrain.values.arm import Arm
-from simtrain.values.types import JsonValue, canonical
+from simtrain.values.types import JsonValue, canonical, is_list, is_object
 
 
 class Use(FileModel):
@@ -103,7 +103,7 @@ def _as_mapping(key: str, written: object) -> BeforeValidator:
     """Return a validator that reads a list as a mapping with that list under `key`; `written` is the type of both, for JSON Schemas."""
 
     def wrap(value: object) -> object:
-        return {key: cast(object, value)} if isinstance(value, list) else value
+        return {key: value} if is_list(value) else value
 
     return BeforeValidator(wrap, json_schema_input_type=written)
 
@@ -118,7 +118,7 @@ def _world(value: object) -> object:
 
 def _use_or_pack(value: Any) -> str:
     """Return which of the two was meant, so that a mistake is explained for that one."""
-    keys = cast(Collection[str], value if isinstance(value, dict) else getattr(value, "model_fields_set", ()))
+    keys = value if is_object(value) else getattr(value, "model_fields_set", ())
     return "a pack" if "pack" in keys else "a perturbation"
 
 
@@ -133,10 +133,10 @@ _TASK = ("prompt", "rubric")
 
 def _with_defaults(data: object) -> object:
     """Return the scenario with what questions bring along: each is its own prompt, and is graded by its own rules."""
-    written = cast("dict[str, object]", data) if isinstance(data, dict) else {}
+    written = data if is_object(data) else {}
     cases = written.get("cases")
-    if not isinstance(cases, dict) or "questions" not in cases:
-        return cast(object, data)
+    if not is_object(cases) or "questions" not in cases:
+        return data
     limits = {"turns": MOST_CALLS, "calls": MOST_CALLS}
     task = {"system": SYSTEM, "prompt": "{{ query }}", "rubric": [{"use": "widesearch"}]}
     return {"domain": "search", **task, "limits": limits, **written}

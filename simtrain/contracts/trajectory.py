@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from simtrain.values.errors import InputError
-from simtrain.values.types import Action, Change, JsonObject, Observation, ToolSpec, Usage
+from simtrain.values.types import Action, Change, JsonObject, Observation, ToolSpec, Usage, is_object
 
 FORMAT = "simtrain/1"
 
@@ -185,7 +185,7 @@ def from_line(line: bytes | str) -> Trajectory:
 
 def trajectory_of(value: object) -> Trajectory:
     """Return the trajectory in a JSON value; what older versions did not write has its default. Raises InputError when it is not one."""
-    said = cast(JsonObject, value) if isinstance(value, dict) else {}
+    said = value if is_object(value) else {}
     form = said.get("format", FORMAT)
     if form != FORMAT:
         wrote = said.get("version") or "of an unknown version"

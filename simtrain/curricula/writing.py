@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import cast
 
 import orjson
 import yaml
@@ -22,7 +21,7 @@ from simtrain.llm.tool_names import definition, wire_names
 from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import load_scenario_file, paradigm_of
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 FILE = "curriculum.json"
 
@@ -135,18 +134,18 @@ async def _write(folder: Path, split: Split, level_scenario: LevelScenario, kept
 
 def _standing_in(level_scenario: LevelScenario, file: Path) -> JsonObject:
     """Return the scenario of a family as its own file writes it: questions beside it, and the files that it names seen from there."""
-    cases = cast(JsonObject, level_scenario.written["cases"])
+    cases = level_scenario.written["cases"]
     written: JsonObject = {**level_scenario.written, "cases": {**cases, "questions": file.with_suffix(".jsonl").name}}
 
     def seen(named: JsonValue) -> JsonValue:
-        if isinstance(named, dict):
-            parts = cast(JsonObject, named)
+        if is_object(named):
+            parts = named
             return {key: seen(value) if key in ("use", "pack") else value for key, value in parts.items()}
         if isinstance(named, str) and named.endswith((".yaml", ".yml")):
             return os.path.relpath(level_scenario.document.path.parent / named, file.parent)
         return named
 
-    faults = cast("list[JsonValue]", level_scenario.written.get("perturbations", []))
+    faults = level_scenario.written.get("perturbations", [])
     return {
         **written,
         "world": seen(level_scenario.written["world"]),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import orjson
 
@@ -15,7 +15,6 @@ from simtrain.contracts.scenario import Episode
 from simtrain.files.jsonl import LineWriter, whole_lines
 from simtrain.runs.solvability.knowing import provable, solution_of
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject
 
 LABELS_FILE = "solvability.jsonl"
 
@@ -44,7 +43,7 @@ def read_labels(run: Path) -> Mapping[Pair, Solvability]:
     labels: dict[Pair, Solvability] = {}
     for number, line in whole_lines(file):
         try:
-            row = cast(JsonObject, orjson.loads(line))
+            row = orjson.loads(line)
             labels[str(row["scenario"]), str(row["arm"]), str(row["episode"])] = Solvability(row["label"])
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             raise InputError("no label of a pair", remedy="remove the line", file=file, line=number) from None

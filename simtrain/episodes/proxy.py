@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
 from types import TracebackType
-from typing import NamedTuple, Self, cast
+from typing import NamedTuple, Self
 
 from simtrain.contracts.argument_mistakes import argument_mistakes
 from simtrain.contracts.domain import Domain
@@ -24,7 +24,7 @@ from simtrain.episodes.firing import Found, PerturbationChain, PerturbedCall
 from simtrain.episodes.toolbox import Toolbox
 from simtrain.values.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.values.seeding import Root, Stream, counted, derive
-from simtrain.values.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode
+from simtrain.values.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode, is_list, is_object
 
 PROXY = Provenance("proxy")
 MAX_MALFORMED = 2000
@@ -367,13 +367,13 @@ def recordable(action: Action) -> Action:
 
     Integers beyond 64 bits become the nearest number of double precision, as most readers of JSON take them.
     """
-    if isinstance(cast(object, action.arguments), dict):
+    if is_object(action.arguments):
         try:
             encode([action.tool, action.arguments])
             return action
         except TypeError:
             with suppress(OverflowError, RecursionError, TypeError):
-                nearest = cast(JsonObject, _in_reach(action.arguments))
+                nearest = _in_reach(action.arguments)
                 encode([action.tool, nearest])
                 return replace(action, arguments=nearest)
     return Action(action.id, readable(action.tool), {}, readable(action.arguments)[:MAX_MALFORMED])
@@ -383,10 +383,10 @@ def _in_reach(value: object) -> object:
     """Return the value with integers beyond 64 bits as floats. Raises OverflowError for one that is beyond those too."""
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         return float(value)
-    if isinstance(value, list):
-        return [_in_reach(item) for item in cast("list[object]", value)]
-    if isinstance(value, dict):
-        return {key: _in_reach(item) for key, item in cast("dict[object, object]", value).items()}
+    if is_list(value):
+        return [_in_reach(item) for item in value]
+    if is_object(value):
+        return {key: _in_reach(item) for key, item in value.items()}
     return value
 
 

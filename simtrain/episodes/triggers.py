@@ -10,6 +10,7 @@ from simtrain.contracts.request import Request
 from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.world import WorldState, one_value
 from simtrain.values.seeding import SCALE, Root, counted
+from simtrain.values.types import is_list
 
 
 class Terms:
@@ -157,7 +158,7 @@ class Trigger:
     def _is_marked(self) -> bool:
         """True if `nth` and `every` name this matching call."""
         nth, every = self.terms.when.nth, self.terms.when.every
-        if nth is not None and self._matching not in (nth if isinstance(nth, list) else (nth,)):
+        if nth is not None and self._matching not in (nth if is_list(nth) else (nth,)):
             return False
         return every is None or not self._matching % every
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 import jsonschema_rs
 
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 
 def validator(schema: JsonObject) -> Any:
@@ -27,7 +27,7 @@ def check_schema(schema: JsonObject, *, place: str) -> None:
         validator(schema)
     except jsonschema_rs.ValidationError as error:
         # Before 0.60 a pattern that cannot be compiled is only placed by the second.
-        found = cast(list[object], error.instance_path or error.schema_path)
+        found = error.instance_path or error.schema_path
         parts = [part for part in found if part != "properties"]
         raise InputError(
             f"not a JSON Schema: {error.message}", place=".".join(str(part) for part in (place, *parts))
@@ -36,10 +36,10 @@ def check_schema(schema: JsonObject, *, place: str) -> None:
 
 def is_schema(value: JsonValue) -> bool:
     """True if a JSON value is a JSON Schema that a validator takes; servers declare others too."""
-    if not isinstance(value, dict):
+    if not is_object(value):
         return False
     try:
-        validator(cast(JsonObject, value))
+        validator(value)
     except ValueError:
         return False
     return True
@@ -47,13 +47,13 @@ def is_schema(value: JsonValue) -> bool:
 
 def property_names(schema: JsonValue) -> Iterator[str]:
     """Yield the names of all properties in a schema, nested ones included."""
-    if isinstance(schema, dict):
-        for name, part in cast(JsonObject, schema).items():
-            if name == "properties" and isinstance(part, dict):
-                yield from cast(JsonObject, part)
+    if is_object(schema):
+        for name, part in schema.items():
+            if name == "properties" and is_object(part):
+                yield from part
             yield from property_names(part)
-    elif isinstance(schema, list):
-        for part in cast(list[JsonValue], schema):
+    elif is_list(schema):
+        for part in schema:
             yield from property_names(part)
 
 
@@ -68,13 +68,13 @@ def declared_names(schema: JsonValue, *types: str) -> frozenset[str] | None:
 
 def _declares(schema: JsonValue, found: set[str], wanted: frozenset[str]) -> bool:
     """Gather names; true if the schema speaks of no others. What has no type at all is a plain value of any."""
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return False
-    shape = cast(JsonObject, schema)
+    shape = schema
     if any(name in shape for name in ("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "prefixItems")):
         return False
     named: JsonValue = shape.get("type")
-    types = cast("list[JsonValue]", named) if isinstance(named, list) else [named]
+    types = named if is_list(named) else [named]
     if "array" in types and not _declares(shape.get("items"), found, wanted):
         return False
     if "object" not in types:
@@ -86,17 +86,17 @@ def _declares(schema: JsonValue, found: set[str], wanted: frozenset[str]) -> boo
 
 
 def _has_type(schema: JsonValue, wanted: frozenset[str]) -> bool:
-    named: JsonValue = cast(JsonObject, schema).get("type") if isinstance(schema, dict) else None
-    return named is None or not wanted.isdisjoint(cast("list[str]", named) if isinstance(named, list) else [named])
+    named: JsonValue = schema.get("type") if is_object(schema) else None
+    return named is None or not wanted.isdisjoint(named if is_list(named) else [named])
 
 
 def may_hold(schema: JsonValue, *types: str) -> bool:
     """True if a value of one of these types may stand somewhere in what fits a schema; true where it does not say."""
-    if not isinstance(schema, dict) or not schema:
+    if not is_object(schema) or not schema:
         return True
-    shape = cast(JsonObject, schema)
+    shape = schema
     named: JsonValue = shape.get("type")
-    own = cast("list[str]", named) if isinstance(named, list) else [named]
+    own = named if is_list(named) else [named]
     if declared_names(schema) is None or named is None or not set(types).isdisjoint(own):
         return True
     inner = [*cast(JsonObject, shape.get("properties") or {}).values()]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable
-from typing import cast
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 REDACTED = "[redacted]"
 
@@ -87,15 +86,15 @@ class Redactor:
         """Return a JSON value without secrets; keys and their order stay, and so does everything that is no text."""
         if isinstance(value, str):
             return self.text(value)
-        if isinstance(value, list):
-            return [self.value(item) for item in cast("list[JsonValue]", value)]
-        if isinstance(value, dict):
-            return {key: self._member(key, item) for key, item in cast(JsonObject, value).items()}
+        if is_list(value):
+            return [self.value(item) for item in value]
+        if is_object(value):
+            return {key: self._member(key, item) for key, item in value.items()}
         return value
 
     def object(self, value: JsonObject) -> JsonObject:
         """`value` for an object."""
-        return cast(JsonObject, self.value(value))
+        return self.value(value)
 
     def url(self, url: str) -> str:
         """Return a URL without user, password, and what its query holds under telling names."""

@@ -17,7 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonValue, encode
+from simtrain.values.types import JsonValue, encode, is_list, is_object
 
 MAX_SOURCE = 20_000
 MAX_OUTPUT = 200_000
@@ -125,16 +125,16 @@ def _sum(items: Iterable[Any], attribute: str | int | None = None, start: float 
     """Numbers added up, or the lists of a list put one behind another."""
     if attribute is not None:
         items = map(make_attrgetter(_SANDBOX, attribute), items)
-    if not isinstance(start, list):
+    if not is_list(start):
         if not isinstance(cast(object, start), int | float):
             raise SecurityError("sum adds up numbers, or lists to a list")
         return sum(items, start)
     whole = list(start)
     for item in items:
-        if not isinstance(item, list):
+        if not is_list(item):
             raise SecurityError("sum adds up numbers, or lists to a list")
-        _spend(len(cast("list[Any]", item)))
-        whole.extend(cast("list[Any]", item))
+        _spend(len(item))
+        whole.extend(item)
     return whole
 
 
@@ -162,12 +162,12 @@ class _Sandbox(ImmutableSandboxedEnvironment):
                 )
         for loop in tree.find_all(nodes.For):
             loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
-        return cast(nodes.Template, _Concatenations().visit(tree))
+        return _Concatenations().visit(tree)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         # `reply.items` means the key, not the method of dict.
-        if isinstance(obj, dict) and attribute in obj:
-            return cast(dict[str, Any], obj)[attribute]
+        if is_object(obj) and attribute in obj:
+            return obj[attribute]
         return super().getattr(obj, attribute)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
@@ -301,12 +301,12 @@ def _walk(values: Mapping[str, JsonValue], parts: list[str | int], expression: s
 def _compile(source: JsonValue) -> tuple[frozenset[str], Callable[[Mapping[str, JsonValue]], JsonValue]]:
     if isinstance(source, str):
         return _compile_text(source)
-    if isinstance(source, list):
-        items = [_compile(item) for item in cast(list[JsonValue], source)]
+    if is_list(source):
+        items = [_compile(item) for item in source]
         names = frozenset[str]().union(*(names for names, _ in items))
         return names, lambda values: [evaluate(values) for _, evaluate in items]
-    if isinstance(source, dict):
-        fields = {key: _compile(item) for key, item in cast(dict[str, JsonValue], source).items()}
+    if is_object(source):
+        fields = {key: _compile(item) for key, item in source.items()}
         names = frozenset[str]().union(*(names for names, _ in fields.values()))
         return names, lambda values: {key: evaluate(values) for key, (_, evaluate) in fields.items()}
     return frozenset(), lambda _: source

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from simtrain.files.file_bytes import file_bytes
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 MAX_BYTES = 8_000_000
 MAX_NODES = 400_000
@@ -113,11 +113,11 @@ def _written(location: tuple[str | int, ...], data: JsonValue, *, missing: bool)
     for index, part in enumerate(location):
         if part == "[key]":
             continue
-        if isinstance(data, dict) and part in data:
-            data = cast(JsonObject, data)[str(part)]
-        elif isinstance(data, list) and isinstance(part, int) and part < len(cast(list[JsonValue], data)):
+        if is_object(data) and part in data:
+            data = data[str(part)]
+        elif is_list(data) and isinstance(part, int) and part < len(data):
             data = cast(list[JsonValue], data)[part]
-        elif not missing or index < len(location) - 1 or not isinstance(data, dict):
+        elif not missing or index < len(location) - 1 or not is_object(data):
             continue
         found.append(part)
     return tuple(found)
@@ -125,7 +125,7 @@ def _written(location: tuple[str | int, ...], data: JsonValue, *, missing: bool)
 
 def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
     """Return a pydantic error as (problem, remedy) in the words of this project."""
-    location = cast(tuple[str | int, ...], detail["loc"])
+    location = detail["loc"]
     name = str(location[-1]) if location else ""
     match cast(str, detail["type"]):
         case "extra_forbidden":
@@ -217,7 +217,7 @@ def parse_document(text: str, path: Path) -> Document:
     if not isinstance(root, yaml.MappingNode):
         raise InputError("the top level must be a mapping of keys", file=path, line=1)
     reader = _Reader(path)
-    return Document(path, cast(JsonObject, reader.value(root, ())), reader.lines)
+    return Document(path, reader.value(root, ()), reader.lines)
 
 
 class _Loader(_Base):
@@ -263,7 +263,7 @@ class _Reader:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
                 raise InputError("a key must be plain text", file=self.path, line=line)
-            key = cast(str, key_node.value)
+            key = key_node.value
             self.check_text(key, line)
             if key in found:
                 raise InputError(
@@ -287,7 +287,7 @@ class _Reader:
             )
 
     def scalar(self, node: yaml.ScalarNode, line: int) -> JsonValue:
-        text = cast(str, node.value)
+        text = node.value
         self.check_text(text, line)
         if node.style:
             return text

@@ -6,11 +6,10 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from typing import cast
 
 import orjson
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonValue, is_list, is_object
 
 MAX_TEXT = 100_000
 MAX_ITEMS = 5_000
@@ -52,14 +51,14 @@ def read_items(text: str, *, apart: str = ",;", grouped: bool = False) -> list[J
         raise Unreadable("the answer is empty")
     if len(found) == 1 and found[0].casefold().rstrip(".") in _NOTHING:
         return []
-    return _limited(cast(list[JsonValue], found))
+    return _limited(found)
 
 
 def _json_list(text: str) -> list[JsonValue]:
     value = read_json(text)
-    if not isinstance(value, list):
+    if not is_list(value):
         raise Unreadable("not a list")
-    return _limited(_scalars(cast(list[JsonValue], value)))
+    return _limited(_scalars(value))
 
 
 def _scalars(values: list[JsonValue]) -> list[JsonValue]:
@@ -79,7 +78,7 @@ def read_table(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
         raise Unreadable("the answer is empty")
     if bare[0] in "[{":
         value = read_json(bare)
-        rows = _limited(cast(list[JsonValue], value if isinstance(value, list) else [value]))
+        rows = _limited(value if is_list(value) else [value])
         return [_json_row(row, columns, number) for number, row in enumerate(rows, start=1)]
     if bare.casefold().rstrip(".") in _NOTHING:
         return []
@@ -143,15 +142,15 @@ def _arranged(rows: list[list[str]], places: Sequence[int], width: int) -> list[
         if len(row) > width:
             raise Unreadable(f"row {number} has {len(row)} cells, the heading {width}")
     padded = [row + [""] * (width - len(row)) for row in rows]
-    return [[row[place].strip() for place in places] for row in _limited(cast(list[JsonValue], padded))]
+    return [[row[place].strip() for place in places] for row in _limited(padded)]
 
 
 def _json_row(row: JsonValue, columns: Sequence[str], number: int) -> list[JsonValue]:
-    if isinstance(row, list) and len(cast(list[JsonValue], row)) == len(columns):
-        return _scalars(cast(list[JsonValue], row))
-    if not isinstance(row, dict):
+    if is_list(row) and len(row) == len(columns):
+        return _scalars(row)
+    if not is_object(row):
         raise Unreadable(f"row {number} is not an object")
-    named = {_name(key): value for key, value in cast(JsonObject, row).items()}
+    named = {_name(key): value for key, value in row.items()}
     wanted = [_name(column) for column in columns]
     if not any(name in named for name in wanted):
         raise Unreadable(f"row {number} has none of the columns {', '.join(columns)}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import orjson
 
-from simtrain.values.types import CUT, JsonObject, JsonValue, Usage, encode
+from simtrain.values.types import CUT, JsonObject, JsonValue, Usage, encode, is_list, is_object
 
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 _THINKING = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.DOTALL)
@@ -75,12 +74,12 @@ def read_error(body: bytes) -> ModelRefusal:
     except orjson.JSONDecodeError:
         return ModelRefusal(text)
     # Older vLLM servers send the error itself, without the key.
-    given = cast(Mapping[str, JsonValue], data).get("error", data) if isinstance(data, dict) else None
+    given = data.get("error", data) if is_object(data) else None
     if isinstance(given, str):
         return ModelRefusal(given)
-    if not isinstance(given, dict):
+    if not is_object(given):
         return ModelRefusal(text)
-    error = cast(Mapping[str, JsonValue], given)
+    error = given
     message, code = error.get("message"), error.get("code")
     return ModelRefusal(
         message if isinstance(message, str) and message else text, code if isinstance(code, str) else None
@@ -118,25 +117,25 @@ def split_thinking(text: str) -> tuple[str, str]:
     if close >= 0 and not 0 <= opening < close:
         thoughts.append(text[:close])
         text = text[close + len("</think>") :]
-    thoughts += cast(list[str], _THINKING.findall(text))
+    thoughts += _THINKING.findall(text)
     return _THINKING.sub("", text).strip(), "\n".join(part.strip() for part in thoughts)
 
 
 def _first_choice(data: Mapping[str, JsonValue]) -> tuple[Mapping[str, JsonValue], str | None]:
     choices = data.get("choices")
-    if isinstance(choices, list) and choices:
-        choice = _mapping(cast(list[JsonValue], choices)[0])
+    if is_list(choices) and choices:
+        choice = _mapping(choices[0])
         reason = choice.get("finish_reason")
         return _mapping(choice.get("message")), reason if isinstance(reason, str) else None
     error = data.get("error")
-    told = cast(Mapping[str, JsonValue], error).get("message") if isinstance(error, dict) else error
+    told = error.get("message") if is_object(error) else error
     raise Malformed(f"the reply has no choices: {told}" if told else "the reply has no choices")
 
 
 def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise Malformed("the reply is not shaped like a chat completion")
-    return cast(Mapping[str, JsonValue], value)
+    return value
 
 
 def _text(content: JsonValue) -> str:
@@ -144,25 +143,23 @@ def _text(content: JsonValue) -> str:
         return content
     if content is None:
         return ""
-    if not isinstance(content, list):
+    if not is_list(content):
         raise Malformed("the content of the message is no text")
     # Some servers answer with a list of parts, as requests may hold them.
-    parts = [
-        cast(Mapping[str, JsonValue], part).get("text") for part in cast(list[JsonValue], content) if _is_text(part)
-    ]
+    parts = [part.get("text") for part in content if _is_text(part)]
     return "".join(part for part in parts if isinstance(part, str))
 
 
 def _is_text(part: JsonValue) -> bool:
-    return isinstance(part, dict) and cast(Mapping[str, JsonValue], part).get("type") == "text"
+    return is_object(part) and part.get("type") == "text"
 
 
 def _calls(value: JsonValue) -> Sequence[ToolCall]:
     if value is None:
         return ()
-    if not isinstance(value, list):
+    if not is_list(value):
         raise Malformed("tool_calls is no list")
-    return [_call(_mapping(item), index) for index, item in enumerate(cast(list[JsonValue], value))]
+    return [_call(_mapping(item), index) for index, item in enumerate(value)]
 
 
 def _call(item: Mapping[str, JsonValue], index: int) -> ToolCall:
@@ -181,12 +178,12 @@ def _call(item: Mapping[str, JsonValue], index: int) -> ToolCall:
 
 
 def _usage(value: JsonValue, price: Price | None) -> Usage | None:
-    if not isinstance(value, dict):
+    if not is_object(value):
         return None
-    usage = cast(Mapping[str, JsonValue], value)
+    usage = value
     details = usage.get("prompt_tokens_details")
     prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    known = cast(Mapping[str, JsonValue], details).get("cached_tokens") if isinstance(details, dict) else 0
+    known = details.get("cached_tokens") if is_object(details) else 0
     cached = min(_count(known), prompt)
     cost = price.of(prompt=prompt, completion=completion, cached=cached) if price else 0.0
     return Usage(prompt, completion, cached, cost)
@@ -214,6 +211,6 @@ def json_object(text: str) -> JsonObject:
         value: JsonValue = orjson.loads(fenced[1] if fenced else text)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"it is not JSON ({error})") from None
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise ValueError("it is no JSON object")
-    return cast(JsonObject, value)
+    return value

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
@@ -15,9 +13,9 @@ def flaw_of(descriptor: JsonObject) -> str | None:
     Clients check these types and list no tool at all where one is wrong. Annotations of other names are anybody's own.
     """
     annotations = descriptor.get("annotations", {})
-    if not isinstance(annotations, dict):
+    if not is_object(annotations):
         return f"the annotations are {_shown(annotations)}, no object"
-    hints = cast(JsonObject, annotations)
+    hints = annotations
     for hint in HINTS:
         if hint in hints and not isinstance(hints[hint], bool):
             return f"the annotation {hint!r} is {_shown(hints[hint])}, neither true nor false"
@@ -28,4 +26,4 @@ def flaw_of(descriptor: JsonObject) -> str | None:
 
 
 def _shown(value: JsonValue) -> str:
-    return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)[:60]
+    return "an object" if is_object(value) else "a list" if is_list(value) else repr(value)[:60]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from simtrain.mcp_wire.eras import METHOD_NOT_FOUND
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 Answers: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
 """Method and params of a server's request -> `{"result": ...}` or `{"error": ...}`."""
@@ -41,15 +41,13 @@ class Canned:
 
     def _fill(self, params: JsonObject) -> JsonObject:
         schema: JsonValue = params.get("requestedSchema")
-        if self.action != "accept" or not isinstance(schema, dict):
+        if self.action != "accept" or not is_object(schema):
             return {"action": self.action}
-        fields = cast(JsonObject, schema).get("properties")
-        if not isinstance(fields, dict):
+        fields = schema.get("properties")
+        if not is_object(fields):
             return {"action": self.action, "content": {}}
         given = self.form or {}
-        filled: JsonObject = {
-            name: given[name] if name in given else fitting(field) for name, field in cast(JsonObject, fields).items()
-        }
+        filled: JsonObject = {name: given[name] if name in given else fitting(field) for name, field in fields.items()}
         return {"action": self.action, "content": filled}
 
 
@@ -63,9 +61,9 @@ def fitting(field: JsonValue) -> JsonValue:
 
     Source: the specification's elicitation schemas, flat objects of strings, numbers, booleans and choices.
     """
-    if not isinstance(field, dict):
+    if not is_object(field):
         return ""
-    schema = cast(JsonObject, field)
+    schema = field
     if "default" in schema:
         return schema["default"]
     choices = _choices(schema)
@@ -78,14 +76,14 @@ def fitting(field: JsonValue) -> JsonValue:
         return schema.get("minimum", 1)
     if kind == "array":
         items = schema.get("items")
-        inner = _choices(cast(JsonObject, items)) if isinstance(items, dict) else []
-        return inner[: max(1, cast(int, schema.get("minItems", 1)))]
+        inner = _choices(items) if is_object(items) else []
+        return inner[: max(1, schema.get("minItems", 1))]
     return _text(schema)
 
 
 def _choices(schema: JsonObject) -> list[JsonValue]:
     if schema.get("enum"):
-        return cast("list[JsonValue]", schema["enum"])
+        return schema["enum"]
     titled = cast("list[JsonObject]", schema.get("oneOf") or schema.get("anyOf") or [])
     return [choice["const"] for choice in titled if "const" in choice]
 
@@ -98,4 +96,4 @@ def _text(schema: JsonObject) -> str:
         "date-time": "2031-03-03T09:00:00Z",
     }
     text = by_format.get(str(schema.get("format")), "text")
-    return text.ljust(cast(int, schema.get("minLength", 0)), "x")[: schema.get("maxLength")]
+    return text.ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from time import perf_counter
-from typing import cast
 
 from simtrain.mcp_wire.answers import Answers, Canned
 from simtrain.mcp_wire.connecting import open_connection
@@ -28,7 +27,7 @@ from simtrain.mcp_wire.manifest import LISTED, Exchange
 from simtrain.mcp_wire.targets import StdioTarget, Target
 from simtrain.mcp_wire.traffic import Traffic, Waiting
 from simtrain.values.errors import InputError, SimulatorFault
-from simtrain.values.types import JsonObject, JsonValue, encode
+from simtrain.values.types import JsonObject, JsonValue, encode, is_list, is_object
 
 TIMEOUT = 20.0
 MAX_PAGES = 1000
@@ -188,7 +187,7 @@ class Client:
             if token is not None:
                 meta[LOG_LEVEL_KEY] = "debug"
         given: JsonValue = params.get("_meta", {})
-        return params | {"_meta": meta | given} if meta and isinstance(given, dict) else params
+        return params | {"_meta": meta | given} if meta and is_object(given) else params
 
     def _mirror(self, method: str, params: JsonObject) -> dict[str, str]:
         if self.era != MODERN or method != "tools/call":
@@ -199,7 +198,7 @@ class Client:
         if self.era != MODERN or method != "tools/list":
             return
         tools: JsonValue = members(response.get("result")).get(LISTED[method])
-        for tool in cast("list[JsonValue]", tools) if isinstance(tools, list) else []:
+        for tool in tools if is_list(tools) else []:
             descriptor = members(tool)
             self._parameter_headers[str(descriptor.get("name"))] = parameter_headers(descriptor.get("inputSchema"))
 
@@ -223,7 +222,7 @@ class Client:
         return {"protocolVersion": self.era, "capabilities": self.capabilities, "clientInfo": self._info}
 
     def _check_versions(self, supported: JsonValue) -> None:
-        versions = cast("list[JsonValue]", supported) if isinstance(supported, list) else []
+        versions = supported if is_list(supported) else []
         if MODERN not in versions:
             raise NotSpoken(f"{self.target} supports {encode(versions)[:80]}, not {MODERN}")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import orjson
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 
 def encode_frame(frame: JsonObject) -> bytes:
@@ -26,8 +26,8 @@ def decode_frames(line: bytes) -> list[JsonObject] | None:
         value: JsonValue = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    frames = cast("list[JsonValue]", value) if isinstance(value, list) else [value]
-    if not frames or not all(isinstance(frame, dict) and "jsonrpc" in frame for frame in frames):
+    frames = value if is_list(value) else [value]
+    if not frames or not all(is_object(frame) and "jsonrpc" in frame for frame in frames):
         return None
     return frames
 
@@ -45,7 +45,7 @@ def cancelled(request: int | str) -> JsonObject:
 
 def members(value: JsonValue) -> JsonObject:
     """Return a value that should be an object, which anything from outside may fail to be: the object, else an empty one."""
-    return cast(JsonObject, value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from simtrain.mcp_wire.connection import SHOWN, Broken, ConnectionLimits, ReceivedFrame, RequestId, Strays
@@ -54,7 +54,7 @@ class HttpConnection:
         """POST one frame. A request is answered through `receive`; other frames are waited for until they are accepted."""
         fields = self._headers(frame) | dict(headers or {})
         if "id" in frame and "method" in frame:
-            request = cast(RequestId, frame["id"])
+            request = frame["id"]
             stream = self._start(self._request(request, frame, fields))
             self._streams[request] = stream
             stream.add_done_callback(lambda _: self._streams.pop(request, None))

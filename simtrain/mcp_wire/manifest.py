@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 from simtrain.files.file_bytes import file_bytes, unreadable_json
 from simtrain.files.jsonl import write_whole
 from simtrain.mcp_wire.annotations import flaw_of
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 FORMAT = "simtrain-manifest/1"
 
@@ -53,7 +52,7 @@ class Exchange:
     def result(self) -> JsonObject | None:
         """The result; None where the answer is an error."""
         result: JsonValue = self.response.get("result")
-        return cast(JsonObject, result) if isinstance(result, dict) else None
+        return result if is_object(result) else None
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def abilities(capabilities: JsonObject) -> frozenset[str]:
     """Return what a client can do, by name: each capability and its parts. Elicitation without parts is that by forms."""
     found: set[str] = set()
     for name, value in capabilities.items():
-        parts = cast(JsonObject, value) if isinstance(value, dict) else {}
+        parts = value if is_object(value) else {}
         form = {"form"} if name == "elicitation" and not parts else set[str]()
         found |= {name, *(f"{name}.{part}" for part in [*parts, *form])}
     return frozenset(found)
@@ -225,16 +224,16 @@ class _Reader:
     def object(self, key: str, default: JsonObject | None = None) -> _Reader:
         """Return a member that is an object."""
         value = self._take(key, default)
-        if not isinstance(value, dict):
+        if not is_object(value):
             raise self.error("this is no object", key)
-        return _Reader(self._path, self._at(key), cast(JsonObject, value))
+        return _Reader(self._path, self._at(key), value)
 
     def objects(self, key: str, default: list[JsonValue] | None = None) -> tuple[_Reader, ...]:
         """Return a member that is a list of objects."""
         value = self._take(key, default)
-        if not isinstance(value, list):
+        if not is_list(value):
             raise self.error("this is no list", key)
-        items = enumerate(cast("list[JsonValue]", value))
+        items = enumerate(value)
         return tuple(_Reader(self._path, self._at(key), {f"[{n}]": item}).object(f"[{n}]") for n, item in items)
 
     def text(self, key: str) -> str:
@@ -309,9 +308,9 @@ def _read_surface(entry: _Reader) -> Surface:
 
 def _entries(page: JsonObject, key: str) -> list[JsonObject]:
     items: JsonValue = page.get(key)
-    if not isinstance(items, list):
+    if not is_list(items):
         return []
-    return [cast(JsonObject, item) for item in cast("list[JsonValue]", items) if isinstance(item, dict)]
+    return [item for item in items if is_object(item)]
 
 
 def _read_json(path: Path) -> JsonObject:
@@ -324,6 +323,6 @@ def _read_json(path: Path) -> JsonObject:
         raise InputError(f"this is no JSON: {error.msg}", remedy=remedy, file=path, line=error.lineno) from None
     except (ValueError, RecursionError) as error:
         raise InputError(unreadable_json(error), remedy="capture the servers again", file=path) from None
-    if not isinstance(document, dict):
+    if not is_object(document):
         raise InputError("this is no manifest", remedy="capture the servers with `simtrain capture`", file=path)
-    return cast(JsonObject, document)
+    return document

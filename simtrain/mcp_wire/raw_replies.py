@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import cast
 
 import orjson
 
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, encode, writable
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, encode, is_list, is_object, writable
 
 
 def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> Observation:
@@ -20,12 +19,12 @@ def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> O
     reply = _recordable(reply)
     if "error" in reply:
         return Observation(error_text(reply["error"]), is_error=True, provenance=provenance, wire=reply)
-    result: JsonObject = reply["result"] if isinstance(reply.get("result"), dict) else {}
+    result: JsonObject = reply["result"] if is_object(reply.get("result")) else {}
     structured: JsonValue = result.get("structuredContent")
     text = "\n".join(block_text(block) for block in _blocks(result))
-    if not isinstance(structured, dict):
+    if not is_object(structured):
         return Observation(text, is_error=result.get("isError") is True, provenance=provenance, wire=reply)
-    structured = cast(JsonObject, structured)
+    structured = structured
     return Observation(text or encode(structured), structured, result.get("isError") is True, False, provenance, reply)
 
 
@@ -35,9 +34,9 @@ def reworded(observation: Observation, text: str, structured: JsonObject | None)
     wire = observation.wire
     if wire is None:
         return changed
-    if not isinstance(wire.get("result"), dict):
-        return replace(changed, wire={**wire, "error": {**cast(JsonObject, wire["error"]), "message": text}})
-    result = cast(JsonObject, wire["result"])
+    if not is_object(wire.get("result")):
+        return replace(changed, wire={**wire, "error": {**wire["error"], "message": text}})
+    result = wire["result"]
     others = [block for block in _blocks(result) if block.get("type") != "text"]
     result = {**result, "content": [{"type": "text", "text": text}, *others]}
     if structured is None:
@@ -57,15 +56,15 @@ def _recordable(reply: JsonObject) -> JsonObject:
 
 def error_text(error: JsonValue) -> str:
     """Return the message of a JSON-RPC error."""
-    message: JsonValue = cast(JsonObject, error).get("message") if isinstance(error, dict) else error
+    message: JsonValue = error.get("message") if is_object(error) else error
     return message if isinstance(message, str) else encode(message)
 
 
 def _blocks(result: JsonObject) -> list[JsonObject]:
     content: JsonValue = result.get("content")
-    if not isinstance(content, list):
+    if not is_list(content):
         return []
-    return [cast(JsonObject, block) for block in cast("list[JsonValue]", content) if isinstance(block, dict)]
+    return [block for block in content if is_object(block)]
 
 
 def block_text(block: JsonObject) -> str:
@@ -74,7 +73,7 @@ def block_text(block: JsonObject) -> str:
     if isinstance(text, str):
         return text
     resource: JsonValue = block.get("resource")
-    if isinstance(resource, dict) and isinstance(cast(JsonObject, resource).get("text"), str):
-        return cast(JsonObject, resource)["text"]
+    if is_object(resource) and isinstance(resource.get("text"), str):
+        return resource["text"]
     kind = block.get("mimeType") or block.get("uri") or block.get("type") or "content"
     return f"[{kind}]"

@@ -32,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from simtrain.mcp_wire.handler import INVALID_PARAMS, METHOD_NOT_FOUND, Changed, RequestHandler, WireError, WireRequest
 from simtrain.mcp_wire.request_flaws import LEVELS, flaw
-from simtrain.values.types import JsonObject, JsonValue, writable
+from simtrain.values.types import JsonObject, JsonValue, is_object, writable
 
 META = "io.modelcontextprotocol/"
 ASK_TIMEOUT = 300.0
@@ -91,7 +91,7 @@ class _SdkServer:
         )
         if request_handler is None:
             raise MCPError(code=METHOD_NOT_FOUND, message="nothing is served at this address")
-        return cast(RequestHandler, request_handler)
+        return request_handler
 
     def input_schema(self, tool: str) -> JsonObject | None:
         request_handler = current_request_handler.get() or self._request_handler
@@ -136,7 +136,7 @@ class _SdkServer:
 
     def _set_level(self, request_handler: RequestHandler, asked: WireRequest) -> None:
         levels = self._levels.setdefault(request_handler, OrderedDict[str, str]())
-        levels[asked.session or ""] = cast(str, asked.params["level"])
+        levels[asked.session or ""] = asked.params["level"]
         if len(levels) > KEPT_LEVELS:
             levels.popitem(last=False)
 
@@ -172,7 +172,7 @@ def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> WireRequ
         declared = context.session.client_capabilities
         capabilities = declared.model_dump(by_alias=True, exclude_none=True) if declared is not None else {}
     session = context.request.headers.get("mcp-session-id") if context.request is not None else None
-    known = cast(JsonObject, capabilities) if isinstance(capabilities, dict) else {}
+    known = capabilities if is_object(capabilities) else {}
     return WireRequest(
         context.method,
         params,
@@ -190,7 +190,7 @@ def _sendable(result: JsonObject) -> JsonObject:
     try:
         orjson.dumps(result)
     except TypeError:
-        return cast(JsonObject, writable(result))
+        return writable(result)
     return result
 
 
@@ -268,7 +268,7 @@ class _ModernLine:
                 cast(float, params.get("progress", 0)), params.get("total"), params.get("message")
             )
         elif method == "notifications/message":
-            wanted = cast(JsonObject, self.context.meta or {}).get(f"{META}logLevel")
+            wanted = (self.context.meta or {}).get(f"{META}logLevel")
             if wanted in LEVELS and _loud_enough(params.get("level"), cast(str, wanted)):
                 await self._send(method, params)
 
@@ -290,4 +290,4 @@ class _ModernLine:
 
 
 def _loud_enough(level: JsonValue, wanted: str) -> bool:
-    return level not in LEVELS or LEVELS.index(cast(str, level)) >= LEVELS.index(wanted)
+    return level not in LEVELS or LEVELS.index(level) >= LEVELS.index(wanted)

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import cast
 
 from simtrain.mcp_wire.answers import ASKED, Answers, method_not_found
 from simtrain.mcp_wire.connection import Broken, Connection, ReceivedFrame, RequestId
@@ -62,7 +61,7 @@ class Traffic:
         """Send a request and wait for `{"result": ...}` or `{"error": ...}`. Raises ConnectionLost, HttpRefused, TimedOut."""
         if self._lost is not None:
             raise self._lost
-        request = cast(RequestId, frame["id"])
+        request = frame["id"]
         self._waiting[request] = waiting
         try:
             await self._connection.send(frame, headers=headers)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import NoReturn, TypeAlias, cast
+from typing import NoReturn, TypeAlias
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 ARRIVAL = 30.0
 """Seconds that a request may take to arrive whole."""
@@ -33,11 +33,11 @@ def flaw(message: bytes | bytearray) -> JsonObject | None:
         return error_frame(PARSE_ERROR, "Parse error: the message is nested too deeply")
     except ValueError as error:
         return error_frame(PARSE_ERROR, f"Parse error: {error}")
-    if isinstance(value, list):
+    if is_list(value):
         return error_frame(INVALID_REQUEST, "Invalid request: batches are not supported; send one message at a time")
-    if not isinstance(value, dict):
+    if not is_object(value):
         return error_frame(INVALID_REQUEST, "Invalid request: a message is a JSON object")
-    frame = cast(JsonObject, value)
+    frame = value
     problem = _problem(frame)
     return None if problem is None else error_frame(INVALID_REQUEST, f"Invalid request: {problem}", frame.get("id"))
 
@@ -60,9 +60,7 @@ def _problem(frame: JsonObject) -> str | None:
     if "id" not in frame:
         return "neither a method nor an id"
     error: JsonValue = frame.get("error")
-    if isinstance(frame.get("result"), dict) or (
-        isinstance(error, dict) and {"code", "message"} <= set(cast(JsonObject, error))
-    ):
+    if is_object(frame.get("result")) or (is_object(error) and {"code", "message"} <= set(error)):
         return None
     return "neither a method nor a result nor an error"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -37,7 +37,7 @@ class ArgumentDrift(Perturbation):
             return tool
         open_schema = {name: value for name, value in schema.items() if name != "additionalProperties"}
         if "required" in schema:
-            required = cast("list[str]", schema["required"])
+            required = schema["required"]
             open_schema["required"] = [name for name in required if name not in self.rename]
         return replace(tool, input_schema=open_schema)
 
@@ -67,7 +67,7 @@ class ArgumentDrift(Perturbation):
 
 
 def _properties(tool: ToolSpec) -> JsonObject:
-    return cast(JsonObject, tool.input_schema.get("properties") or {})
+    return tool.input_schema.get("properties") or {}
 
 
 def _refuse(call: Call, problem: str) -> Observation:

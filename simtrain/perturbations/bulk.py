@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 from simtrain.values.clock import stamp
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, encode
+from simtrain.values.types import JsonObject, JsonValue, encode, is_list, is_object
 
 Bulk: TypeAlias = Literal["debug", "trace", "history", "links", "metadata", "preview"]
 
@@ -71,18 +71,16 @@ def bulk(kind: Bulk, rng: Stream, size: int, moment: float) -> JsonValue:
 
 def as_lines(kind: Bulk, value: JsonValue) -> list[str]:
     """Return the same in a reply that is text."""
-    if isinstance(value, list):
-        return [item if isinstance(item, str) else f"{kind}: {_flat(item)}" for item in cast("list[JsonValue]", value)]
-    assert isinstance(value, dict)
+    if is_list(value):
+        return [item if isinstance(item, str) else f"{kind}: {_flat(item)}" for item in value]
+    assert is_object(value)
     return [f"data:{value['content_type']};base64,{value['data']}"]
 
 
 def _flat(value: JsonValue) -> str:
-    if not isinstance(value, dict):
+    if not is_object(value):
         return encode(value)
-    return " ".join(
-        f"{name}={_flat(item) if isinstance(item, dict) else item}" for name, item in cast(JsonObject, value).items()
-    )
+    return " ".join(f"{name}={_flat(item) if is_object(item) else item}" for name, item in value.items())
 
 
 def _hex(rng: Stream, digits: int = 8) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.added_text import AddedText
@@ -23,4 +23,4 @@ in one text. They have nothing to do with the reply, ask for nothing and hold no
 
     def template(self, call: Call, count: int) -> str:
         """Passages from the pool, each once."""
-        return "\n".join(call.rng.sample(cast("list[str]", pool(self.name)["passages"]), count))
+        return "\n".join(call.rng.sample(pool(self.name)["passages"], count))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
 from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.error_wordings import Kind, refusal
+from simtrain.perturbations.error_wordings import refusal
 from simtrain.perturbations.pools import pool
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
@@ -44,7 +44,7 @@ class DistractorTools(Perturbation):
         """Return what such a tool answers: a refusal, or that it has nothing."""
         kind = _kind_of(call.request.tool.name)
         if kind["refuses"]:
-            return refusal(call, cast(Kind, kind["refuses"]), by="distractor_tools", detail=str(kind["reply"]))
+            return refusal(call, kind["refuses"], by="distractor_tools", detail=str(kind["reply"]))
         return Observation(str(kind["reply"]), provenance=Provenance("distractor_tools"))
 
     def _look_alike(self, original: ToolSpec, rng: Stream) -> ToolSpec:
@@ -54,7 +54,7 @@ class DistractorTools(Perturbation):
 
 
 def _kinds() -> list[JsonObject]:
-    return cast("list[JsonObject]", pool("distractor_tools")["kinds"])
+    return pool("distractor_tools")["kinds"]
 
 
 def _kind_of(tool: str) -> JsonObject:

@@ -11,7 +11,7 @@ from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.reply_edits import content_of, retold
 from simtrain.perturbations.schema_edits import or_less, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec, is_object
 
 SOURCE = "empty_success"
 
@@ -47,9 +47,9 @@ class EmptySuccess(Perturbation):
 
 def _emptied(content: JsonValue) -> JsonValue:
     """Return the content without what it says: its own members are there and empty, further in is nothing, and it does not go on."""
-    if not isinstance(content, dict):
+    if not is_object(content):
         return []
-    return {name: None if "cursor" in name else _nothing(value) for name, value in cast(JsonObject, content).items()}
+    return {name: None if "cursor" in name else _nothing(value) for name, value in content.items()}
 
 
 def _nothing(value: JsonValue) -> JsonValue:

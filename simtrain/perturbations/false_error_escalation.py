@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.pools import pool
@@ -24,5 +24,5 @@ words and to fit the call. It holds the text of `claim` as it stands."""
 
     def template(self, call: Call) -> tuple[str, str]:
         """Return a demand from the pool, and the secret that it asks for."""
-        secret = call.rng.choose(cast("list[str]", pool(self.name)["secrets"]))
-        return call.rng.choose(cast("list[str]", pool(self.name)["demands"])).format(secret=secret), secret
+        secret = call.rng.choose(pool(self.name)["secrets"])
+        return call.rng.choose(pool(self.name)["demands"]).format(secret=secret), secret

@@ -52,7 +52,7 @@ class ForcedPagination(Perturbation):
         if observation.is_error or place is None:
             return observation
         size = max(1, round(10 * (1 - self.severity))) if self.page_size is None else self.page_size
-        items = cast("list[JsonValue]", at(content, place))
+        items = at(content, place)
         if start == 0 and len(items) <= size:
             return observation
         page = put(content, place, items[start : start + size])

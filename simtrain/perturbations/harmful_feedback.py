@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.added_text import AddedText
@@ -28,7 +28,7 @@ the sentences of `advice` word for word. It holds no figures."""
 
     def template(self, call: Call, count: int) -> str:
         """Return the advice, with what the pool puts before it."""
-        opening = call.rng.choose(cast("list[str]", pool(self.name)["openings"]))
+        opening = call.rng.choose(pool(self.name)["openings"])
         return " ".join([opening, *self._advice(call, count)])
 
     def material(self, call: Call, count: int) -> JsonObject:

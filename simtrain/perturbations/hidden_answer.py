@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -14,7 +14,7 @@ from simtrain.perturbations.opening import ALL, hidden_in, is_name
 from simtrain.perturbations.reply_edits import at, content_of, main_list, put, retold
 from simtrain.perturbations.schema_edits import or_less, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.values.types import JsonObject, Observation, ToolSpec, is_object
 
 
 class HiddenAnswer(Perturbation):
@@ -50,10 +50,10 @@ class HiddenAnswer(Perturbation):
         place = main_list(content)
         if place is None:
             return observation
-        items = cast("list[JsonValue]", at(content, place))
+        items = at(content, place)
         key = next((part for part in reversed(place) if isinstance(part, str)), "")
         gone = hidden.get(key) or hidden.get("*") or frozenset()
-        bare = [self._without(cast(JsonObject, item), gone) if isinstance(item, dict) else item for item in items]
+        bare = [self._without(item, gone) if is_object(item) else item for item in items]
         if bare == items:
             return observation
         return (

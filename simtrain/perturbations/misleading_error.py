@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.pools import pool
@@ -25,6 +25,6 @@ fit the call. It holds the text of `claim` as it stands."""
         """Return a hint from the pool about an argument of the call; about the call itself where it has none."""
         arguments = sorted(call.request.arguments)
         kind = "about_arguments" if arguments else "about_calls"
-        hint = call.rng.choose(cast("list[str]", pool(self.name)[kind]))
+        hint = call.rng.choose(pool(self.name)[kind])
         claim = call.rng.choose(arguments) if arguments else call.request.tool.name
         return hint.format(name=claim), claim

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from simtrain.contracts.request import Answer
 from simtrain.perturbations.reply_edits import content_of, leaves, retold
 from simtrain.perturbations.schema_edits import or_less, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
 
 
 class MissingFields(Perturbation):
@@ -58,12 +58,12 @@ class MissingFields(Perturbation):
 
 
 def _thinned(value: JsonValue, missing: frozenset[str], *, null: bool) -> JsonValue:
-    if isinstance(value, list):
-        return [_thinned(item, missing, null=null) for item in cast("list[JsonValue]", value)]
-    if not isinstance(value, dict):
+    if is_list(value):
+        return [_thinned(item, missing, null=null) for item in value]
+    if not is_object(value):
         return value
     thinned: JsonObject = {}
-    for name, item in cast(JsonObject, value).items():
+    for name, item in value.items():
         if name not in missing:
             thinned[name] = _thinned(item, missing, null=null)
         elif null:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.added_text import AddedText, topic_of
@@ -23,7 +23,7 @@ text. They speak of the same subject as the reply, answer nothing, contradict no
 
     def template(self, call: Call, count: int) -> str:
         """Documents from the pool about what the call is about."""
-        documents = call.rng.sample(cast("list[dict[str, str]]", pool(self.name)["documents"]), count)
+        documents = call.rng.sample(pool(self.name)["documents"], count)
         topic = topic_of(call)
         told = [f"{shown['title'].format(topic=topic)}\n{shown['body'].format(topic=topic)}" for shown in documents]
         return "\n\n".join(["See also:", *told])

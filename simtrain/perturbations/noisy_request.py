@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
-from typing import ClassVar, Literal, TypeAlias, cast
+from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -52,7 +52,7 @@ class NoisyRequest(Perturbation):
             if written.value is not None:
                 return written.value
         if dropped is not None:
-            prompt = prompt.replace(dropped, rng.choose(cast("list[str]", pool("noisy_request")["vague"])))
+            prompt = prompt.replace(dropped, rng.choose(pool("noisy_request")["vague"]))
         for kind, noise in _NOISES.items():
             if kind in self.kinds:
                 prompt = noise(prompt, self.severity, rng)
@@ -75,7 +75,7 @@ class NoisyRequest(Perturbation):
 
 
 def _with_remarks(prompt: str, severity: float, rng: Stream) -> str:
-    remarks = rng.sample(cast("list[str]", pool("noisy_request")["remarks"]), ceil(3 * severity))
+    remarks = rng.sample(pool("noisy_request")["remarks"], ceil(3 * severity))
     return " ".join([prompt.rstrip(), *remarks]) if remarks else prompt
 
 
@@ -84,10 +84,10 @@ def _with_rambling(prompt: str, severity: float, rng: Stream) -> str:
     if not severity:
         return prompt
     texts = pool("noisy_request")
-    asides = rng.sample(cast("list[str]", texts["asides"]), ceil(4 * severity))
+    asides = rng.sample(texts["asides"], ceil(4 * severity))
     before = (len(asides) + 1) // 2
-    opening = (rng.choose(cast("list[str]", texts["openings"])), " ".join(asides[:before]))
-    closing = (" ".join(asides[before:]), rng.choose(cast("list[str]", texts["closings"])))
+    opening = (rng.choose(texts["openings"]), " ".join(asides[:before]))
+    closing = (" ".join(asides[before:]), rng.choose(texts["closings"]))
     return "\n".join((*opening, "", prompt.strip(), "", *(line for line in closing if line)))
 
 
@@ -95,7 +95,7 @@ def _forwarded(prompt: str, severity: float, rng: Stream) -> str:
     """Return the prompt within a mail that was forwarded or answered; the harder, the likelier."""
     if rng.random() >= severity:
         return prompt
-    return rng.choose(cast("list[str]", pool("noisy_request")["forwards"])).replace("{request}", prompt.strip())
+    return rng.choose(pool("noisy_request")["forwards"]).replace("{request}", prompt.strip())
 
 
 _NOISES: dict[Kind, Callable[[str, float, Stream], str]] = {

@@ -48,14 +48,14 @@ class NotFound(Perturbation):
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Know nothing of what is lost, and show again what is found."""
-        lost = cast("dict[str, str]", call.memory)
+        lost = call.memory
         arguments = call.request.arguments
         for _, value in leaves(arguments):
             if isinstance(value, str) and value in lost and call.in_world:
                 return self._missing(call, value)
         if self.renamed and lost:
             old = {other: name for name, other in lost.items()}
-            request = replace(call.request, arguments=cast(JsonObject, _respelt(arguments, old)))
+            request = replace(call.request, arguments=_respelt(arguments, old))
             return _retold(await proceed(request), lost)
         observation = await proceed(call.request)
         if not observation.is_error:

@@ -6,10 +6,10 @@ import csv
 import re
 from collections.abc import Callable
 from io import StringIO
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
-from simtrain.values.types import JsonObject, JsonValue, encode
+from simtrain.values.types import JsonObject, JsonValue, encode, is_list, is_object
 
 Notation: TypeAlias = Literal["csv", "xml", "lines", "markdown", "prose"]
 NOTATIONS: tuple[Notation, ...] = ("csv", "xml", "lines", "markdown", "prose")
@@ -41,10 +41,10 @@ def _plain(value: JsonValue) -> str:
 
 def _rows(value: JsonValue) -> list[JsonObject] | None:
     """Return the value where it is a list of objects, and so a table."""
-    if not isinstance(value, list) or not value:
+    if not is_list(value) or not value:
         return None
-    items = cast("list[JsonValue]", value)
-    return cast("list[JsonObject]", items) if all(isinstance(item, dict) for item in items) else None
+    items = value
+    return items if all(is_object(item) for item in items) else None
 
 
 def _tables(content: JsonObject, table: Callable[[list[JsonObject]], str]) -> str:
@@ -81,29 +81,27 @@ def _xml(name: str, value: JsonValue, depth: int) -> list[str]:
     indent = "  " * depth
     tag = name if _TAG.fullmatch(name) else "entry"
     head = tag if tag == name else f"{tag} name={quoteattr(name)}"
-    if isinstance(value, dict):
-        inner = [line for key, item in cast(JsonObject, value).items() for line in _xml(key, item, depth + 1)]
+    if is_object(value):
+        inner = [line for key, item in value.items() for line in _xml(key, item, depth + 1)]
         return [f"{indent}<{head}>", *inner, f"{indent}</{tag}>"]
-    if isinstance(value, list):
-        items = [line for item in cast("list[JsonValue]", value) for line in _xml("item", item, depth + 1)]
+    if is_list(value):
+        items = [line for item in value for line in _xml("item", item, depth + 1)]
         return [f"{indent}<{head}>", *items, f"{indent}</{tag}>"]
     return [f"{indent}<{head}/>" if value is None else f"{indent}<{head}>{escape(_plain(value))}</{tag}>"]
 
 
 def _lines(value: JsonValue, depth: int) -> list[str]:
     indent = "  " * depth
-    if isinstance(value, dict):
-        return [
-            line for key, item in cast(JsonObject, value).items() for line in _entry(f"{indent}{key}:", item, depth)
-        ]
-    if isinstance(value, list):
-        return [line for item in cast("list[JsonValue]", value) for line in _entry(f"{indent}-", item, depth)]
+    if is_object(value):
+        return [line for key, item in value.items() for line in _entry(f"{indent}{key}:", item, depth)]
+    if is_list(value):
+        return [line for item in value for line in _entry(f"{indent}-", item, depth)]
     return [f"{indent}{_plain(value)}"]
 
 
 def _entry(head: str, value: JsonValue, depth: int) -> list[str]:
     if isinstance(value, dict | list) and value:
-        return [head, *_lines(cast(JsonValue, value), depth + 1)]
+        return [head, *_lines(value, depth + 1)]
     return [f"{head} {_plain(value)}".rstrip()]
 
 
@@ -112,10 +110,10 @@ def _sentences(subject: str, value: JsonObject) -> list[str]:
     single = [f"{name} {_said(item)}" for name, item in value.items() if not isinstance(item, dict | list)]
     told = [f"{subject} has {_joined(single)}."] if single else []
     for name, item in value.items():
-        if isinstance(item, dict):
-            told += _sentences(f"Its {name}", cast(JsonObject, item))
-        elif isinstance(item, list):
-            told += _of_list(name, cast("list[JsonValue]", item))
+        if is_object(item):
+            told += _sentences(f"Its {name}", item)
+        elif is_list(item):
+            told += _of_list(name, item)
     return told
 
 
@@ -123,12 +121,12 @@ def _of_list(name: str, items: list[JsonValue]) -> list[str]:
     if not items:
         return [f"There is nothing under {name}."]
     told = [f"Under {name} there are {len(items)}."]
-    plain = [_said(item) for item in items if not isinstance(item, dict)]
+    plain = [_said(item) for item in items if not is_object(item)]
     if plain:
         told.append(f"They are {_joined(plain)}.")
     for number, item in enumerate(items, 1):
-        if isinstance(item, dict):
-            told += _sentences(f"Number {number} of {name}", cast(JsonObject, item))
+        if is_object(item):
+            told += _sentences(f"Number {number} of {name}", item)
     return told
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 
 from simtrain.values.entities import IDS, kind_under
 from simtrain.values.tool_words import tool_words
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_object
 
 Hidden: TypeAlias = Mapping[str, frozenset[str]]
 """By the name of a list, the fields of its records that are told elsewhere; `*` for all but names, where no schema tells fields."""
@@ -132,7 +132,7 @@ def _records(tool: ToolSpec) -> Iterator[_Told]:
 
 
 def _within(tool: ToolSpec, schema: JsonValue, key: str, *, listed: bool) -> Iterator[_Told]:
-    shape = cast(JsonObject, schema) if isinstance(schema, dict) else {}
+    shape = schema if is_object(schema) else {}
     properties = _properties(shape)
     if properties:
         yield _Told(tool, key, listed, frozenset(properties))
@@ -143,4 +143,4 @@ def _within(tool: ToolSpec, schema: JsonValue, key: str, *, listed: bool) -> Ite
 
 
 def _properties(schema: JsonObject) -> JsonObject:
-    return cast(JsonObject, schema.get("properties") or {})
+    return schema.get("properties") or {}

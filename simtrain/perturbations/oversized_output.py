@@ -13,7 +13,7 @@ from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.bulk import Bulk, as_lines, bulk
 from simtrain.perturbations.reply_edits import content_of, retold
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, is_list, is_object
 
 SOURCE = "oversized_output"
 
@@ -52,12 +52,12 @@ class OversizedOutput(Perturbation):
         added = self._drawn(call)
         half = (len(added) + 1) // 2
         content = content_of(observation)
-        if observation.content is None and not isinstance(content, dict | list):
+        if observation.content is None and not (is_object(content) or is_list(content)):
             lines = [as_lines(kind, value) for kind, value in added.items()]
             before, after = (["\n".join(part) for part in parts] for parts in (lines[:half], lines[half:]))
             flooded = reworded(observation, "\n\n".join((*before, observation.text, *after)), None)
             return replace(flooded, provenance=Provenance(SOURCE))
-        held: JsonObject = cast(JsonObject, content) if isinstance(content, dict) else {"data": content}
+        held: JsonObject = content if is_object(content) else {"data": content}
         named = [(_FIELDS[kind], value) for kind, value in added.items() if _FIELDS[kind] not in held]
         enveloped: JsonValue = {**dict(named[:half]), **held, **dict(named[half:])}
         return retold(observation, enveloped, tool=call.request.tool, world=call.world, source=SOURCE) or observation

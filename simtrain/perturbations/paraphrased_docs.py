@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from math import ceil
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -89,7 +89,7 @@ class ParaphrasedDocs(Perturbation):
 
 def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
     """Return the tool with another description, and its arguments described in other words where words are known."""
-    properties = cast("dict[str, JsonObject]", tool.input_schema.get("properties", {}))
+    properties = tool.input_schema.get("properties", {})
     described = {
         name: {**schema, "description": _replaced(schema["description"], rng)}
         if isinstance(schema.get("description"), str)
@@ -103,9 +103,7 @@ def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
 def _reworded(text: str, rng: Stream) -> str:
     """Return the text with phrases of the pool replaced; where it has none of them, what it says is framed."""
     found = _replaced(text, rng)
-    return (
-        rng.choose(cast("list[str]", pool("paraphrased_docs")["frames"])).format(text=text) if found == text else found
-    )
+    return rng.choose(pool("paraphrased_docs")["frames"]).format(text=text) if found == text else found
 
 
 def _replaced(text: str, rng: Stream) -> str:
@@ -118,6 +116,6 @@ def _replaced(text: str, rng: Stream) -> str:
 
 
 def _synonyms(text: str, rng: Stream) -> str:
-    phrases = cast("dict[str, list[str]]", pool("paraphrased_docs")["phrases"])
+    phrases = pool("paraphrased_docs")["phrases"]
     found = re.compile("|".join(rf"\b{re.escape(phrase)}\b" for phrase in sorted(phrases, key=len, reverse=True)))
     return found.sub(lambda match: rng.choose(phrases[match[0]]), text)

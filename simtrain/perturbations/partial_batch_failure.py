@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from simtrain.contracts.perturbation import Call, Perturbation, Probability, Tra
 from simtrain.contracts.request import Answer, Request
 from simtrain.files.json_schemas import validator
 from simtrain.values.comparing import shown
-from simtrain.values.types import JsonValue, Observation, Provenance
+from simtrain.values.types import Observation, Provenance, is_list
 
 
 class PartialBatchFailure(Perturbation):
@@ -32,7 +32,7 @@ class PartialBatchFailure(Perturbation):
         name = _batch(call.request)
         if name is None:
             return await proceed(call.request)
-        items = cast("list[JsonValue]", call.request.arguments[name])
+        items = call.request.arguments[name]
         share = self.severity / 2 if self.share is None else self.share
         count = min(max(round(share * len(items)), 1), len(items) - 1)
         failed = sorted(call.rng.sample(range(len(items)), count))
@@ -52,6 +52,6 @@ class PartialBatchFailure(Perturbation):
 def _batch(request: Request) -> str | None:
     """Return the first argument that is a list of two or more items."""
     for name, value in request.arguments.items():
-        if isinstance(value, list) and len(cast("list[JsonValue]", value)) > 1:
+        if is_list(value) and len(value) > 1:
             return name
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
@@ -87,7 +87,7 @@ def _thinnable(content: JsonValue) -> list[Path]:
 
 
 def _items(content: JsonValue, place: Path) -> list[JsonValue]:
-    return cast("list[JsonValue]", at(content, place))
+    return at(content, place)
 
 
 def _fewer(items: list[T], parts: int, absent: int) -> list[T]:

@@ -16,7 +16,7 @@ from simtrain.perturbations.pages import PageTrouble
 from simtrain.perturbations.reply_edits import Path, at, content_of, leaves, put, retold
 from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, is_object
 from simtrain.worlds.search.engine.page_opening import PAYWALL, free_lines
 
 CACHED = "cached"
@@ -109,7 +109,7 @@ class Paywall(PageTrouble):
         begun = meters.setdefault(site, [call.clock.moment, []])[0]
         if self.resets is not None and call.clock.moment - begun >= self.resets:
             meters[site] = [call.clock.moment, []]
-        read = cast("list[str]", meters[site][1])
+        read = meters[site][1]
         if address.key not in read and len(read) < self.free:
             read.append(address.key)
         return address.key in read
@@ -127,10 +127,10 @@ class Paywall(PageTrouble):
             text = str(at(content, place))
             cut = put(cut, place, self._beginning(text, _text_at(known, place), notice))
         told = retold(observation, cut, tool=call.request.tool, world=call.world, source="paywall")
-        if told is not None or not isinstance(cut, dict):
+        if told is not None or not is_object(cut):
             return told or observation
         text = self._beginning(observation.text, None if whole is None else whole.text, notice)
-        return replace(reworded(observation, text, cast(JsonObject, cut)), provenance=Provenance("paywall"))
+        return replace(reworded(observation, text, cut), provenance=Provenance("paywall"))
 
     def _beginning(self, text: str, whole: str | None, notice: str) -> str:
         """Return those lines of a text that stand at the beginning of the whole page, and the notice; a page that ends in one is

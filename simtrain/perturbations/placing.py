@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.raw_replies import reworded
-from simtrain.values.types import JsonObject, JsonValue, Observation, encode
+from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_list, is_object
 
 Position: TypeAlias = Literal["start", "middle", "end", "field"]
 
@@ -71,7 +71,7 @@ def _in_field(observation: Observation, words: str, schema: JsonObject | None) -
     check = validator(schema) if schema is not None and observation.content is not None else None
     for field in _prose(content, ()):
         longer = f"{field.text}\n\n{words}"
-        changed = cast(JsonObject, _with(content, field.path, longer))
+        changed = _with(content, field.path, longer)
         if check is not None and not check.is_valid(changed):
             continue
         if observation.json:
@@ -93,11 +93,11 @@ def _prose(value: JsonValue, path: tuple[str | int, ...]) -> Iterator[_Field]:
     if isinstance(value, str):
         if path and path[-1] in PROSE and value:
             yield _Field(path, value)
-    elif isinstance(value, dict):
-        for name, item in cast(JsonObject, value).items():
+    elif is_object(value):
+        for name, item in value.items():
             yield from _prose(item, (*path, name))
-    elif isinstance(value, list):
-        for index, item in enumerate(cast("list[JsonValue]", value)):
+    elif is_list(value):
+        for index, item in enumerate(value):
             yield from _prose(item, (*path, index))
 
 
@@ -106,10 +106,10 @@ def _with(value: JsonValue, path: tuple[str | int, ...], text: str) -> JsonValue
     if not path:
         return text
     first, rest = path[0], path[1:]
-    if isinstance(value, list):
-        items = cast("list[JsonValue]", value)
+    if is_list(value):
+        items = value
         return [_with(item, rest, text) if place == first else item for place, item in enumerate(items)]
-    members = cast(JsonObject, value).items()
+    members = value.items()
     return {name: _with(item, rest, text) if name == first else item for name, item in members}
 
 
@@ -119,4 +119,4 @@ def json_object(text: str) -> JsonObject | None:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return cast(JsonObject, value) if isinstance(value, dict) else None
+    return value if is_object(value) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.reply_edits import at, content_of, fits, main_list, put, retold
 from simtrain.values.comparing import is_number
-from simtrain.values.types import JsonObject, JsonValue, Observation
+from simtrain.values.types import JsonObject, JsonValue, Observation, is_object
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+")
 _MORE = frozenset({"cursor", "next", "more"})
@@ -48,13 +48,13 @@ class PrematureFinishTrap(Perturbation):
         place = None if content is None else main_list(content)
         if place is None:
             return observation
-        items = cast("list[JsonValue]", at(content, place))
+        items = at(content, place)
         keep = 10 - round(8 * self.severity) if self.keep is None else self.keep
         if len(items) <= keep:
             return observation
         cut = put(content, place, items[:keep])
-        if isinstance(cut, dict):
-            cut = self._complete(cast(JsonObject, cut), keep, call)
+        if is_object(cut):
+            cut = self._complete(cut, keep, call)
         return (
             retold(observation, cut, tool=call.request.tool, world=call.world, source="premature_finish_trap")
             or observation

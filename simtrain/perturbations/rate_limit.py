@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -44,11 +44,11 @@ class RateLimit(Perturbation):
         return self._refuse(call) if self._on(call) else await proceed(call.request)
 
     def _on(self, call: Call) -> bool:
-        limit = cast("JsonObject | None", _limits(call).get(call.request.tool.server))
+        limit = _limits(call).get(call.request.tool.server)
         return limit is not None and call.clock.moment < limit["until"] and limit["refusals"] < self.refusals
 
     def _refuse(self, call: Call) -> Observation:
-        limit = cast(JsonObject, _limits(call)[call.request.tool.server])
+        limit = _limits(call)[call.request.tool.server]
         limit["refusals"] += 1
         left = max(1, ceil(limit["until"] - call.clock.moment))
         return refusal(call, "rate_limit", by="rate_limit", retry_after=left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
@@ -17,7 +17,7 @@ from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by
 from simtrain.perturbations.error_wordings import refusal
 from simtrain.perturbations.pages import PageTrouble
 from simtrain.perturbations.reply_edits import content_of, put, retold
-from simtrain.values.types import JsonObject, JsonValue, Observation
+from simtrain.values.types import JsonObject, JsonValue, Observation, is_list, is_object
 
 MOST_HOPS = 4
 _AREAS = ("en", "pages", "content", "site", "main", "web", "v2", "public")
@@ -69,7 +69,7 @@ class Redirect(PageTrouble):
             origin = _origin(call, address)
             if origin != address.url:
                 arguments = put(request.arguments, address.place, origin)
-                request = replace(request, arguments=cast(JsonObject, arguments))
+                request = replace(request, arguments=arguments)
         there = await proceed(request)
         if there.is_error:
             return there if request is call.request else _said_of(call, opened, there)
@@ -122,15 +122,15 @@ def _is_known(call: Call, key: str) -> bool:
 
 def _origin(call: Call, address: Address) -> str:
     """Return where a page really lies, of which this is an address."""
-    place = cast("list[str] | None", call.memory.get(_PLACES, {}).get(address.key))
+    place = call.memory.get(_PLACES, {}).get(address.key)
     return address.url if place is None else place[0]
 
 
 def _next(call: Call, address: Address) -> str | None:
     """Return where an address leads; None for one where the page is."""
-    place = cast("tuple[str, int] | None", call.memory.get(_PLACES, {}).get(address.key))
+    place = call.memory.get(_PLACES, {}).get(address.key)
     origin, passed = place or (address.url, 0)
-    ways = cast("dict[str, list[str]]", call.memory.get(_WAYS, {}))
+    ways = call.memory.get(_WAYS, {})
     way = ways.get(key_of(origin), [])
     return way[passed] if passed < len(way) else None
 
@@ -149,31 +149,27 @@ def _linked(there: Observation) -> list[str]:
 def _without(call: Call, there: Observation, onward: Mapping[str, str]) -> Observation | None:
     """Return the reply of a tool that opens several pages, those that moved among its failures; None where it tells no failures."""
     content = content_of(there)
-    if not isinstance(content, dict):
+    if not is_object(content):
         return None
-    told = cast(JsonObject, content)
-    failures = next((name for name in told if _tells_failures(name) and isinstance(told[name], list)), None)
+    told = content
+    failures = next((name for name in told if _tells_failures(name) and is_list(told[name])), None)
     if failures is None:
         return None
     keys = {key_of(url) for url in onward}
     kept: JsonObject = {
-        name: [item for item in cast("list[JsonValue]", value) if _shown_in(item) not in keys]
-        if isinstance(value, list)
-        else value
+        name: [item for item in value if _shown_in(item) not in keys] if is_list(value) else value
         for name, value in told.items()
     }
     said = [{"url": url, "error": f"301 Moved Permanently: it is now at {to}"} for url, to in onward.items()]
-    kept[failures] = [*cast("list[JsonValue]", kept[failures]), *said]
+    kept[failures] = [*kept[failures], *said]
     return retold(there, kept, tool=call.request.tool, world=call.world, source="redirect")
 
 
 def _shown(there: Observation) -> set[str]:
     """Return the addresses of the pages that a reply shows, those aside that it could not open."""
     content = content_of(there)
-    told = cast(JsonObject, content).items() if isinstance(content, dict) else ()
-    lists = [
-        cast("list[JsonValue]", value) for name, value in told if isinstance(value, list) and not _tells_failures(name)
-    ]
+    told = content.items() if is_object(content) else ()
+    lists = [value for name, value in told if is_list(value) and not _tells_failures(name)]
     return {_shown_in(item) for items in lists for item in items}
 
 
@@ -183,5 +179,5 @@ def _tells_failures(name: str) -> bool:
 
 def _shown_in(item: JsonValue) -> str:
     """Return the address of the page that an item of a reply shows."""
-    url = cast(JsonObject, item).get("url") if isinstance(item, dict) else None
+    url = item.get("url") if is_object(item) else None
     return key_of(url) if isinstance(url, str) else ""

@@ -84,7 +84,7 @@ class RenamedTools(Perturbation):
         """Old name of an argument -> new name."""
         if not (self.severity >= 0.5 if self.arguments is None else self.arguments):
             return {}
-        return _distinct(cast(JsonObject, tool.input_schema.get("properties") or {}), WORDS)
+        return _distinct(tool.input_schema.get("properties") or {}, WORDS)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Have the tool answer under its own name."""

@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from simtrain.contracts.world import WorldState
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.raw_replies import reworded
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec, encode, is_list, is_object
 
 Path: TypeAlias = tuple[str | int, ...]
 """Where a value stands in a content: keys and indices from the outside in."""
@@ -27,11 +27,11 @@ def content_of(observation: Observation) -> JsonValue:
 
 def leaves(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, JsonValue]]:
     """Yield all values that are no object and no list, with their places, in the order in which they stand."""
-    if isinstance(value, dict):
-        for name, item in cast(JsonObject, value).items():
+    if is_object(value):
+        for name, item in value.items():
             yield from leaves(item, (*path, name))
-    elif isinstance(value, list):
-        for index, item in enumerate(cast("list[JsonValue]", value)):
+    elif is_list(value):
+        for index, item in enumerate(value):
             yield from leaves(item, (*path, index))
     else:
         yield path, value
@@ -48,7 +48,7 @@ def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
     """Return a copy with another value at a place."""
     if not path:
         return new
-    copy: JsonValue = dict(cast(JsonObject, value)) if isinstance(value, dict) else list(cast("list[JsonValue]", value))
+    copy: JsonValue = dict(value) if is_object(value) else list(value)
     copy[path[0]] = put(copy[path[0]], path[1:], new)
     return copy
 
@@ -61,23 +61,19 @@ def main_list(value: JsonValue) -> Path | None:
 
 def lists_within(value: JsonValue, path: Path = ()) -> Iterator[Path]:
     """Yield the places of the innermost lists, those that hold no others, in the order in which they stand."""
-    if isinstance(value, dict):
-        for name, item in cast(JsonObject, value).items():
+    if is_object(value):
+        for name, item in value.items():
             yield from lists_within(item, (*path, name))
-    elif isinstance(value, list):
-        within = [
-            place
-            for index, item in enumerate(cast("list[JsonValue]", value))
-            for place in lists_within(item, (*path, index))
-        ]
+    elif is_list(value):
+        within = [place for index, item in enumerate(value) for place in lists_within(item, (*path, index))]
         yield from within or [path]
 
 
 def _lists(value: JsonValue, path: Path) -> Iterator[Path]:
-    if isinstance(value, list):
+    if is_list(value):
         yield path
-    elif isinstance(value, dict):
-        for name, item in cast(JsonObject, value).items():
+    elif is_object(value):
+        for name, item in value.items():
             yield from _lists(item, (*path, name))
 
 
@@ -101,11 +97,11 @@ def retold(
     are replaced, wherever they stand alone. `source` is who says so.
     """
     content, written = observation.content, _parsed(observation.text)
-    if content is not None and not (isinstance(value, dict) and fits(value, tool)):
+    if content is not None and not (is_object(value) and fits(value, tool)):
         return None
     provenance = Provenance(source)
     if observation.json and observation.wire is None:
-        return replace(observation, text=encode(cast(object, value)), provenance=provenance)
+        return replace(observation, text=encode(value), provenance=provenance)
     told = _told(observation, value, tool, world)
     if told is not None:
         text = told
@@ -119,7 +115,7 @@ def retold(
         text = _written(value["result"], like=observation.text)
     else:
         return None
-    structured = None if content is None else cast(JsonObject, value)
+    structured = None if content is None else value
     return replace(reworded(observation, text, structured), provenance=provenance)
 
 
@@ -128,15 +124,15 @@ def _told(observation: Observation, value: JsonValue, tool: ToolSpec, world: Wor
     content = observation.content
     if world is None or content is None or world.tell(tool, content) != observation.text:
         return None
-    told = world.tell(tool, cast(JsonObject, value))
-    new = {name: item for name, item in cast(JsonObject, value).items() if name not in content and item is not None}
+    told = world.tell(tool, value)
+    new = {name: item for name, item in value.items() if name not in content and item is not None}
     return told if told is None else "\n\n".join((told, *(f"{name}: {_plainly(item)}" for name, item in new.items())))
 
 
 def _plainly(value: JsonValue) -> str:
     """Return a value in prose: lists of texts line by line, other lists and objects as JSON."""
-    if isinstance(value, list) and all(isinstance(item, str) for item in cast("list[JsonValue]", value)):
-        return "\n".join(cast("list[str]", value))
+    if is_list(value) and all(isinstance(item, str) for item in value):
+        return "\n".join(value)
     return encode(cast(object, value)) if isinstance(value, list | dict) else str(value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import World, WorldState
 from simtrain.values.errors import InputError, SimulatorFault
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance
+from simtrain.values.types import JsonValue, Observation, Provenance
 
 
 class RiskyState(Perturbation):
@@ -39,9 +39,7 @@ class RiskyState(Perturbation):
 
     def check(self, world: World) -> None:
         """Refuse SQL that does not compile, or that names what is no argument of any tool."""
-        arguments = {
-            name: None for tool in world.tools for name in cast(JsonObject, tool.input_schema.get("properties", {}))
-        }
+        arguments = {name: None for tool in world.tools for name in tool.input_schema.get("properties", {})}
         refuse_bad_sql(world, self.sql, arguments)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

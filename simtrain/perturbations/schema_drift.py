@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, encode
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, encode, is_list, is_object
 
 
 class SchemaDrift(Perturbation):
@@ -38,18 +38,18 @@ class SchemaDrift(Perturbation):
         if observation.is_error:
             return observation
         content, text = observation.content, observation.text
-        renamed = None if content is None else cast(JsonObject, self._renamed(content))
+        renamed = None if content is None else self._renamed(content)
         if observation.json:
             return replace(observation, text=encode(renamed)) if renamed != content else observation
         new_text = self._renamed_text(text)
         return observation if (new_text, renamed) == (text, content) else reworded(observation, new_text, renamed)
 
     def _renamed(self, value: JsonValue) -> JsonValue:
-        if isinstance(value, dict):
-            members = cast(JsonObject, value).items()
+        if is_object(value):
+            members = value.items()
             return {self.rename.get(name, name): self._renamed(item) for name, item in members}
-        if isinstance(value, list):
-            return [self._renamed(item) for item in cast("list[JsonValue]", value)]
+        if is_list(value):
+            return [self._renamed(item) for item in value]
         return value
 
     def _renamed_text(self, text: str) -> str:
@@ -65,24 +65,24 @@ class SchemaDrift(Perturbation):
     def _loosened(self, tool: ToolSpec) -> ToolSpec:
         if tool.output_schema is None:
             return tool
-        schema = cast(JsonObject, self._both(tool.output_schema))
+        schema = self._both(tool.output_schema)
         return tool if schema == tool.output_schema else replace(tool, output_schema=schema)
 
     def _both(self, schema: JsonValue) -> JsonValue:
         """Return a schema in which, wherever a field is declared, it may also bear its new name and need not be there."""
-        if isinstance(schema, list):
-            return [self._both(item) for item in cast("list[JsonValue]", schema)]
-        if not isinstance(schema, dict):
+        if is_list(schema):
+            return [self._both(item) for item in schema]
+        if not is_object(schema):
             return schema
-        changed: JsonObject = {name: self._both(item) for name, item in cast(JsonObject, schema).items()}
+        changed: JsonObject = {name: self._both(item) for name, item in schema.items()}
         properties: JsonValue = changed.get("properties")
-        if not isinstance(properties, dict):
+        if not is_object(properties):
             return changed
-        declared = cast(JsonObject, properties)
+        declared = properties
         changed["properties"] = declared | {
             new: declared[old] for old, new in self.rename.items() if old in declared and new not in declared
         }
         required: JsonValue = changed.get("required")
-        if isinstance(required, list):
-            changed["required"] = [name for name in cast("list[JsonValue]", required) if name not in self.rename]
+        if is_list(required):
+            changed["required"] = [name for name in required if name not in self.rename]
         return changed

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
 
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _LISTED = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
@@ -28,22 +27,22 @@ def _widened(tool: ToolSpec, change: Callable[[JsonObject], JsonObject]) -> Tool
     if tool.output_schema is None:
         return tool
     schema = each_schema(tool.output_schema, change)
-    return tool if schema == tool.output_schema else replace(tool, output_schema=cast(JsonObject, schema))
+    return tool if schema == tool.output_schema else replace(tool, output_schema=schema)
 
 
 def each_schema(schema: JsonValue, change: Callable[[JsonObject], JsonObject]) -> JsonValue:
     """Return a schema in which it and all schemas inside were changed, the inner ones first."""
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return schema
-    changed = {name: _inside(name, value, change) for name, value in cast(JsonObject, schema).items()}
+    changed = {name: _inside(name, value, change) for name, value in schema.items()}
     return change(changed)
 
 
 def _inside(name: str, value: JsonValue, change: Callable[[JsonObject], JsonObject]) -> JsonValue:
-    if name in _NAMED and isinstance(value, dict):
-        return {key: each_schema(inner, change) for key, inner in cast(JsonObject, value).items()}
-    if name in _LISTED and isinstance(value, list):
-        return [each_schema(inner, change) for inner in cast("list[JsonValue]", value)]
+    if name in _NAMED and is_object(value):
+        return {key: each_schema(inner, change) for key, inner in value.items()}
+    if name in _LISTED and is_list(value):
+        return [each_schema(inner, change) for inner in value]
     return each_schema(value, change) if name in _SINGLE else value
 
 
@@ -84,15 +83,15 @@ def or_type(schema: JsonObject, further: str) -> JsonObject:
 def types_of(schema: JsonObject) -> list[str]:
     """Return the types that a schema names."""
     named: JsonValue = schema.get("type", [])
-    return [named] if isinstance(named, str) else list(cast("list[str]", named))
+    return [named] if isinstance(named, str) else list(named)
 
 
 def or_list(schema: JsonObject) -> JsonObject:
     """Return a schema whose members that are records may also be lists of records."""
     properties: JsonValue = schema.get("properties")
-    if not isinstance(properties, dict):
+    if not is_object(properties):
         return schema
-    members = cast(dict[str, JsonObject], properties)
+    members = properties
     return {**schema, "properties": {name: _or_list_of(member) for name, member in members.items()}}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import cast
 from urllib.parse import urlsplit
 
 from simtrain.contracts.world import WorldState
@@ -37,13 +36,13 @@ def figures_stated(world: WorldState, observation: Observation) -> dict[int, lis
     for row in _rows(world, _STATED, observation):
         figures = figures_in_text(str(row["words"]))
         if figures:
-            found.setdefault(cast(int, row["attribute"]), []).extend(figures)
+            found.setdefault(row["attribute"], []).extend(figures)
     return found
 
 
 def stated_elsewhere(world: WorldState, observation: Observation) -> set[int]:
     """Return the attributes of things on the shown page that pages of other sites state too."""
-    return {cast(int, row["attribute"]) for row in _rows(world, _SHARED, observation)}
+    return {row["attribute"] for row in _rows(world, _SHARED, observation)}
 
 
 def _url(observation: Observation) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
@@ -13,7 +13,7 @@ from simtrain.perturbations.figures import figures_in, misspelt, off, spoken
 from simtrain.perturbations.reply_edits import Path, at, content_of, put, respoken_within, retold
 from simtrain.perturbations.sites import figures_stated, site_of, stated_elsewhere
 from simtrain.perturbations.wrong_figure import WrongFigure
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.values.types import JsonValue, Observation, ToolSpec, is_list, is_object
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LETTERS = re.compile(r"[^a-z0-9]+")
@@ -98,7 +98,7 @@ class SourceConflict(WrongFigure):
     def _told_elsewhere(self, call: Call) -> set[str]:
         """Return the fields that other tools promise in their output schemas, or have told."""
         name = call.request.tool.name
-        seen = cast("dict[str, list[str]]", call.memory.get("seen", {}))
+        seen = call.memory.get("seen", {})
         promised = {field for tool in call.tools if tool.name != name for field in _declared(tool.output_schema)}
         return promised | {field for tool, fields in seen.items() if tool != name for field in fields}
 
@@ -132,12 +132,12 @@ def _plainly(name: str) -> str:
 
 def _declared(schema: JsonValue) -> Iterator[str]:
     """Yield the names of all properties that a schema declares, at any depth."""
-    if isinstance(schema, list):
-        for item in cast("list[JsonValue]", schema):
+    if is_list(schema):
+        for item in schema:
             yield from _declared(item)
-    elif isinstance(schema, dict):
-        held = cast(JsonObject, schema)
-        if isinstance(held.get("properties"), dict):
-            yield from cast(JsonObject, held["properties"])
+    elif is_object(schema):
+        held = schema
+        if is_object(held.get("properties")):
+            yield from held["properties"]
         for item in held.values():
             yield from _declared(item)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import ClassVar, Literal, TypeAlias, cast
+from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
 from simtrain.perturbations.rewritten_values import RewrittenValues
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonValue, is_list, is_object
 
 Form: TypeAlias = Literal["numbers", "dates", "casing"]
 
@@ -41,17 +41,17 @@ class SurfaceStress(RewrittenValues):
 
 
 def _rewritten(value: JsonValue, forms: frozenset[Form]) -> JsonValue:
-    if isinstance(value, dict):
-        members = cast(JsonObject, value).items()
+    if is_object(value):
+        members = value.items()
         # Where a list goes on is no value of the world.
         return {name: item if "cursor" in name else _rewritten(item, forms) for name, item in members}
-    if isinstance(value, list):
-        return [_rewritten(item, forms) for item in cast("list[JsonValue]", value)]
+    if is_list(value):
+        return [_rewritten(item, forms) for item in value]
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):
         return separated(value) if "numbers" in forms else value
-    return _text(cast(str, value), forms)
+    return _text(value, forms)
 
 
 def separated(value: float) -> str:

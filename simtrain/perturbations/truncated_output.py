@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from simtrain.contracts.perturbation import Call, Perturbation, Probability, Tra
 from simtrain.contracts.request import Answer
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.raw_replies import reworded
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
 
 SHORT = 40
 """Texts inside structured content that are no longer than this stay whole: names, states, dates."""
@@ -45,15 +45,15 @@ class TruncatedOutput(Perturbation):
     def _structured(self, content: JsonObject | None, tool: ToolSpec, share: float) -> JsonObject | None:
         if content is None or tool.output_schema is None:
             return None
-        cut = cast(JsonObject, self._shortened(content, share))
+        cut = self._shortened(content, share)
         return cut if validator(tool.output_schema).is_valid(cut) else content
 
     def _shortened(self, value: JsonValue, share: float) -> JsonValue:
         if isinstance(value, str):
             return value if len(value) <= SHORT else self._cut(value, share)
-        if isinstance(value, dict):
-            return {key: self._shortened(item, share) for key, item in cast(JsonObject, value).items()}
-        if isinstance(value, list):
-            items = cast("list[JsonValue]", value)
+        if is_object(value):
+            return {key: self._shortened(item, share) for key, item in value.items()}
+        if is_list(value):
+            items = value
             return [self._shortened(item, share) for item in items[: int(len(items) * share)]]
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import ClassVar, Literal, TypeAlias, cast
+from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from simtrain.files.json_schemas import may_hold
 from simtrain.perturbations.rewritten_values import RewrittenValues
 from simtrain.perturbations.schema_edits import or_confused, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec, encode
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, encode, is_list, is_object
 
 Kind: TypeAlias = Literal["numbers", "truth", "null", "single", "instants"]
 
@@ -58,11 +58,11 @@ class TypeCoercion(RewrittenValues):
 
     def _confusable(self, value: JsonValue) -> set[str]:
         """Return the names of fields with a value that may be taken for another type, cursors aside."""
-        if isinstance(value, list):
-            return {name for item in cast("list[JsonValue]", value) for name in self._confusable(item)}
-        if not isinstance(value, dict):
+        if is_list(value):
+            return {name for item in value for name in self._confusable(item)}
+        if not is_object(value):
             return set()
-        members = cast(JsonObject, value).items()
+        members = value.items()
         own = {name for name, item in members if "cursor" not in name and self._kind(item) is not None}
         return own.union(*(self._confusable(item) for _, item in members))
 
@@ -73,12 +73,12 @@ class TypeCoercion(RewrittenValues):
     def _coerced(
         self, value: JsonValue, truth: dict[str, tuple[JsonValue, JsonValue]], null: dict[str, str]
     ) -> JsonValue:
-        if isinstance(value, list):
-            return [self._coerced(item, truth, null) for item in cast("list[JsonValue]", value)]
-        if not isinstance(value, dict):
+        if is_list(value):
+            return [self._coerced(item, truth, null) for item in value]
+        if not is_object(value):
             return value
         coerced: JsonObject = {}
-        for name, item in cast(JsonObject, value).items():
+        for name, item in value.items():
             kind = self._kind(item) if name in truth else None
             inner = self._coerced(item, truth, null)
             if kind == "truth":
@@ -86,7 +86,7 @@ class TypeCoercion(RewrittenValues):
             elif kind == "null":
                 coerced[name] = null[name]
             elif kind == "single":
-                coerced[name] = cast("list[JsonValue]", inner)[0]
+                coerced[name] = inner[0]
             else:
                 coerced[name] = _told(kind, inner)
         return coerced
@@ -102,14 +102,14 @@ def _kind_of(value: JsonValue) -> Kind | None:
     if isinstance(value, str):
         return "instants" if _INSTANT.fullmatch(value) and _seconds(value) is not None else None
     # A list of one list would be taken for a longer one.
-    items = cast("list[JsonValue]", value) if isinstance(value, list) else []
+    items = value if is_list(value) else []
     return "single" if len(items) == 1 and not isinstance(items[0], list | None) else None
 
 
 def _told(kind: Kind | None, value: JsonValue) -> JsonValue:
     if kind == "numbers":
         return encode(value)
-    return _seconds(cast(str, value)) if kind == "instants" else value
+    return _seconds(value) if kind == "instants" else value
 
 
 def _seconds(text: str) -> int | None:

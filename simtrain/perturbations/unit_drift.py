@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -14,7 +14,7 @@ from simtrain.perturbations.reply_edits import content_of, retold
 from simtrain.perturbations.schema_edits import or_list, widened, without_bounds
 from simtrain.perturbations.units import drifted, may_drift, other_unit, respelt, speaks_of_money, times
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
 
 _UNIT, _VALUE = ("unit", "units", "uom"), ("value", "amount", "quantity", "size", "figure", "measurement")
 
@@ -72,11 +72,11 @@ class UnitDrift(Perturbation):
         )
 
     def _converted(self, value: JsonValue, *, money: bool = False) -> JsonValue:
-        if isinstance(value, list):
-            return [self._converted(item, money=money) for item in cast("list[JsonValue]", value)]
-        if not isinstance(value, dict):
+        if is_list(value):
+            return [self._converted(item, money=money) for item in value]
+        if not is_object(value):
             return value
-        record = cast(JsonObject, value)
+        record = value
         if self.fields is None and (measure := _measure(record)) is not None:
             return {**record, **measure}
         currency = any(name.lower() == "currency" for name in record)
@@ -85,17 +85,13 @@ class UnitDrift(Perturbation):
     def _member(self, name: str, value: JsonValue, *, money: bool, currency: bool) -> JsonValue:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._figure(name, value, money=money, currency=currency)
-        if (
-            isinstance(value, list)
-            and value
-            and all(type(item) in (int, float) for item in cast("list[object]", value))
-        ):
-            figures = cast("list[float]", value)
+        if is_list(value) and value and all(type(item) in (int, float) for item in value):
+            figures = value
             return [self._figure(name, figure, money=money, currency=currency) for figure in figures]
         if isinstance(value, str):
             return self._text(name, value)
         converted = self._converted(value, money=money or speaks_of_money(name))
-        return [converted] if self.as_lists and isinstance(converted, dict) else converted
+        return [converted] if self.as_lists and is_object(converted) else converted
 
     def _figure(self, name: str, value: float, *, money: bool, currency: bool) -> float:
         if self.fields is None:
@@ -131,4 +127,4 @@ def _measure(record: JsonObject) -> JsonObject | None:
     figures = {name: value for name, value in record.items() if name.lower() in _VALUE and type(value) in (int, float)}
     if unit is None or other is None or not figures:
         return None
-    return {**{name: times(cast(float, value), other[0]) for name, value in figures.items()}, unit: other[1]}
+    return {**{name: times(value, other[0]) for name, value in figures.items()}, unit: other[1]}

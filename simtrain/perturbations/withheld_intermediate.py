@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
@@ -11,7 +11,7 @@ from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.reply_edits import content_of
 from simtrain.perturbations.schema_edits import or_less, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
+from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec, encode, is_list, is_object
 
 ACCEPTED = "The request was accepted and carried out."
 
@@ -42,7 +42,7 @@ class WithheldIntermediate(Perturbation):
         if observation.is_error or call.request.tool.name not in call.memory:
             return observation
         content = observation.content
-        empty = None if content is None else cast(JsonObject, _emptied(content))
+        empty = None if content is None else _emptied(content)
         bare = _emptied(content_of(observation))
         text = encode(bare) if bare else ACCEPTED
         return replace(reworded(observation, text, empty), provenance=Provenance("withheld_intermediate"))
@@ -50,7 +50,7 @@ class WithheldIntermediate(Perturbation):
 
 def _emptied(value: JsonValue) -> JsonValue:
     """Return the members of an object without their values."""
-    if not isinstance(value, dict):
+    if not is_object(value):
         return None
-    members = cast(JsonObject, value)
-    return {name: list[JsonValue]() if isinstance(item, list) else None for name, item in members.items()}
+    members = value
+    return {name: list[JsonValue]() if is_list(item) else None for name, item in members.items()}

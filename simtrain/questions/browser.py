@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final
 
 from simtrain.contracts.request import Request
 from simtrain.contracts.world import World
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
 from simtrain.worlds.search.toolsets.web import WEB
 from simtrain.worlds.search.world import SearchWorld
 
@@ -59,7 +59,7 @@ class Tooling:
 
     def open_call(self, url: str, part: int = 1) -> PlannedCall | None:
         """Return the call that opens a page, or a further part of it; None where the tool gives no parts."""
-        properties = cast(JsonObject, self.opening.input_schema.get("properties", {}))
+        properties = self.opening.input_schema.get("properties", {})
         arguments: JsonObject = {self._address: _fit(self.opening, self._address, url)}
         if part > 1:
             if "page" not in properties:
@@ -118,14 +118,14 @@ class Browser:
 
 
 def _fit(tool: ToolSpec, argument: str, value: str) -> JsonValue:
-    schema = cast(JsonObject, tool.input_schema["properties"][argument])
+    schema = tool.input_schema["properties"][argument]
     return [value] if schema.get("type") == "array" else value
 
 
 def _tool(tools: Sequence[ToolSpec], arguments: Sequence[str], purpose: str) -> tuple[ToolSpec, str]:
     for argument in arguments:
         for tool in tools:
-            if argument in cast(JsonObject, tool.input_schema.get("properties", {})):
+            if argument in tool.input_schema.get("properties", {}):
                 return tool, argument
     raise InputError(
         f"the world offers no tool that {purpose}", remedy="give it a toolset such as `web`", place="tools"
@@ -156,10 +156,10 @@ def texts(reply: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield every text in a reply, with the path by which an expression reaches it."""
     if isinstance(reply, str):
         yield path, reply
-    elif isinstance(reply, list):
-        for index, item in enumerate(cast("list[JsonValue]", reply)):
+    elif is_list(reply):
+        for index, item in enumerate(reply):
             yield from texts(item, f"{path}[{index}]")
-    elif isinstance(reply, dict):
-        for name, item in cast(JsonObject, reply).items():
+    elif is_object(reply):
+        for name, item in reply.items():
             if name.isidentifier():
                 yield from texts(item, f"{path}.{name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final
 
 from simtrain.questions.conditions import TESTED, test_of
 from simtrain.questions.schema import QuestionAttribute, QuestionTable, WorldSchema
@@ -160,7 +160,7 @@ class Composer:
             sql = f"select end{len(item.path) - 1}.name as name, {item.table}.{item.ref} as id from {item.table}{joins}"
             found: dict[str, set[int]] = {}
             for row in self.schema.world.query(sql):
-                found.setdefault(str(row["name"]), set()).add(cast(int, row["id"]))
+                found.setdefault(str(row["name"]), set()).add(row["id"])
             self._tied[place] = found
         return self._tied[place]
 
@@ -202,6 +202,6 @@ def _disputes(schema: WorldSchema) -> list[tuple[QuestionAttribute, str, str]]:
         key = str(row["type"]), str(row["name"]), str(row["other"])
         table = schema.tables.get(key[0])
         attribute = table.attributes.get(key[1]) if table and table.kind == "entity" else None
-        if attribute and attribute.kind in SHOWN and cast(int, row["disputed"]) > 2 and row["told"] == row["disputed"]:
+        if attribute and attribute.kind in SHOWN and row["disputed"] > 2 and row["told"] == row["disputed"]:
             found.setdefault(key, (attribute, str(row["trusted"]), key[2]))
     return list(found.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Final, cast
+from typing import Final
 
 from simtrain.questions.schema import QuestionAttribute, WorldSchema
 from simtrain.questions.shapes import Term, Test
@@ -119,5 +119,5 @@ def years_of(test: Test) -> tuple[str | None, str | None]:
     """Return the first and the last year of a condition on a date."""
     if test.operator == "between":
         return str(test.values[0])[:4], str(test.values[1])[:4]
-    year = str(cast(str, test.values[0]))[:4]
+    year = str(test.values[0])[:4]
     return (year, None) if test.operator == ">=" else (None, year)

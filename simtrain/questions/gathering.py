@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from simtrain.contracts.question import CellSource, Question, cell_text
 from simtrain.contracts.world import World
@@ -56,7 +55,7 @@ def gather(question: Question, world: World) -> Gathered:
             entity = row[fact.entity]
             if entity is not None:
                 kind, _, name = fact.attribute.partition(".")
-                deciding[Needed(kind, name, cast(int, entity))] = None
+                deciding[Needed(kind, name, entity)] = None
     return Gathered(gold, [[tuple(facts) for facts in row] for row in gathered], tuple(deciding))
 
 
@@ -66,8 +65,8 @@ def _needed(cell: CellSource, row: JsonObject, told: str) -> Needed | None:
         return None
     kind, _, name = cell.attribute.partition(".")
     if cell.site is None:
-        return Needed(kind, name, cast(int, entity))
-    return Needed(kind, name, cast(int, entity), cell.site, told)
+        return Needed(kind, name, entity)
+    return Needed(kind, name, entity, cell.site, told)
 
 
 def names_in(question: Question, rows: Sequence[JsonObject]) -> list[str]:

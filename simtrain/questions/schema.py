@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 from simtrain.contracts.question import Language
 from simtrain.contracts.world import World
@@ -79,7 +79,7 @@ class WorldSchema:
         if place not in self._values:
             column = f"{attribute.type}.{attribute.name}"
             rows = self.world.query(f"select {column} as v, count(*) as n from {attribute.type} group by 1 order by 1")
-            self._values[place] = [(row["v"], cast(int, row["n"])) for row in rows]
+            self._values[place] = [(row["v"], row["n"]) for row in rows]
         return self._values[place]
 
     def has_nulls(self, attribute: QuestionAttribute) -> bool:
@@ -95,18 +95,18 @@ class WorldSchema:
         """Return how many rows a table has."""
         if table not in self._sizes:
             rows = self.world.query(f"select count(*) as n from {table}")
-            self._sizes[table] = cast(int, rows[0]["n"])
+            self._sizes[table] = rows[0]["n"]
         return self._sizes[table]
 
     def name_of(self, table: str, entity: JsonValue) -> str:
         """Return the name of an entity."""
-        return self.names[table][cast(int, entity)]
+        return self.names[table][entity]
 
     @cached_property
     def names(self) -> Mapping[str, Mapping[int, str]]:
         """Entity type -> id -> name."""
         return {
-            name: {cast(int, row["id"]): str(row["name"]) for row in self.world.query(f"select id, name from {name}")}
+            name: {row["id"]: str(row["name"]) for row in self.world.query(f"select id, name from {name}")}
             for name, table in self.tables.items()
             if table.kind == "entity"
         }
@@ -139,13 +139,13 @@ class WorldSchema:
     def languages(self) -> tuple[Language, ...]:
         """The languages in which this world can be asked about: English, and those that the author gives words for."""
         rows = self.world.query("select distinct language from _words where language <> 'en' order by language")
-        return ("en", *(cast(Language, row["language"]) for row in rows))
+        return ("en", *(row["language"] for row in rows))
 
 
 def _tables(world: World) -> dict[str, QuestionTable]:
     attributes: dict[str, dict[str, QuestionAttribute]] = {}
     for row in world.query("select type, name, kind, unit, target, label from _attributes order by id"):
-        found = QuestionAttribute(**cast("dict[str, str]", row))
+        found = QuestionAttribute(**row)
         attributes.setdefault(found.type, {})[found.name] = found
     return {
         str(row["name"]): QuestionTable(

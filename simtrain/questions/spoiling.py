@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final
 
 from simtrain.contracts.question import PremiseKind
 from simtrain.questions.composing import SHOWN, Composer
@@ -227,9 +227,7 @@ class Spoiler:
         chosen = [
             str(row["name"])
             for row in stream.shuffled(rows)[: 4 * count]
-            if not self.stating.spoken(
-                [Needed(table, attribute.name, cast(int, row["id"])) for attribute in attributes]
-            )
+            if not self.stating.spoken([Needed(table, attribute.name, row["id"]) for attribute in attributes])
         ][:count]
         alike = lookalikes(chosen) is not None
         return () if len(chosen) < count or count > MOST_NAMED or alike else tuple(sorted(chosen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from simtrain.contracts.question import cell_text
 from simtrain.questions.schema import QuestionAttribute, WorldSchema
@@ -51,9 +51,7 @@ class Stating:
             for row in schema.world.query(sql)
         }
         """Which statements are of an attribute."""
-        self._sites = {
-            str(row["name"]): cast(int, row["id"]) for row in schema.world.query("select id, name from _sites")
-        }
+        self._sites = {str(row["name"]): row["id"] for row in schema.world.query("select id, name from _sites")}
 
     def attribute(self, needed: Needed) -> QuestionAttribute:
         """Return the attribute of a fact."""
@@ -66,7 +64,7 @@ class Stating:
             attribute = self.schema.table(kind).attributes[name]
             ids = sorted({fact.entity for fact in group})
             rows = self._rows(f"select id, {name} as v from {kind} where id in ({{}})", ids)
-            held = {cast(int, row["id"]): row["v"] for row in rows}
+            held = {row["id"]: row["v"] for row in rows}
             for fact in group:
                 value = held.get(fact.entity)
                 if fact.told is not None:
@@ -90,14 +88,14 @@ class Stating:
                 " and s.entity in ({})"
             )
             for row in self._rows(sql, sorted(by_entity)):
-                for fact in by_entity[cast(int, row["entity"])]:
+                for fact in by_entity[row["entity"]]:
                     if (fact.site is None and row["claim"] is None) or (
                         fact.site and self._sites[fact.site] == row["site"]
                     ):
                         read = _read(str(row["words"]), values[fact], attribute)
                         if read is not None:
                             form, times, error = read
-                            page, start = cast(int, row["page"]), cast(int, row["start"])
+                            page, start = row["page"], row["start"]
                             found[fact].append(ReadStatement(page, start, str(row["words"]), form, times, error))
         return {fact: _once(statements) for fact, statements in found.items()}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from simtrain.contracts.question import (
     CellSource,
@@ -76,7 +75,7 @@ def written_questions(
 def _rows_more(world: World, wider: str, question: Question, rows: int) -> int:
     """Return how many rows more a query without one of its conditions yields."""
     found = world.query(f"select count(*) as n from ({wider})", question.parameters)
-    return max(0, cast(int, found[0]["n"]) - rows)
+    return max(0, found[0]["n"] - rows)
 
 
 def _rows(solver: Solver, family: HandwrittenFamily) -> list[JsonObject]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import orjson
 from pydantic import TypeAdapter
@@ -31,14 +30,14 @@ def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
     """
     facts = read_facts(run)
     episode = _episode(_scenario(facts, trajectory, run), trajectory)
-    said = cast(JsonObject, facts["agent"])
-    agent = build_agent(str(said["name"]), cast(JsonObject, said["knobs"]))
+    said = facts["agent"]
+    agent = build_agent(str(said["name"]), said["knobs"])
     return asyncio.run(_played(episode, agent, str(said["name"])))
 
 
 def differing(recorded: Trajectory, again: Trajectory) -> list[str]:
     """Return the parts in which two trajectories are not the same to the byte, by their keys; wall clock aside."""
-    was, now = (cast(JsonObject, orjson.loads(to_line(replace(one, timing={})))) for one in (recorded, again))
+    was, now = (orjson.loads(to_line(replace(one, timing={}))) for one in (recorded, again))
     return [key for key in now if was[key] != now[key]]
 
 
@@ -51,8 +50,8 @@ async def _played(episode: Episode, agent: Agent, name: str) -> Trajectory:
 
 
 def _scenario(facts: JsonObject, trajectory: Trajectory, run: Path) -> Scenario:
-    for entry in cast("list[JsonObject]", facts["scenarios"]):
-        arm = cast("JsonObject | None", entry.get("arm"))
+    for entry in facts["scenarios"]:
+        arm = entry.get("arm")
         if entry["name"] != trajectory.scenario or (arm is not None and arm["name"] != trajectory.arm):
             continue
         file = Path(str(facts.get("folder", "")), str(entry["file"]))

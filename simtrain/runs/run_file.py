@@ -6,7 +6,6 @@ import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import cast
 
 from simtrain.contracts.scenario import Scenario
 from simtrain.curricula.stages import Curriculum
@@ -116,14 +115,14 @@ def _another_curriculum(recorded: JsonValue, asked: JsonValue) -> str:
 
 def _agent(facts: JsonObject) -> dict[str, JsonValue]:
     """Return what must not change of an agent: its name, what it says of itself, and its knobs."""
-    agent = cast(JsonObject, facts["agent"])
-    knobs = cast(JsonObject, agent["knobs"])
+    agent = facts["agent"]
+    knobs = agent["knobs"]
     said = {name: value for name, value in agent.items() if name != "knobs"}
     return said | {f"knob {name}": value for name, value in knobs.items() if name not in REACHING}
 
 
 def _digests(facts: JsonObject) -> dict[str, str]:
-    return {_called(entry): str(entry["digest"]) for entry in cast(list[JsonObject], facts["scenarios"])}
+    return {_called(entry): str(entry["digest"]) for entry in facts["scenarios"]}
 
 
 def _called(entry: JsonObject) -> str:

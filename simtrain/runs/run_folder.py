@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from sys import intern
 from time import monotonic, sleep
-from typing import Self, TypeAlias, cast
+from typing import Self, TypeAlias
 
 import orjson
 
@@ -17,7 +17,7 @@ from simtrain.files.file_bytes import file_bytes
 from simtrain.files.jsonl import LineWriter, cut_torn_line, unwritable, whole_lines, write_whole
 from simtrain.runs.dataset_card import dataset_card
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, is_object
 from simtrain.values.version import VERSION
 
 Key: TypeAlias = tuple[str, str, int, int]
@@ -166,9 +166,9 @@ def read_facts(path: Path) -> JsonObject:
         ) from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}", remedy="the run folder is damaged", file=file) from None
-    if not isinstance(facts, dict) or "format" not in facts:
+    if not is_object(facts) or "format" not in facts:
         raise InputError("not a run.json of simtrain", file=file)
-    found = cast(JsonObject, facts)
+    found = facts
     if found["format"] not in READ:
         raise _unreadable(found, file)
     return found
@@ -212,9 +212,9 @@ def read_rows(path: Path) -> Iterator[JsonObject]:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError:
                 raise _damaged(part, number) from None
-            if not isinstance(row, dict) or not TOP_LEVEL.issubset(cast(JsonObject, row)):
+            if not is_object(row) or not TOP_LEVEL.issubset(row):
                 raise _damaged(part, number)
-            yield cast(JsonObject, row)
+            yield row
 
 
 def read_run(path: Path) -> Iterator[Trajectory]:

@@ -10,13 +10,12 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import AsyncExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import FrameType
-from typing import cast
 
 from simtrain.contracts.agent import Agent, Play
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Stop, Trajectory, to_line
-from simtrain.contracts.transport import Connect, Transport
+from simtrain.contracts.transport import Connect
 from simtrain.files.jsonl import LineWriter
 from simtrain.runs.judge import judge
 from simtrain.runs.rollout import hosted
@@ -136,7 +135,7 @@ async def play(
         stack.push_async_callback(agent.close)
         connect: Connect = nullcontext
         if options.via is not None:
-            transport = cast(Transport, resolve("transports", options.via)())
+            transport = resolve("transports", options.via)()
             connect = await stack.enter_async_context(transport.running())
         rollout = await stack.enter_async_context(hosted(agent, name=options.agent, judge=judge, connect=connect))
         await _play(episodes, rollout, options, kept, failures, on_played, stopper)

@@ -16,7 +16,7 @@ from simtrain.mcp_wire.manifest import Manifest, ServerManifest
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import assemble, load_world
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue, writable
+from simtrain.values.types import JsonObject, JsonValue, is_object, writable
 from simtrain.worlds.recorded.error_profile import error_texts
 from simtrain.worlds.recorded.served_servers import read_servers
 
@@ -100,7 +100,7 @@ def _plain(name: str) -> str:
 
 def _tools(server: ServerManifest) -> list[JsonObject]:
     found: dict[str, JsonObject] = {}
-    for tool in cast("list[JsonObject]", writable(server.tools)):
+    for tool in writable(server.tools):
         name: JsonValue = tool.get("name")
         if not isinstance(name, str) or not name or native_name(server.name, name) in found:
             # Captured as it is, but nobody could call it.
@@ -119,7 +119,7 @@ def _tools(server: ServerManifest) -> list[JsonObject]:
 
 
 def _schemas(tools: list[JsonObject]) -> dict[str, JsonObject]:
-    return {cast(JsonObject, tool["descriptor"])["name"]: tool["input"] for tool in tools}
+    return {tool["descriptor"]["name"]: tool["input"] for tool in tools}
 
 
 _SAID = frozenset({"description", "inputSchema", "outputSchema"})
@@ -130,7 +130,7 @@ def _text(value: JsonValue) -> str:
 
 
 def _reads(annotations: JsonValue) -> bool:
-    return isinstance(annotations, dict) and cast(JsonObject, annotations).get("readOnlyHint") is True
+    return is_object(annotations) and annotations.get("readOnlyHint") is True
 
 
 def _input(schema: JsonValue) -> JsonObject:

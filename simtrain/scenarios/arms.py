@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
 
 from simtrain.contracts.perturbation import Ramp
 from simtrain.contracts.scenario import Answering, Armed, PackSpec, Scenario
@@ -103,7 +102,7 @@ def _told(answering: Answering, scenario: Scenario) -> Answering:
     model = answering.world_model
     if not {"initial_state", "hidden_state"} <= set(type(model).model_fields):
         return answering
-    written = cast(str, getattr(model, "hidden_state"))  # noqa: B009  the knob of some world models, not of the contract
+    written = getattr(model, "hidden_state")  # noqa: B009  the knob of some world models, not of the contract
     hidden = "\n\n".join(part for part in (written.strip(), _rows(scenario)) if part)
     told = model.model_copy(update={"initial_state": "world", "hidden_state": hidden})
     return replace(answering, world_model=told)

@@ -15,7 +15,6 @@ from pydantic import BaseModel
 from simtrain.contracts.grader import Grader
 from simtrain.contracts.paradigm import Paradigm
 from simtrain.contracts.perturbation import Perturbation
-from simtrain.contracts.plan import Plan
 from simtrain.contracts.registry import known, resolve
 from simtrain.contracts.scenario import (
     Answering,
@@ -40,7 +39,7 @@ from simtrain.scenarios.cases import first_case, question_file
 from simtrain.scenarios.find import find
 from simtrain.scenarios.plan_check import PlanCheck
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical, is_list
 
 PluginT = TypeVar("PluginT", bound=BaseModel)
 
@@ -81,7 +80,7 @@ def assemble(document: Document, spec: ScenarioSpec, name: str, *, source: World
 def paradigm_of(scenario: Scenario) -> Paradigm:
     """Return the paradigm of a scenario, with its defaults."""
     try:
-        return cast(Paradigm, resolve("paradigms", scenario.spec.paradigm)())
+        return resolve("paradigms", scenario.spec.paradigm)()
     except InputError as error:
         raise scenario.document.relocate(error, ("paradigm",)) from None
 
@@ -114,7 +113,7 @@ class _Assembler:
         self._check_tools(world)
         asking = self._asking(world, case)
         for key in ("reference", "wrong"):
-            plan = cast("Plan | None", getattr(self.spec, key))
+            plan = getattr(self.spec, key)
             if plan is not None:
                 PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(plan)
         grading = self._grading(world, case)
@@ -234,7 +233,7 @@ class _Assembler:
         return document.parse(PackSpec).name, arm_pack(document, severity=use.severity)
 
     def _grading(self, world: World, case: JsonObject) -> tuple[Grading, ...]:
-        inner: Place = ("rubric",) if isinstance(self.document.data.get("rubric"), list) else ("rubric", "graders")
+        inner: Place = ("rubric",) if is_list(self.document.data.get("rubric")) else ("rubric", "graders")
         found: list[Grading] = []
         for index, use in enumerate(self.spec.rubric.graders):
             place: Place = (*inner, index)

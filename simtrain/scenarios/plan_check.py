@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
 from simtrain.contracts.tool_globs import matches
@@ -11,7 +10,7 @@ from simtrain.contracts.world import World
 from simtrain.files.templates import Value, expression
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+from simtrain.values.types import JsonValue, ToolSpec
 
 
 class PlanCheck:
@@ -72,14 +71,14 @@ class PlanCheck:
                 f"the plan calls {step.call!r}, which the agent is not given",
                 nearest(step.call, self.tools),
             )
-        properties = cast(JsonObject, tool.input_schema.get("properties", {}))
+        properties = tool.input_schema.get("properties", {})
         for name, source in step.arguments.items():
             if properties and name not in properties:
                 raise self.document.error(
                     (*here, "with", name), f"{step.call} has no argument {name!r}", nearest(name, properties)
                 )
             self._names(Value, source, (*here, "with", name))
-        for name in cast(list[str], tool.input_schema.get("required", [])):
+        for name in tool.input_schema.get("required", []):
             if name not in step.arguments:
                 raise self.document.error((*here, "with"), f"{step.call} needs the argument {name!r}")
         self.bound |= {name for name in (step.bind, step.into) if name}

@@ -24,7 +24,7 @@ from simtrain.validation.proof import why
 from simtrain.validation.question_proofs import prove_questions
 from simtrain.values.errors import InputError, SimtrainError
 from simtrain.values.seeding import Stream, derive
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonValue, is_object
 
 _WORDLESS = frozenset({"", "yes", "no", "true", "false", "none", "null"})
 
@@ -248,8 +248,8 @@ class _Prover:
 
 
 def _leaves(value: JsonValue) -> Iterator[JsonValue]:
-    if isinstance(value, dict):
-        for item in cast(JsonObject, value).values():
+    if is_object(value):
+        for item in value.values():
             yield from _leaves(item)
     elif isinstance(value, list | tuple | set | frozenset):
         for item in cast(Sequence[JsonValue], value):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from simtrain.values.numerals import read_number
-from simtrain.values.types import JsonObject, JsonValue, encode
+from simtrain.values.types import JsonValue, encode, is_list, is_object
 
 # Signs that carry meaning inside names (C#, C++, -5, $) are not among them.
 _AROUND = " \t\n.,;:!?*_`'\"“”„‘’«»()[]{}<>…"
@@ -83,15 +82,15 @@ def due(value: JsonValue) -> Due:
 
 def same_json(expected: JsonValue, given: JsonValue, *, tolerance: float) -> bool:
     """True if two JSON values are equal: numbers within `tolerance`, lists in order, true and false as 1 and 0 where 1 or 0 is due."""
-    if isinstance(expected, dict):
-        wanted = cast(JsonObject, expected)
-        if not isinstance(given, dict) or wanted.keys() != cast(JsonObject, given).keys():
+    if is_object(expected):
+        wanted = expected
+        if not is_object(given) or wanted.keys() != given.keys():
             return False
         return all(same_json(value, given[key], tolerance=tolerance) for key, value in wanted.items())
-    if isinstance(expected, list):
-        items = cast(list[JsonValue], expected)
-        others = cast(list[JsonValue], given) if isinstance(given, list) else []
-        if not isinstance(given, list) or len(items) != len(others):
+    if is_list(expected):
+        items = expected
+        others = given if is_list(given) else []
+        if not is_list(given) or len(items) != len(others):
             return False
         return all(same_json(one, other, tolerance=tolerance) for one, other in zip(items, others, strict=True))
     if is_number(expected) and isinstance(given, int | float):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from simtrain.values.tool_words import singular, tool_words
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 IDS = ("id", "uuid", "key", "number", "slug", "sha", "path", "uri", "url", "name")
 """The fields by which an object is known, the surest first; a `*_id` that is named like the object comes before all of them."""
@@ -38,11 +38,11 @@ def entities_in(value: JsonValue, *, tool: str) -> list[Entity]:
 def _walk(value: JsonValue, kind: str, depth: int) -> Iterator[Entity]:
     if depth > DEEPEST:
         return
-    if isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
+    if is_list(value):
+        for item in value:
             yield from _walk(item, kind, depth + 1)
-    elif isinstance(value, dict):
-        held = cast(JsonObject, value)
+    elif is_object(value):
+        held = value
         identity = _identity(held, kind)
         inner = {name: item for name, item in held.items() if _holds_entities(item)}
         if identity is not None:
@@ -66,9 +66,9 @@ def _identity(held: JsonObject, kind: str) -> tuple[str, str] | None:
 
 def _holds_entities(value: JsonValue) -> bool:
     """True if a field is objects of its own, and not a plain value of the object that has it."""
-    if isinstance(value, dict):
+    if is_object(value):
         return True
-    return isinstance(value, list) and any(isinstance(item, dict) for item in cast("list[JsonValue]", value))
+    return is_list(value) and any(is_object(item) for item in value)
 
 
 def kind_under(name: str) -> str:

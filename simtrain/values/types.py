@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 
 # JSON that came from outside is checked by schemas, not by Python types; this alias is the one place that says so.
 JsonValue: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+def is_object(value: object) -> TypeIs[JsonObject]:
+    """True if a value is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeIs[list[JsonValue]]:
+    """True if a value is a JSON array."""
+    return isinstance(value, list)
 
 
 def encode(value: object) -> str:
@@ -27,10 +41,10 @@ def writable(value: JsonValue) -> JsonValue:
     """Return the value with every unpaired surrogate, which JSON can say and UTF-8 cannot, replaced by a question mark."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
-    if isinstance(value, list):
-        return [writable(item) for item in cast("list[JsonValue]", value)]
-    if isinstance(value, dict):
-        return {writable(key): writable(item) for key, item in cast(JsonObject, value).items()}
+    if is_list(value):
+        return [writable(item) for item in value]
+    if is_object(value):
+        return {writable(key): writable(item) for key, item in value.items()}
     return value
 
 
@@ -140,7 +154,7 @@ class Observation:
     def content(self) -> JsonObject | None:
         """The structured content, parsed from the text where the text holds it; None where there is none."""
         if self.json:
-            return cast(JsonObject, orjson.loads(self.text))
+            return orjson.loads(self.text)
         return self.structured
 
 

@@ -6,14 +6,13 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
-from typing import cast
 
 import orjson
 
 from simtrain.contracts.request import Request
 from simtrain.values.entities import PAGE, Entity, entities_in
 from simtrain.values.tool_words import tool_words
-from simtrain.values.types import JsonObject, JsonValue, Observation, canonical
+from simtrain.values.types import JsonObject, JsonValue, Observation, canonical, is_list
 
 SHOWN = 24
 """Entities that are given back to the model with one call."""
@@ -99,7 +98,7 @@ class Ledger:
     def _entity(self, kind: str, identity: str) -> tuple[int, int, int | None] | None:
         """Return the steps at which an entity was last shown, last touched by a write, and deleted."""
         rows = self._run("select seen, touched, deleted from entities where kind = ? and id = ?", kind, identity)
-        return cast("tuple[int, int, int | None]", rows[0]) if rows else None
+        return rows[0] if rows else None
 
     def _about(self, request: Request) -> Iterator[tuple[str, str]]:
         """Yield the entities that the arguments name; where they name none, those of the tool's noun."""
@@ -112,7 +111,7 @@ class Ledger:
             words = tool_words(request.tool.name)
             kinds = (words.noun, PAGE if words.intent == "search" else words.noun)
             rows = self._run(f"select kind, id from entities where kind in (?, ?) order by rowid limit {SHOWN}", *kinds)
-        yield from cast("list[tuple[str, str]]", rows)
+        yield from rows
 
     def _line(self, kind: str, identity: str) -> str:
         found = self._entity(kind, identity)
@@ -145,7 +144,7 @@ class Ledger:
                 "select value from facts where kind = ? and id = ? and field = ? and step >= ?",
                 entity.kind, entity.id, field, touched,
             )  # fmt: skip
-            if rows and not _agree(cast(str, rows[0][0]), value):
+            if rows and not _agree(rows[0][0], value):
                 raise Contradiction(
                     f"{field} of {entity.kind} {entity.id} is {rows[0][0]} since an earlier reply, and nothing has changed it"
                 )
@@ -161,10 +160,10 @@ class Ledger:
 
     def _check_reading(self, request: Request, found: list[Entity]) -> None:
         rows = self._run("select ids, step from readings where call = ?", _call(request))
-        if not rows or cast(int, rows[0][1]) < self._last_write:
+        if not rows or rows[0][1] < self._last_write:
             return
         before, now = (
-            set(cast("list[str]", orjson.loads(cast(str, rows[0][0])))),
+            set(orjson.loads(rows[0][0])),
             {f"{item.kind} {item.id}" for item in found},
         )
         if before != now:
@@ -218,7 +217,7 @@ def _values(arguments: JsonObject) -> set[str]:
     """Return the plain values among arguments that may be ids."""
     found: set[str] = set()
     for value in arguments.values():
-        items = cast("list[JsonValue]", value) if isinstance(value, list) else [value]
+        items = value if is_list(value) else [value]
         found.update(str(item) for item in items if isinstance(item, str | int) and not isinstance(item, bool))
     return found
 

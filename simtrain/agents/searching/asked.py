@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias
 
 from simtrain.contracts.question import Language
 from simtrain.files.yaml_files import read_document
@@ -245,7 +245,7 @@ def _english(word: str, words: Wordings) -> str:
 @cache
 def _dictionary(language: Language) -> dict[str, list[str]]:
     """Return words of a language -> the words of pages that each may stand for."""
-    return cast(dict[str, list[str]], read_document(_DICTIONARIES[language]).data)
+    return read_document(_DICTIONARIES[language]).data
 
 
 def term_path(asked: ReadQuestion, name: str) -> tuple[str, ...]:

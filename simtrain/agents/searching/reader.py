@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.searching.pages import OpenedPage
@@ -14,7 +14,7 @@ from simtrain.agents.skills.moved import MOST, followed
 from simtrain.agents.skills.stand_ins import stand_ins
 from simtrain.questions.browser import Tooling
 from simtrain.values.errors import AgentFault, InputError
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
 
 T = TypeVar("T")
 Reading: TypeAlias = Generator[Planned, Observation, T]
@@ -106,11 +106,11 @@ class WebReader:
 
 def _hits(value: JsonValue) -> Iterator[SearchResult]:
     """Yield every object in a reply that has a title and an address."""
-    if isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
+    if is_list(value):
+        for item in value:
             yield from _hits(item)
-    elif isinstance(value, dict):
-        held = cast(JsonObject, value)
+    elif is_object(value):
+        held = value
         url = held.get("url") or held.get("link")
         if isinstance(url, str) and isinstance(held.get("title"), str):
             snippet = held.get("snippet") or held.get("content") or held.get("text") or ""

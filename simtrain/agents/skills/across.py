@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import cast
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.reasons import CallReason
@@ -16,7 +15,7 @@ from simtrain.agents.skills.remedies import Remedies
 from simtrain.agents.skills.session import HeardReply, Hearing, Maybe, Session
 from simtrain.agents.skills.stand_ins import stand_ins
 from simtrain.files.json_schemas import validator
-from simtrain.values.types import JsonObject, JsonValue, Observation, canonical
+from simtrain.values.types import JsonObject, JsonValue, Observation, canonical, is_list
 
 _ABSENT = re.compile(
     r"not[ _](?:be )?found|\b404\b|no[ _]such|does(?: not|n't) exist|(?:is|are|was) no\b|unknown|can(?:not| not|'t) find|could not find"
@@ -182,7 +181,7 @@ def rest_of_batch(planned: Planned, error: str) -> Planned:
     """Return the call with those items of a list only that the error names as failed; the same where it names none, or all."""
     said = message_in(error)
     for name, value in planned.arguments.items():
-        items = cast("list[JsonValue]", value) if isinstance(value, list) else []
+        items = value if is_list(value) else []
         failed = [item for item in items if _names(said, item)]
         if 0 < len(failed) < len(items) and "fail" in said.lower():
             arguments: JsonObject = {**planned.arguments, name: failed}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import cast
 
-from simtrain.values.types import JsonObject, JsonValue, canonical
+from simtrain.values.types import JsonObject, JsonValue, canonical, is_list, is_object
 
 _IDS = ("id", "uuid", "key", "sku", "code", "login", "handle", "number", "name", "title")
 
@@ -17,12 +16,12 @@ def agreed(replies: Sequence[JsonValue]) -> JsonValue:
     Objects agree by member, lists of records by record: each that stands in any of them is there, in the order in which they stand.
     """
     told = [reply for reply in replies if reply not in (None, "", [], {})] or list(replies)
-    if all(isinstance(reply, dict) for reply in told):
-        records = cast("list[JsonObject]", told)
+    if all(is_object(reply) for reply in told):
+        records = told
         names = dict.fromkeys(name for record in records for name in record)
         return {name: agreed([record[name] for record in records if name in record]) for name in names}
-    if all(isinstance(reply, list) for reply in told):
-        return _joined(cast("list[list[JsonValue]]", told))
+    if all(is_list(reply) for reply in told):
+        return _joined(told)
     return _most(told)
 
 
@@ -39,8 +38,8 @@ def same_subject(one: JsonObject, other: JsonObject) -> bool:
 
 def _told(content: JsonObject) -> set[bytes]:
     """Return the records of a reply: its own identity, that of a record in it, and those of its lists."""
-    lists = [cast("list[JsonValue]", value) for value in content.values() if isinstance(value, list)]
-    members = [cast(JsonObject, value) for value in content.values() if isinstance(value, dict)]
+    lists = [value for value in content.values() if is_list(value)]
+    members = [value for value in content.values() if is_object(value)]
     records = members or [content]
     own = [canonical([name, record[name]]) for record in records for name in [_name(record)] if name]
     return set(own) or {key for items in lists for key in _keys(items)}
@@ -62,7 +61,7 @@ def _joined(lists: Sequence[list[JsonValue]]) -> list[JsonValue]:
 
 def _keys(items: list[JsonValue]) -> list[bytes]:
     """Return what tells the items of a list from each other: an id that is different in all of them, or all that they say."""
-    records = [cast(JsonObject, item) for item in items if isinstance(item, dict)]
+    records = [item for item in items if is_object(item)]
     for name in _IDS + tuple(key for key in (records[0] if records else ()) if key.endswith("_id")):
         keys = [canonical([name, record[name]]) for record in records if isinstance(record.get(name), str | int)]
         if len(keys) == len(items) and len(set(keys)) == len(keys):

@@ -12,7 +12,7 @@ from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, iden
 from simtrain.agents.skills.session import HeardReply
 from simtrain.files.json_schemas import property_names
 from simtrain.values.tool_words import singular, tool_words
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
 
 MOST = 2
 OWN = 6
@@ -70,7 +70,7 @@ def contradicted(write: Planned, reply: JsonObject) -> bool:
     """True if the reply of a write gives another value to something that was to be written."""
     outer: JsonObject = {name: value for name, value in reply.items() if not isinstance(value, dict | list)}
     own: JsonValue = reply.get(tool_words(write.tool).noun)
-    told = cast(JsonObject, own) if isinstance(own, dict) else outer
+    told = own if is_object(own) else outer
     return any(
         name in told and type(told[name]) is type(value) and told[name] != value
         for name, value in write.arguments.items()
@@ -138,15 +138,15 @@ def _comparable(claim: Seen, other: Seen, write: Planned) -> list[str]:
 
 def _flat(value: JsonValue) -> JsonValue:
     """Return the value with those objects inside records that have no id written as members of the record (`state.name`)."""
-    if isinstance(value, list):
-        return [_flat(item) for item in cast("list[JsonValue]", value)]
-    if not isinstance(value, dict):
+    if is_list(value):
+        return [_flat(item) for item in value]
+    if not is_object(value):
         return value
     flat: JsonObject = {}
-    for name, item in cast(JsonObject, value).items():
+    for name, item in value.items():
         inner = _flat(item)
-        if isinstance(inner, dict) and identity(cast(JsonObject, inner)) is None:
-            flat.update({f"{name}.{part}": held for part, held in cast(JsonObject, inner).items()})
+        if is_object(inner) and identity(inner) is None:
+            flat.update({f"{name}.{part}": held for part, held in inner.items()})
         else:
             flat[name] = inner
     return flat
@@ -159,9 +159,9 @@ def _should_list(claim: Seen, content: JsonObject, write: Planned, schema: JsonV
         return False
     documented = cast("dict[str, JsonObject]", cast(JsonObject, schema or {}).get("properties") or {})
     for name, value in content.items():
-        if not isinstance(value, list):
+        if not is_list(value):
             continue
-        ids = [cast(JsonObject, row).get(own[0]) for row in cast("list[JsonValue]", value) if isinstance(row, dict)]
+        ids = [row.get(own[0]) for row in value if is_object(row)]
         if ids:
             return all(_form(found) == _form(own[1]) and found != own[1] for found in ids)
         items = cast(JsonObject, documented.get(name, {}).get("items") or {})

@@ -10,7 +10,7 @@ from typing import cast
 from simtrain.agents.plan import NEXT_CURSOR
 from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.naming import meaning
-from simtrain.values.types import JsonObject, JsonValue, Observation
+from simtrain.values.types import JsonObject, JsonValue, Observation, is_list, is_object
 
 _CUT = re.compile(r"(?:\[?\(?truncated\)?\]?|\.{3}|…|\[cut\]|\[\.\.\.\])\s*$", re.IGNORECASE)
 _WALL = re.compile(
@@ -64,8 +64,8 @@ def doubt_about(
 
 def _may_be_empty(content: JsonObject) -> bool:
     """True if a reply that says nothing is a list without items, as there are."""
-    return any(isinstance(value, list) for value in content.values()) and all(
-        value is None or isinstance(value, list) for value in content.values()
+    return any(is_list(value) for value in content.values()) and all(
+        value is None or is_list(value) for value in content.values()
     )
 
 
@@ -86,13 +86,13 @@ def counted(content: JsonObject) -> tuple[int, int] | None:
     """Return how many items a page of a list has, and how many its count says that the list has; None for other replies."""
     told = {name: value for name, value in content.items() if name != NEXT_CURSOR}
     counts = [value for name, value in told.items() if name.lower() in _COUNTS and type(value) is int]
-    lists = [len(cast("list[JsonValue]", value)) for value in told.values() if isinstance(value, list)]
+    lists = [len(value) for value in told.values() if is_list(value)]
     return (lists[0], counts[0]) if len(told) == 2 and len(counts) == len(lists) == 1 else None
 
 
 def page_size(content: JsonObject) -> int | None:
     """Return how many items a page of a list has that goes on; None for other replies."""
-    lists = [len(cast("list[JsonValue]", value)) for value in content.values() if isinstance(value, list)]
+    lists = [len(value) for value in content.values() if is_list(value)]
     return lists[0] if content.get(NEXT_CURSOR) is not None and len(lists) == 1 else None
 
 
@@ -109,12 +109,12 @@ def says_nothing(content: JsonObject) -> bool:
 
 def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iterator[tuple[JsonObject, str]]:
     """Records with the name of a needed field that is documented for them and that they do not have, or have without a value."""
-    shape = cast(JsonObject, schema) if isinstance(schema, dict) else {}
-    if isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
+    shape = schema if is_object(schema) else {}
+    if is_list(value):
+        for item in value:
             yield from lacking(item, shape.get("items"), needed)
-    elif isinstance(value, dict):
-        record = cast(JsonObject, value)
+    elif is_object(value):
+        record = value
         documented = cast(JsonObject, shape.get("properties") or {})
         for name in documented:
             if name in needed and name != NEXT_CURSOR and record.get(name) is None:
@@ -134,7 +134,7 @@ def _misses(content: JsonObject, name: str, value: str) -> bool:
         return not any(value.lower() in item or _same_page(value.lower(), item) for item in told)
     kind = name.removesuffix("_id")
     named: JsonValue = content.get(kind, content)
-    own = cast(JsonObject, named).get("id") if isinstance(named, dict) else None
+    own = named.get("id") if is_object(named) else None
     return isinstance(own, str) and own != value and _alike(own, value)
 
 
@@ -160,12 +160,12 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _under(name: str, value: JsonValue) -> Iterator[JsonValue]:
-    if isinstance(value, dict):
-        for key, item in cast(JsonObject, value).items():
+    if is_object(value):
+        for key, item in value.items():
             if key == name:
                 yield item
             else:
                 yield from _under(name, item)
-    elif isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
+    elif is_list(value):
+        for item in value:
             yield from _under(name, item)

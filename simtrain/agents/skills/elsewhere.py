@@ -115,7 +115,7 @@ def completed(write: Planned, told: JsonObject, schema: JsonObject, memory: Repl
 
 
 def _record_of(member: JsonObject) -> JsonObject:
-    return cast(JsonObject, member.get("items") or {}) if member.get("type") == "array" else member
+    return (member.get("items") or {}) if member.get("type") == "array" else member
 
 
 def _matching(names: frozenset[str], planned: Planned, memory: ReplyMemory, kind: str) -> list[JsonObject]:

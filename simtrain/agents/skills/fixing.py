@@ -53,7 +53,7 @@ def _renamed(arguments: JsonObject, old: str, new: str) -> JsonObject:
 
 def _allowed(schema: JsonObject) -> JsonValue:
     """Return some value that a schema allows: the first that it names, else one of its type."""
-    named = [*cast("list[JsonValue]", schema.get("enum", [])), *cast("list[JsonValue]", schema.get("examples", []))]
+    named = [*schema.get("enum", []), *schema.get("examples", [])]
     if "const" in schema or "default" in schema:
         return schema.get("const", schema.get("default"))
     return named[0] if named else _PLAIN.get(str(schema.get("type")), _SAID)

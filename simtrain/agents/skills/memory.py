@@ -10,7 +10,7 @@ from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.typed import Kind, kinds_in
 from simtrain.values.tool_words import singular, tool_words
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical, is_list, is_object
 
 MOST_SHOWING = 3
 
@@ -107,15 +107,15 @@ class ReplyMemory:
 
 def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:
     """Yield every object in a reply with its plain values, the outer ones first."""
-    if isinstance(value, dict):
-        record = cast(JsonObject, value)
+    if is_object(value):
+        record = value
         row = {name: item for name, item in record.items() if not isinstance(item, dict | list) and name != NEXT_CURSOR}
         if row:
             yield Seen(kind, row, record)
         for name, item in record.items():
             yield from records_in(item, singular(name.lower()) if isinstance(item, dict | list) else kind)
-    elif isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
+    elif is_list(value):
+        for item in value:
             yield from records_in(item, kind)
 
 
@@ -135,7 +135,7 @@ def arguments_for(tool: ToolSpec, *sources: Mapping[str, JsonValue]) -> JsonObje
     """Arguments for a tool: the required ones from whichever source has them first, optional ones from the first; None if one lacks."""
     properties = cast(JsonObject, tool.input_schema.get("properties") or {})
     arguments: JsonObject = {name: sources[0][name] for name in properties if sources[0].get(name) is not None}
-    for name in cast("list[str]", tool.input_schema.get("required", [])):
+    for name in tool.input_schema.get("required", []):
         if name in arguments:
             continue
         value = next((source[name] for source in sources if source.get(name) is not None), None)

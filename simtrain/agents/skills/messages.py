@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import cast
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonValue, is_list, is_object
 
 _QUOTED = re.compile(r"""(?<!\w)['"`]([^'"`\n]{1,80})['"`]""")
 
@@ -30,9 +29,9 @@ def texts_in(value: JsonValue) -> Iterator[str]:
     """Yield every text in a value, however deep."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for item in cast(JsonObject, value).values():
+    elif is_object(value):
+        for item in value.values():
             yield from texts_in(item)
-    elif isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
+    elif is_list(value):
+        for item in value:
             yield from texts_in(item)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import cast
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.skills.messages import message_in
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list
 
 MOST = 6
 """Redirects one after the other that are followed."""
@@ -33,12 +32,12 @@ def followed(planned: Planned, error: str) -> Planned | None:
 
 def _texts(arguments: JsonObject) -> Iterator[str]:
     for value in arguments.values():
-        for item in cast("list[JsonValue]", value) if isinstance(value, list) else [value]:
+        for item in value if is_list(value) else [value]:
             if isinstance(item, str):
                 yield item
 
 
 def _respelt(value: JsonValue, places: dict[str, str]) -> JsonValue:
-    if isinstance(value, list):
-        return [_respelt(item, places) for item in cast("list[JsonValue]", value)]
+    if is_list(value):
+        return [_respelt(item, places) for item in value]
     return places.get(value, value) if isinstance(value, str) else value

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from simtrain.agents.skills.naming import likeness
-from simtrain.values.types import JsonObject, JsonValue, Observation, encode
+from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_list, is_object
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d{1,2})?")
 _MONTHS = (
@@ -43,7 +43,7 @@ def _literal(text: str) -> JsonObject | None:
         json.dumps(value)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-    return cast(JsonObject, value) if isinstance(value, dict) else None
+    return value if is_object(value) else None
 
 
 def _closed(text: str) -> JsonObject | None:
@@ -66,7 +66,7 @@ def _closed(text: str) -> JsonObject | None:
         value = json.loads(text + '"' * quoted + "".join(reversed(open_brackets)))
     except (ValueError, RecursionError):
         return None
-    return cast(JsonObject, value) if isinstance(value, dict) else None
+    return value if is_object(value) else None
 
 
 def text_in(text: str, heard: Mapping[str, str], texts: frozenset[str]) -> str:
@@ -102,12 +102,12 @@ def _iso(date: re.Match[str]) -> str:
 
 def named(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> JsonValue:
     """Return the value with the fields that are needed under their documented names, where they came under names that mean the same."""
-    if isinstance(value, list):
-        inner = cast(JsonObject, schema).get("items") if isinstance(schema, dict) else None
-        return [named(item, inner, needed) for item in cast("list[JsonValue]", value)]
-    if not isinstance(value, dict):
+    if is_list(value):
+        inner = schema.get("items") if is_object(schema) else None
+        return [named(item, inner, needed) for item in value]
+    if not is_object(value):
         return value
-    record, shape = cast(JsonObject, value), cast(JsonObject, schema) if isinstance(schema, dict) else {}
+    record, shape = value, schema if is_object(schema) else {}
     documented = cast(JsonObject, shape.get("properties") or {})
     found = dict(_renamed(record, documented, frozenset(cast("list[str]", shape.get("required") or ())), needed))
     inner = {name: named(item, documented.get(name), needed) for name, item in record.items()}

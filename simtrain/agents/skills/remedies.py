@@ -60,7 +60,7 @@ class Remedies:
         """Arguments for a remedy: what the error puts between quotation marks, tools aside, or what is known under their names."""
         quoted = [name for name in quoted_in(error) if " " not in name and name not in self._names]
         arguments: JsonObject = {}
-        for name in cast("list[str]", tool.input_schema.get("required", [])):
+        for name in tool.input_schema.get("required", []):
             if quoted:
                 arguments[name] = quoted[0]
             elif name in known:
@@ -76,7 +76,7 @@ def _stems(text: str) -> set[str]:
 
 
 def _taken(tool: ToolSpec) -> set[str]:
-    return set(cast("list[str]", tool.input_schema.get("required", [])))
+    return set(tool.input_schema.get("required", []))
 
 
 def _told(tool: ToolSpec) -> set[str]:

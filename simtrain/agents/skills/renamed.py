@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.skills.naming import likeness, meaning, words
@@ -49,7 +48,7 @@ def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
         score -= 1.0 * ((intent in _READING) is tool.writes)
     for argument in arguments:
         score += max((likeness(argument, known) for known in taken), default=0.0) - 0.5
-    needed = cast("list[str]", tool.input_schema.get("required", []))
+    needed = tool.input_schema.get("required", [])
     return score - 0.5 * max(len(needed) - len(arguments), 0)
 
 
@@ -62,7 +61,7 @@ def renamed_arguments(arguments: Mapping[str, JsonValue], tool: ToolSpec) -> Jso
     free = [name for name in taken if name not in arguments]
     scored = sorted(
         (
-            (-_argument_score(name, arguments[name], other, cast(JsonObject, taken[other])), name, other)
+            (-_argument_score(name, arguments[name], other, taken[other]), name, other)
             for name in strange
             for other in free
         ),
@@ -77,7 +76,7 @@ def renamed_arguments(arguments: Mapping[str, JsonValue], tool: ToolSpec) -> Jso
 def _argument_score(name: str, value: JsonValue, other: str, schema: JsonObject) -> float:
     described = {word.strip(".,:;()`") for word in str(schema.get("description", "")).lower().split()}
     score = 3.0 * likeness(name, other) + 0.5 * len({*words(name)} & described)
-    choices = cast("list[JsonValue]", schema.get("enum", []))
+    choices = schema.get("enum", [])
     if choices:
         score += 2.0 if value in choices else -5.0
     kinds: JsonValue = schema.get("type")
@@ -102,4 +101,4 @@ def translated(planned: Planned, names: Mapping[str, str], tools: Mapping[str, T
 
 
 def _properties(tool: ToolSpec) -> JsonObject:
-    return cast(JsonObject, tool.input_schema.get("properties") or {})
+    return tool.input_schema.get("properties") or {}

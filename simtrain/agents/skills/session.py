@@ -20,7 +20,7 @@ from simtrain.agents.verifying import WriteVerifier
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
 from simtrain.files.json_schemas import validator
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, encode
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, encode, is_object
 
 DOUBTS = 3
 """Calls for which doubts give cause, to each that caution asks for."""
@@ -89,9 +89,9 @@ class Session:
             self.wary = self.wary or (reply.is_error and self.is_trouble(planned, reply.text))
             return HeardReply(planned, reply)
         schema, memory = self.documented(planned), self.memory
-        shaped = cast(JsonObject, named(content, schema, self.needed))
+        shaped = named(content, schema, self.needed)
         reader = TypedReader(memory.capitals, self.texts, memory.kinds_with(shaped))
-        heard = HeardReply(planned, reply, cast(JsonObject, reader.read(shaped, schema)))
+        heard = HeardReply(planned, reply, reader.read(shaped, schema))
         writes = self.writes(planned)
         if self._is_bent(heard) or (not writes and self.memory.contradicts(planned, heard.content or {})):
             self.wary = True
@@ -122,7 +122,7 @@ class Session:
                 heard = yield from self.ask(read, CallReason.landed)
                 read = looking.send(heard.observation)
         except StopIteration as found:
-            reply = cast("Observation | None", found.value)
+            reply = found.value
         if reply is None:
             return None
         return HeardReply(
@@ -186,5 +186,5 @@ def _text_names(tools: tuple[ToolSpec, ...]) -> Iterator[str]:
     """Yield the names of arguments that are texts: a field of that name is one, even where it looks like a number."""
     for tool in tools:
         for name, schema in cast("dict[str, JsonValue]", tool.input_schema.get("properties") or {}).items():
-            if isinstance(schema, dict) and cast(JsonObject, schema).get("type") == "string":
+            if is_object(schema) and schema.get("type") == "string":
                 yield name

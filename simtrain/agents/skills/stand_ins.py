@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.recovery import mend
-from simtrain.values.types import JsonObject, ToolSpec
+from simtrain.values.types import ToolSpec
 
 _OTHERWISE = re.compile(
     r"\b(?:archiv|legacy|deprecated|retired|replaced|old|test|staging|sandbox|training|demo|sample|experimental|beta)\w*"
@@ -35,4 +34,4 @@ def stand_ins(planned: Planned, tools: Mapping[str, ToolSpec], *, named: tuple[s
 
 
 def _taken(tool: ToolSpec) -> set[str]:
-    return set(cast(JsonObject, tool.input_schema.get("properties") or {}))
+    return set(tool.input_schema.get("properties") or {})

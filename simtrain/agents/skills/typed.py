@@ -11,7 +11,7 @@ from typing import cast
 
 from simtrain.agents.skills.naming import words
 from simtrain.agents.skills.reading import number_in, text_in
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
 _TRUTH: dict[JsonValue, bool] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -67,14 +67,14 @@ def kind_of(value: JsonValue) -> Kind:
         return Kind.number
     if isinstance(value, str):
         return Kind.instant if INSTANT.fullmatch(value) else Kind.text
-    return Kind.list if isinstance(value, list) else Kind.record
+    return Kind.list if is_list(value) else Kind.record
 
 
 def kinds_in(value: JsonValue) -> Iterator[tuple[str, Kind]]:
     """Yield the names of all fields in a value with what stands under them."""
-    for item in cast("list[JsonValue]", value) if isinstance(value, list) else ():
+    for item in value if is_list(value) else ():
         yield from kinds_in(item)
-    for name, item in cast(JsonObject, value).items() if isinstance(value, dict) else ():
+    for name, item in value.items() if is_object(value) else ():
         yield name, kind_of(item)
         yield from kinds_in(item)
 
@@ -93,16 +93,14 @@ class TypedReader:
         """Return a value with all that is in it as the type that it has; what fits already stays as it is."""
         shape = documented(schema)
         kind, may_lack = _kind(shape)
-        items = (
-            cast("list[JsonValue]", value) if isinstance(value, list) else self._as_item(value, kind, may_lack, name)
-        )
+        items = value if is_list(value) else self._as_item(value, kind, may_lack, name)
         if items is not None and kind is Kind.record and len(items) == 1:
             return self.read(items[0], shape, name)
         if items is not None:
             return [self.read(item, shape.get("items")) for item in items]
-        if isinstance(value, dict):
+        if is_object(value):
             inner = cast(JsonObject, shape.get("properties") or {})
-            return {key: self.read(item, inner.get(key), key) for key, item in cast(JsonObject, value).items()}
+            return {key: self.read(item, inner.get(key), key) for key, item in value.items()}
         return self._scalar(value, kind, may_lack, name)
 
     def _as_item(self, value: JsonValue, kind: Kind | None, may_lack: bool, name: str) -> list[JsonValue] | None:
@@ -111,7 +109,7 @@ class TypedReader:
             alone = isinstance(value, str | dict) and self._was(name, Kind.list) and not _lacks(value, may_lack=True)
         else:
             alone = kind is Kind.list and not _lacks(value, may_lack)
-        return [cast(JsonValue, value)] if alone else None
+        return [value] if alone else None
 
     def _scalar(self, value: JsonValue, kind: Kind | None, may_lack: bool, name: str) -> JsonValue:
         if isinstance(value, str) and self._is_nothing(value, kind, may_lack, name):
@@ -154,11 +152,11 @@ def documented(schema: JsonValue) -> JsonObject:
     """Return a schema as it is meant; of one that allows a value or a list of such values, or its items alone, the form that is
     named first.
     """
-    shape = cast(JsonObject, schema) if isinstance(schema, dict) else {}
+    shape = schema if is_object(schema) else {}
     named: JsonValue = shape.get("anyOf")
-    ways = cast("list[JsonValue]", named) if isinstance(named, list) else []
-    if len(ways) == 2 and isinstance(ways[0], dict) and isinstance(ways[1], dict):
-        first, second = (cast(JsonObject, way) for way in ways)
+    ways = named if is_list(named) else []
+    if len(ways) == 2 and is_object(ways[0]) and is_object(ways[1]):
+        first, second = (way for way in ways)
         if second == first.get("items") or second.get("items") == first:
             return documented(first)
     return shape
@@ -167,7 +165,7 @@ def documented(schema: JsonValue) -> JsonObject:
 def _kind(shape: JsonObject) -> tuple[Kind | None, bool]:
     """Return what a schema says a value is, by the type that it names first; and whether it may be null."""
     named: JsonValue = shape.get("type", [])
-    types = [named] if isinstance(named, str) else cast("list[str]", named)
+    types = [named] if isinstance(named, str) else named
     kind = next((_DOCUMENTED[name] for name in types if name in _DOCUMENTED), None)
     return kind, "null" in types
 

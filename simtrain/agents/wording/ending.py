@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import cast
 
 from simtrain.agents.answers import is_refusal, read_answer
 from simtrain.agents.skills.messages import message_in
 from simtrain.contracts.agent import Briefing
 from simtrain.values.seeding import Stream, derive
-from simtrain.values.types import JsonObject, JsonValue, Message, encode
+from simtrain.values.types import JsonObject, JsonValue, Message, encode, is_list, is_object
 
 LONGEST_ASKED = 70
 LONGEST_REASON = 400
@@ -70,10 +69,10 @@ class EndingWords:
         return text if is_refusal(text) else f"{text}\nCANNOT: {why}"
 
     def _answered(self, value: JsonValue) -> str:
-        if isinstance(value, list):
-            return self._listed(cast("list[JsonValue]", value))
-        if isinstance(value, dict):
-            return f"{self._stream.choose(_JSON)}\n\n```json\n{encode(cast(JsonObject, value))}\n```"
+        if is_list(value):
+            return self._listed(value)
+        if is_object(value):
+            return f"{self._stream.choose(_JSON)}\n\n```json\n{encode(value)}\n```"
         text = "" if value is None else value if isinstance(value, str) else encode(value)
         many = ", " in text
         if not text or "\n" in text:
@@ -83,8 +82,8 @@ class EndingWords:
     def _listed(self, items: list[JsonValue]) -> str:
         if not items:
             return self._stream.choose(_NONE)
-        if all(isinstance(item, dict) for item in items):
-            return f"{self._stream.choose(_TABLE)}\n\n{_table(cast('list[JsonObject]', items))}"
+        if all(is_object(item) for item in items):
+            return f"{self._stream.choose(_TABLE)}\n\n{_table(items)}"
         texts = [item if isinstance(item, str) else encode(item) for item in items]
         if any(sign in text for text in texts for sign in (",", ";", " and ", "\n")):
             return "\n".join([self._stream.choose(_TABLE), "", *(f"- {text}" for text in texts)])
@@ -135,7 +134,7 @@ def _in_words(found: re.Match[str]) -> str:
         value = json.loads(found[0])
     except ValueError:
         return ""
-    items = cast("list[JsonValue]", value) if isinstance(value, list) else None
+    items = value if is_list(value) else None
     if items is None or any(isinstance(item, dict | list) for item in items):
         return ""
     texts = [item if isinstance(item, str) else encode(item) for item in items]

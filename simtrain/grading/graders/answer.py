@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import orjson
 from pydantic import Field, model_validator
@@ -29,7 +29,7 @@ from simtrain.values.comparing import (
 )
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.numerals import read_number
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.sql_checks import try_columns, try_rows
 
 Form: TypeAlias = Literal["exact", "text", "number", "set", "table", "json"]
@@ -105,9 +105,9 @@ class Answer(Grader):
         if self.form in ("exact", "text", "number"):
             return self._scalar(value)
         items = _json(value)
-        if not isinstance(items, list):
+        if not is_list(items):
             raise InputError(f"`as: {self.form}` needs a list")
-        found = cast(list[JsonValue], items)
+        found = items
         return _rows(found) if self.form == "table" else _items(found)
 
     def _scalar(self, value: JsonValue) -> JsonValue:
@@ -196,9 +196,9 @@ def _rows(values: list[JsonValue]) -> list[JsonObject]:
     """Return the rows of a table. Raises InputError when there are none, or when they are not flat objects with the same keys."""
     if not values:
         raise InputError("the gold is an empty table", remedy="choose cases for which there are rows")
-    if not all(isinstance(value, dict) for value in values):
+    if not all(is_object(value) for value in values):
         raise InputError("the rows of a table are objects")
-    rows = cast(list[JsonObject], values)
+    rows = values
     if any(list(row) != list(rows[0]) for row in rows):
         raise InputError("the rows of a table have the same keys in the same order")
     if not all(_is_scalar(cell) for row in rows for cell in row.values()):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import cast
 
 import orjson
 from pydantic import Field, field_validator
@@ -16,7 +14,7 @@ from simtrain.contracts.world import FinishedWorld
 from simtrain.llm.completion import whole
 from simtrain.llm.knobs import ModelKnobs
 from simtrain.values.errors import ModelFault
-from simtrain.values.types import JsonObject, JsonValue, Usage, encode
+from simtrain.values.types import JsonObject, JsonValue, Usage, encode, is_list, is_object
 
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 
@@ -133,17 +131,17 @@ def read_ratings(text: str, *, count: int, scale: tuple[int, int]) -> list[JsonO
         value: JsonValue = orjson.loads(fenced[1] if fenced else text)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"it is not JSON ({error})") from None
-    found = cast(Mapping[str, JsonValue], value).get("ratings") if isinstance(value, dict) else None
-    if not isinstance(found, list):
+    found = value.get("ratings") if is_object(value) else None
+    if not is_list(found):
         raise ValueError("it is no object with a list of `ratings`")
-    entries = cast(Sequence[JsonValue], found)
+    entries = found
     if len(entries) != count:
         raise ValueError(f"it has {len(entries)} ratings for {count} criteria")
     return [_rating(entry, number, scale) for number, entry in enumerate(entries, 1)]
 
 
 def _rating(entry: JsonValue, number: int, scale: tuple[int, int]) -> JsonObject:
-    given = cast(Mapping[str, JsonValue], entry) if isinstance(entry, dict) else None
+    given = entry if is_object(entry) else None
     if given is None or given.get("criterion") != number:
         raise ValueError(f"entry {number} is not about criterion {number}")
     rating, reason = given.get("rating"), given.get("reason", "")

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
 from unicodedata import category
 from unicodedata import name as character_name
 
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.manifest import ServerManifest
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 SHOWN = 100
 LONGEST = 200_000
@@ -149,7 +148,7 @@ def _tool_findings(server: str, tools: list[JsonObject]) -> Iterator[LintFinding
         seen[name] = place
         if not re.fullmatch(r"[A-Za-z0-9_./-]{1,128}", name):
             yield LintFinding(server, place, "has a name that clients may refuse", _shown(name))
-        if not isinstance(tool.get("inputSchema"), dict) or tool["inputSchema"].get("type") != "object":
+        if not is_object(tool.get("inputSchema")) or tool["inputSchema"].get("type") != "object":
             yield LintFinding(
                 server, place, "has an input schema that is of no object", _shown(str(tool.get("inputSchema")))
             )
@@ -162,10 +161,10 @@ def _tool_findings(server: str, tools: list[JsonObject]) -> Iterator[LintFinding
 def _schema_problem(schema: JsonValue) -> str | None:
     if schema is None:
         return None
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return "it is no object"
     try:
-        validator(cast(JsonObject, schema))
+        validator(schema)
     except ValueError as error:
         return str(error)
     return None
@@ -197,11 +196,11 @@ def _texts(value: JsonValue, place: str, key: str = "") -> Iterator[tuple[str, s
     if isinstance(value, str):
         if key in PROSE or key == "":
             yield place, value
-    elif isinstance(value, list):
-        for number, item in enumerate(cast("list[JsonValue]", value)):
+    elif is_list(value):
+        for number, item in enumerate(value):
             yield from _texts(item, f"{place}[{number}]")
-    elif isinstance(value, dict):
-        for name, item in cast(JsonObject, value).items():
+    elif is_object(value):
+        for name, item in value.items():
             yield from _texts(item, f"{place}.{name}", name)
 
 

@@ -12,12 +12,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from simtrain.files.file_bytes import file_bytes, unreadable_json
 from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target, http_target
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 MAX_BYTES = 4_000_000
 
@@ -39,19 +38,19 @@ def read_mcp_json(path: Path, *, environ: Mapping[str, str] | None = None) -> tu
     document = _read(path)
     nested = document.get("mcp")
     servers: JsonValue = document.get("mcpServers") or document.get("servers")
-    if servers is None and isinstance(nested, dict):
+    if servers is None and is_object(nested):
         # VS Code's settings.json.
-        servers = cast(JsonObject, nested).get("servers")
-    if not isinstance(servers, dict) or not servers:
+        servers = nested.get("servers")
+    if not is_object(servers) or not servers:
         raise InputError("the file names no servers", remedy='they stand under "mcpServers" or "servers"', file=path)
     folder = path.absolute().parent
     workspace = folder.parent if folder.name in (".vscode", ".cursor") else folder
     reader = _Reader(path, os.environ if environ is None else environ, workspace)
-    entries = cast(JsonObject, servers)
+    entries = servers
     return tuple(
         ConfiguredServer(name, reader.target(name, entry))
         for name, entry in entries.items()
-        if not (isinstance(entry, dict) and cast(JsonObject, entry).get("disabled") is True)
+        if not (is_object(entry) and entry.get("disabled") is True)
     )
 
 
@@ -70,9 +69,9 @@ class _Reader:
     def target(self, name: str, entry: JsonValue) -> Target | InputError:
         """Return what an entry starts or connects to."""
         try:
-            if not isinstance(entry, dict):
+            if not is_object(entry):
                 raise InputError("this is no object")
-            return self._target(cast(JsonObject, entry))
+            return self._target(entry)
         except InputError as error:
             return error.at(file=self._path, place=name)
 
@@ -96,9 +95,9 @@ class _Reader:
 
     def _stdio(self, entry: JsonObject) -> StdioTarget:
         arguments: JsonValue = entry.get("args", [])
-        if not isinstance(arguments, list):
+        if not is_list(arguments):
             raise InputError("args is no list")
-        words = [self._fill(word, "args") for word in cast("list[JsonValue]", arguments)]
+        words = [self._fill(word, "args") for word in arguments]
         env = self._env_file(entry) | self._texts(entry, "env")
         cwd = Path(self._fill(entry["cwd"], "cwd")).expanduser() if entry.get("cwd") else None
         command = self._fill(entry["command"], "command").strip()
@@ -108,9 +107,9 @@ class _Reader:
 
     def _texts(self, entry: JsonObject, key: str) -> dict[str, str]:
         fields: JsonValue = entry.get(key) or {}
-        if not isinstance(fields, dict):
+        if not is_object(fields):
             raise InputError(f"{key} is no object")
-        return {name: self._fill(value, f"{key}.{name}") for name, value in cast(JsonObject, fields).items()}
+        return {name: self._fill(value, f"{key}.{name}") for name, value in fields.items()}
 
     def _env_file(self, entry: JsonObject) -> dict[str, str]:
         if "envFile" not in entry:
@@ -177,6 +176,6 @@ def _read(path: Path) -> JsonObject:
         raise InputError(f"this is no JSON: {error.msg}", file=path, line=error.lineno) from None
     except (RecursionError, ValueError) as error:
         raise InputError(unreadable_json(error), file=path) from None
-    if not isinstance(document, dict):
+    if not is_object(document):
         raise InputError("this is no mcp.json", remedy="it is an object of servers", file=path)
-    return cast(JsonObject, document)
+    return document

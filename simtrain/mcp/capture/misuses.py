@@ -11,7 +11,7 @@ from simtrain.contracts.argument_mistakes import resolved, types_of
 from simtrain.mcp_wire.answers import fitting
 from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.manifest import NO_ARGUMENT
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list
 
 MISUSES = 400
 """So many calls with bad arguments are made of one server at most."""
@@ -68,7 +68,7 @@ class _Misused:
     """The calls of one tool."""
 
     def __init__(self, tool: JsonObject) -> None:
-        self.name = cast(str, tool["name"])
+        self.name = tool["name"]
         schema = members(tool.get("inputSchema"))
         self._known = {name: resolved(given, schema) for name, given in members(schema.get("properties")).items()}
         self.required = cast("list[str]", schema.get("required") or [])
@@ -112,7 +112,7 @@ def plausible(schema: JsonValue, root: JsonObject, depth: int = 0) -> JsonValue:
         return described["const"]
     for key in ("anyOf", "oneOf", "allOf"):
         options: JsonValue = described.get(key)
-        if isinstance(options, list) and options:
+        if is_list(options) and options:
             return plausible(options[0], root, depth + 1)
     kind = (types_of(described, root) or ["string"])[0]
     if kind == "object":
@@ -120,7 +120,7 @@ def plausible(schema: JsonValue, root: JsonObject, depth: int = 0) -> JsonValue:
         needed = cast("list[str]", described.get("required") or [])
         return {name: plausible(known.get(name), root, depth + 1) for name in needed}
     if kind == "array":
-        return [plausible(described.get("items"), root, depth + 1)] * cast(int, described.get("minItems", 0))
+        return [plausible(described.get("items"), root, depth + 1)] * described.get("minItems", 0)
     if kind == "string" and not {"format", "minLength", "maxLength", "pattern"} & described.keys():
         return _TEXT
     return fitting({**described, "type": kind})

@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from simtrain.mcp.capture.probes import NO_TOOL
 from simtrain.mcp_wire.manifest import ServerManifest, read_manifest
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_sessions
 from simtrain.worlds.recorded.replay_index import CALL
 
@@ -33,13 +33,13 @@ class RecordedCall:
     def channel(self) -> Channel:
         """How the reply came."""
         if "error" in self.response:
-            return cast(int, cast(JsonObject, self.response["error"]).get("code", 0))
+            return self.response["error"].get("code", 0)
         return "error" if self._result.get("isError") is True else "result"
 
     @property
     def _result(self) -> JsonObject:
         result: JsonValue = self.response.get("result")
-        return cast(JsonObject, result) if isinstance(result, dict) else {}
+        return result if is_object(result) else {}
 
 
 @dataclass(frozen=True, eq=False)

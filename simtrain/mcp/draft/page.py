@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import cast
 
 import yaml
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonValue, is_list, is_object
 
 WIDTH = 140
 
@@ -19,14 +18,14 @@ def block(key: str, value: JsonValue, indent: int = 0) -> list[str]:
     if isinstance(value, str) and "\n" in value and _is_block(value):
         return [f"{space}{scalar(key)}: |-", *(f"{space}  {line}" if line else "" for line in value.split("\n"))]
     flat = f"{space}{scalar(key)}: {flow(value)}"
-    if not isinstance(value, dict | list) or not value or (len(flat) <= WIDTH and not _holds_lines(value)):
+    if not (is_object(value) or is_list(value)) or not value or (len(flat) <= WIDTH and not _holds_lines(value)):
         return [flat]
-    if isinstance(value, dict):
-        inner = [line for name, item in cast(JsonObject, value).items() for line in block(name, item, indent + 2)]
+    if is_object(value):
+        inner = [line for name, item in value.items() for line in block(name, item, indent + 2)]
         return [f"{space}{scalar(key)}:", *inner]
     return [
         f"{space}{scalar(key)}:",
-        *(line for item in cast("list[JsonValue]", value) for line in entry(item, indent + 2)),
+        *(line for item in value for line in entry(item, indent + 2)),
     ]
 
 
@@ -36,18 +35,18 @@ def entry(value: JsonValue, indent: int) -> list[str]:
     if isinstance(value, str) and "\n" in value and _is_block(value):
         return [f"{space}- |-", *(f"{space}  {line}" if line else "" for line in value.split("\n"))]
     flat = f"{space}- {flow(value)}"
-    if not isinstance(value, dict) or not value or (len(flat) <= WIDTH and not _holds_lines(value)):
+    if not is_object(value) or not value or (len(flat) <= WIDTH and not _holds_lines(value)):
         return [flat]
-    lines = [line for name, item in cast(JsonObject, value).items() for line in block(name, item, indent + 2)]
+    lines = [line for name, item in value.items() for line in block(name, item, indent + 2)]
     return [f"{space}- {lines[0][indent + 2 :]}", *lines[1:]]
 
 
 def flow(value: JsonValue) -> str:
     """Return a value on one line."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{scalar(key)}: {flow(item)}" for key, item in cast(JsonObject, value).items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(flow(item) for item in cast("list[JsonValue]", value)) + "]"
+    if is_object(value):
+        return "{" + ", ".join(f"{scalar(key)}: {flow(item)}" for key, item in value.items()) + "}"
+    if is_list(value):
+        return "[" + ", ".join(flow(item) for item in value) + "]"
     return scalar(value)
 
 
@@ -97,8 +96,8 @@ def _is_block(text: str) -> bool:
 
 
 def _holds_lines(value: JsonValue) -> bool:
-    if isinstance(value, dict):
-        return any(_holds_lines(item) for item in cast(JsonObject, value).values())
-    if isinstance(value, list):
-        return any(_holds_lines(item) for item in cast("list[JsonValue]", value))
+    if is_object(value):
+        return any(_holds_lines(item) for item in value.values())
+    if is_list(value):
+        return any(_holds_lines(item) for item in value)
     return isinstance(value, str) and "\n" in value

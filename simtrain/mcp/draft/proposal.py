@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
 from simtrain.files.yaml_files import parse_document
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 PARTS = ("schema", "rows", "tools")
 KEYS = ("let", "refuse", "ids", "write", "read", "text", "each", "structured", "page")
@@ -54,10 +53,10 @@ def read_proposal(said: str, tools: Mapping[str, JsonObject]) -> Proposal:
 
 
 def _rows(value: JsonValue) -> JsonObject:
-    rows = cast(JsonObject, value) if isinstance(value, dict) else {}
-    flat = [cast("list[JsonValue]", items) for items in rows.values() if isinstance(items, list)]
+    rows = value if is_object(value) else {}
+    flat = [items for items in rows.values() if is_list(items)]
     # Generated rows would be a cheap way to be huge, and a recording shows rows one by one.
-    if not isinstance(value, dict) or len(flat) != len(rows):
+    if not is_object(value) or len(flat) != len(rows):
         raise InputError("rows are lists of rows, by table", file=FILE, place="rows")
     if sum(map(len, flat)) > MOST_ROWS:
         raise InputError(f"there are more than {MOST_ROWS} rows", file=FILE, place="rows")
@@ -65,13 +64,13 @@ def _rows(value: JsonValue) -> JsonObject:
 
 
 def _tools(value: JsonValue, known: Mapping[str, JsonObject]) -> tuple[dict[str, JsonObject], dict[str, str]]:
-    if not isinstance(value, list):
+    if not is_list(value):
         raise InputError("tools are a list", file=FILE, place="tools")
     bound: dict[str, JsonObject] = {}
     left: dict[str, str] = {}
-    for index, item in enumerate(cast("list[JsonValue]", value)):
+    for index, item in enumerate(value):
         place = f"tools[{index}]"
-        entry = cast(JsonObject, item) if isinstance(item, dict) else {}
+        entry = item if is_object(item) else {}
         name: JsonValue = entry.get("name")
         if not isinstance(name, str) or name not in known:
             raise InputError(

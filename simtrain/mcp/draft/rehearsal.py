@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
 
 from simtrain.mcp.draft.observed import RecordedCall
 from simtrain.mcp.verify.comparison import difference
 from simtrain.mcp.verify.pairing import Pairing
 from simtrain.mcp.verify.stand_in import OpenStandIn, stand_in
 from simtrain.values.clock import DEFAULT_START, instant
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.recorded.volatile_values import mapped
 
 STEP = 20.0
@@ -63,7 +62,7 @@ async def _play(calls: Sequence[RecordedCall], opened: OpenStandIn) -> list[Rehe
     found: list[RehearsedCall] = []
     for call in calls:
         moment += STEP
-        own = await opened.call(call.tool, cast(JsonObject, pairing.from_real(call.arguments)), moment=moment)
+        own = await opened.call(call.tool, pairing.from_real(call.arguments), moment=moment)
         if opened.breakdown is not None:
             # The episode is over: what comes after it would be blamed on tools that are sound.
             return [*found, RehearsedCall(call, f"the draft breaks down: {opened.breakdown}")]
@@ -74,15 +73,15 @@ async def _play(calls: Sequence[RecordedCall], opened: OpenStandIn) -> list[Rehe
 
 def _is_refusal(response: JsonObject) -> bool:
     result: JsonValue = response.get("result")
-    return "error" in response or (isinstance(result, dict) and cast(JsonObject, result).get("isError") is True)
+    return "error" in response or (is_object(result) and result.get("isError") is True)
 
 
 def _without_moments(value: JsonValue) -> JsonValue:
     """Return a value in which all moments are the same."""
-    if isinstance(value, dict):
-        return {key: _without_moments(item) for key, item in cast(JsonObject, value).items()}
-    if isinstance(value, list):
-        return [_without_moments(item) for item in cast("list[JsonValue]", value)]
+    if is_object(value):
+        return {key: _without_moments(item) for key, item in value.items()}
+    if is_list(value):
+        return [_without_moments(item) for item in value]
     if isinstance(value, int) and value in _EPOCH:
         return "<moment>"
     return mapped(value, lambda text: _MOMENT.sub("<moment>", text)) if isinstance(value, str) else value

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import cast
 
 from simtrain.mcp.draft.observed import Observed, RecordedCall
 from simtrain.mcp.verify.pairing import rewritten
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 SHORTEST = 5
 SUFFIX = " anew"
@@ -42,12 +41,12 @@ def _recorded_session(observed: Observed, recorded_session: int) -> Iterator[Rec
         return pattern.sub(lambda found: found[0] + SUFFIX, text)
 
     for call in calls:
-        arguments = cast(JsonObject, rewritten(call.arguments, lambda text: text + SUFFIX if text in texts else text))
+        arguments = rewritten(call.arguments, lambda text: text + SUFFIX if text in texts else text)
         yield replace(call, arguments=arguments, response=_values(call.response, change))
 
 
 def _values(response: JsonObject, change: object) -> JsonObject:
-    return cast(JsonObject, rewritten(response, change))  # pyright: ignore[reportArgumentType]
+    return rewritten(response, change)  # pyright: ignore[reportArgumentType]
 
 
 def _free_texts(observed: Observed, calls: Sequence[RecordedCall]) -> set[str]:
@@ -70,11 +69,11 @@ def _free_texts(observed: Observed, calls: Sequence[RecordedCall]) -> set[str]:
 def _texts(value: JsonValue) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for item in cast(JsonObject, value).values():
+    elif is_object(value):
+        for item in value.values():
             yield from _texts(item)
-    elif isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
+    elif is_list(value):
+        for item in value:
             yield from _texts(item)
 
 

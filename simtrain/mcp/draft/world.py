@@ -82,4 +82,4 @@ def _tool(observed: Observed, proposal: Proposal, tool: str) -> list[str]:
 
 
 def _input(schema: JsonValue) -> JsonObject:
-    return {"type": "object", "properties": {}, **(cast(JsonObject, schema) if is_schema(schema) else {})}
+    return {"type": "object", "properties": {}, **(schema if is_schema(schema) else {})}

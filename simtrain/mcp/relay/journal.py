@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import cast
 
 from simtrain.mcp.relay.verdicts import Verdicts
 from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, VERSION_KEY
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 from simtrain.worlds.recorded.recording import Recorder, Sender
 
 
@@ -77,7 +76,7 @@ class RelayJournal:
 def era_of(frame: JsonObject) -> str | None:
     """Return the era that a client's request shows; None for what shows none."""
     params: JsonValue = frame.get("params")
-    meta: JsonValue = cast(JsonObject, params).get("_meta") if isinstance(params, dict) else None
-    if isinstance(meta, dict) and VERSION_KEY in meta:
+    meta: JsonValue = params.get("_meta") if is_object(params) else None
+    if is_object(meta) and VERSION_KEY in meta:
         return MODERN
     return HANDSHAKE if frame.get("method") == "initialize" else None

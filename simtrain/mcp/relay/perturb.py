@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from simtrain.contracts.perturbation import Call, Perturbation
 from simtrain.contracts.request import Answer, Request, no_tool
@@ -24,7 +24,7 @@ from simtrain.scenarios.load import arm_pack
 from simtrain.values.clock import DEFAULT_START, Clock, instant
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Root, derive
-from simtrain.values.types import JsonObject, JsonValue, Observation
+from simtrain.values.types import JsonObject, JsonValue, Observation, is_object
 from simtrain.worlds.recorded.replay_index import CALL
 
 UNKNOWN_TOOL = -32602
@@ -276,7 +276,7 @@ async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> RelayO
 
 
 def _object(value: JsonValue) -> JsonObject:
-    return cast(JsonObject, value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _key(scope: Scope, identity: JsonValue) -> _Key:

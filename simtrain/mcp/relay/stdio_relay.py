@@ -19,7 +19,7 @@ from simtrain.mcp.relay.pipes import CHUNK, read_end, write_end
 from simtrain.mcp.relay.stream_parts import StreamLines
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
 from simtrain.values.errors import InputError, SimulatorFault
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, is_object
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of a line above which it is passed on unread."""
@@ -208,7 +208,7 @@ class _Pump:
         for frame in frames:
             if "method" in frame and "id" in frame:
                 self._owed.add(encode_frame({"id": frame["id"]}))
-            elif frame.get("method") == "notifications/cancelled" and isinstance(frame.get("params"), dict):
+            elif frame.get("method") == "notifications/cancelled" and is_object(frame.get("params")):
                 self._owed.discard(encode_frame({"id": frame["params"].get("requestId")}))
 
     def _credit(self, frames: list[JsonObject]) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
 
 
 def tool_of(descriptor: JsonObject) -> ToolSpec:
@@ -15,7 +14,7 @@ def tool_of(descriptor: JsonObject) -> ToolSpec:
         name=str(descriptor.get("name")),
         description=str(descriptor.get("description") or ""),
         input_schema=_object(descriptor.get("inputSchema")),
-        output_schema=cast(JsonObject, output) if isinstance(output, dict) else None,
+        output_schema=output if is_object(output) else None,
         writes=_object(descriptor.get("annotations")).get("readOnlyHint") is not True,
     )
 
@@ -23,9 +22,9 @@ def tool_of(descriptor: JsonObject) -> ToolSpec:
 def descriptors_of(result: JsonObject) -> list[JsonObject]:
     """Return the raw descriptors in a result of tools/list."""
     tools: JsonValue = result.get("tools")
-    if not isinstance(tools, list):
+    if not is_list(tools):
         return []
-    return [cast(JsonObject, tool) for tool in cast("list[JsonValue]", tools) if isinstance(tool, dict)]
+    return [tool for tool in tools if is_object(tool)]
 
 
 def rewritten(
@@ -48,4 +47,4 @@ def _changed(raw: dict[int, JsonObject], before: ToolSpec | None, tool: ToolSpec
 
 
 def _object(value: JsonValue) -> JsonObject:
-    return cast(JsonObject, value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}

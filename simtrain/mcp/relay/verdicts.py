@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from simtrain.files.redaction import Redactor
 from simtrain.mcp_wire.frames import members
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list
 from simtrain.worlds.recorded.recording import Sender
 from simtrain.worlds.recorded.replay_index import CALL
 
@@ -85,7 +85,7 @@ class Verdicts:
             if frame is not None:
                 self._from_client(frame, bent, session, http)
             return
-        shown = cast("JsonObject | None", notes.get("frame", frame))
+        shown = notes.get("frame", frame)
         answered = members(shown if shown is not None else frame).get("id")
         if "method" not in members(frame) and answered is not None:
             self._from_server(frame, shown, bent, (session, _written(answered)), http)
@@ -142,7 +142,7 @@ class Verdicts:
     def _learn(self, result: JsonObject) -> None:
         """Note which tools say that they only read, or that a second call changes nothing."""
         listed: JsonValue = result.get("tools")
-        for tool in cast("list[JsonValue]", listed) if isinstance(listed, list) else []:
+        for tool in listed if is_list(listed) else []:
             hints = members(members(tool).get("annotations"))
             if hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True:
                 self._repeatable.add(str(members(tool).get("name")))

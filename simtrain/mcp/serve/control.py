@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from secrets import token_urlsafe
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -224,5 +224,5 @@ async def _read(request: Request, model: type[BodyT]) -> BodyT:
         raise InputError(f"the body is not JSON: {error}") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in cast(tuple[object, ...], first["loc"]))
+        place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{place}: {first['msg']}" if place else first["msg"]) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, cast
 
@@ -193,12 +192,12 @@ class EpisodeFront:
         captured = self._mistake(asked.method.partition("/")[2], asked, uri)
         if captured is None or "error" not in captured:
             return {}
-        unsupported = cast(JsonObject, captured["error"]).get("code") == METHOD_NOT_FOUND
+        unsupported = captured["error"].get("code") == METHOD_NOT_FOUND
         return {} if self._surface.names("resources/list", "uri", uri, asked) and not unsupported else outcome(captured)
 
     def _completed(self, asked: WireRequest) -> JsonObject:
         """No suggestions; for what the captured server does not list, what it says of that."""
-        ref = cast(JsonObject, asked.params["ref"])
+        ref = asked.params["ref"]
         by_prompt = ref.get("type") == "ref/prompt"
         name = str(ref.get("name") if by_prompt else ref.get("uri"))
         known = (
@@ -291,13 +290,13 @@ class EpisodeFront:
         return page
 
     async def _call(self, asked: WireRequest, line: ClientLine) -> JsonObject:
-        name, arguments = cast(str, asked.params["name"]), asked.params.get("arguments")
+        name, arguments = asked.params["name"], asked.params.get("arguments")
         if self._conversations.knows(asked):
             return self._conversations.go_on(asked)
         tool = self._tools.native.get(name)
         caller.set(_caller(asked))
         try:
-            observation = await self.held.call(self._native(name), cast(JsonObject, arguments or {}))
+            observation = await self.held.call(self._native(name), arguments or {})
         except EpisodeClosed as over:
             return {"content": [{"type": "text", "text": str(over)}], "isError": True}
         except (SimulatorFault, ModelFault) as fault:
@@ -326,7 +325,7 @@ class EpisodeFront:
         """Return a recorded reply with all that went before it: notifications, and questions to the client."""
         if wire.get("resumed"):
             await line.hang_up()
-        for notification in cast(Sequence[JsonObject], wire.get("notifications") or ()):
+        for notification in wire.get("notifications") or ():
             await _say(line, notification)
         if asked.modern:
             begun = self._conversations.begin(asked, wire)
@@ -334,7 +333,7 @@ class EpisodeFront:
                 return begun
         else:
             for question in self._conversations.questions(wire):
-                await line.ask(cast(str, question["method"]), cast(JsonObject, question.get("params") or {}))
+                await line.ask(question["method"], question.get("params") or {})
         return outcome(wire)
 
 
@@ -345,13 +344,13 @@ def _error(code: int, message: str, data: JsonValue = None) -> JsonObject:
 def outcome(wire: JsonObject) -> JsonObject:
     """Return the result in a recorded reply. Raises WireError for a recorded error."""
     if "error" in wire:
-        error = cast(JsonObject, wire["error"])
-        raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))
-    return cast(JsonObject, wire["result"])
+        error = wire["error"]
+        raise WireError(error["code"], error["message"], error.get("data"))
+    return wire["result"]
 
 
 async def _say(line: ClientLine, notification: JsonObject) -> None:
-    method = cast(str, notification.get("method", ""))
+    method = notification.get("method", "")
     if method in _CHANGES:
         await line.changed(_CHANGES[method])
     elif method == "notifications/resources/updated":

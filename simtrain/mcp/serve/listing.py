@@ -53,7 +53,7 @@ class ServedSurface(ABC):
 def _negotiated(asked: WireRequest) -> str:
     """Return the revision of the handshake era that a client and a server which speaks them all agree on."""
     wanted = asked.params.get("protocolVersion")
-    return cast(str, wanted) if wanted in HANDSHAKE_VERSIONS else HANDSHAKE
+    return wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE
 
 
 class MadeSurface(ServedSurface):
@@ -107,7 +107,7 @@ class CapturedSurface(ServedSurface):
         return self._manifest.surface(MODERN if asked.modern else HANDSHAKE, asked.capabilities)
 
     def capabilities(self, asked: WireRequest) -> JsonObject:
-        return cast(JsonObject, self._surface(asked).greeting.get("capabilities") or {})
+        return self._surface(asked).greeting.get("capabilities") or {}
 
     def greeting(self, asked: WireRequest) -> JsonObject:
         surface = self._surface(asked)
@@ -190,10 +190,10 @@ class CapturedSurface(ServedSurface):
         """Return the captured descriptors of the tools that are offered; bent ones as they are now, tools of other names at the end."""
         found: list[JsonObject] = []
         for descriptor in captured:
-            name = cast(str, descriptor.get("name"))
+            name = descriptor.get("name")
             if name in self._tools.native:
                 found.append({**descriptor, **self._tools.own[name]} if name in self._bent else descriptor)
         if last:
-            known = {cast(str, tool.get("name")) for tool in self._manifest.tools}
+            known = {tool.get("name") for tool in self._manifest.tools}
             found.extend(own for name, own in self._tools.own.items() if name not in known)
         return found

@@ -54,4 +54,4 @@ def _written(result: JsonObject) -> JsonValue:
 @lru_cache(maxsize=4096)
 def _fits(schema: bytes) -> Any:
     # A schema that is none never gets here: a world refuses it, and a captured one is left out.
-    return validator(cast(JsonObject, orjson.loads(schema))).is_valid
+    return validator(orjson.loads(schema)).is_valid

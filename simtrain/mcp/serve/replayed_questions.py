@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from secrets import token_urlsafe
 from typing import cast
 
 from simtrain.mcp_wire.handler import INVALID_PARAMS, MISSING_CAPABILITY, WireError, WireRequest
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 CAPABILITIES = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
 MOST = 1024
@@ -23,12 +22,12 @@ class Conversations:
 
     def questions(self, wire: JsonObject) -> list[JsonObject]:
         """Return what the recorded server asked its client, as requests of the handshake era."""
-        asks = cast(Sequence[JsonObject], wire.get("asks") or ())
+        asks = wire.get("asks") or ()
         if asks:
             return list(asks)
         return [
-            cast(JsonObject, question)
-            for round_ in cast(Sequence[JsonObject], wire.get("rounds") or ())
+            question
+            for round_ in (wire.get("rounds") or ())
             for question in cast(JsonObject, cast(JsonObject, round_["result"]).get("inputRequests") or {}).values()
         ]
 
@@ -47,7 +46,7 @@ class Conversations:
 
     def go_on(self, asked: WireRequest) -> JsonObject:
         """Return the next round, or the reply itself when every question is answered. Raises WireError for a recorded error."""
-        return self._go_on(asked, *self._waiting.pop(cast(str, asked.params["requestState"])))
+        return self._go_on(asked, *self._waiting.pop(asked.params["requestState"]))
 
     def _go_on(self, asked: WireRequest, wire: JsonObject, number: int) -> JsonObject:
         if not _answered(asked.params.get("inputResponses"), _rounds(wire)[number]):
@@ -55,14 +54,14 @@ class Conversations:
         if number + 1 < len(_rounds(wire)):
             return self._require(asked, wire, number + 1)
         if "error" in wire:
-            error = cast(JsonObject, wire["error"])
-            raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))
-        return cast(JsonObject, wire["result"])
+            error = wire["error"]
+            raise WireError(error["code"], error["message"], error.get("data"))
+        return wire["result"]
 
     def _require(self, asked: WireRequest, wire: JsonObject, number: int) -> JsonObject:
         recorded = _rounds(wire)[number]
-        for question in cast(dict[str, JsonObject], recorded["inputRequests"]).values():
-            capability = CAPABILITIES.get(cast(str, question.get("method", "")))
+        for question in recorded["inputRequests"].values():
+            capability = CAPABILITIES.get(question.get("method", ""))
             if capability is not None and capability not in asked.capabilities:
                 raise WireError(
                     MISSING_CAPABILITY,
@@ -78,18 +77,18 @@ class Conversations:
 
 def _answered(given: JsonValue, recorded: JsonObject) -> bool:
     """True if responses answer every question of a round; what a client says beyond that does not count."""
-    if not isinstance(given, dict):
+    if not is_object(given):
         return False
-    answers = cast(JsonObject, given)
-    return all(isinstance(answers.get(key), dict) for key in cast(JsonObject, recorded["inputRequests"]))
+    answers = given
+    return all(is_object(answers.get(key)) for key in recorded["inputRequests"])
 
 
 def _rounds(wire: JsonObject) -> list[JsonObject]:
     """Return the input_required results of a recorded reply; questions of the handshake era become one round."""
-    rounds = [cast(JsonObject, item["result"]) for item in cast(Sequence[JsonObject], wire.get("rounds") or ())]
+    rounds = [item["result"] for item in (wire.get("rounds") or ())]
     if rounds:
         return [item for item in rounds if item.get("inputRequests")]
-    asks = cast(Sequence[JsonObject], wire.get("asks") or ())
+    asks = wire.get("asks") or ()
     if not asks:
         return []
     asked: JsonObject = {

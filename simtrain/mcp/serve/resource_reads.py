@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from simtrain.contracts.request import READ
 from simtrain.mcp_wire.handler import INTERNAL_ERROR
 from simtrain.mcp_wire.raw_replies import block_text, error_text
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, writable
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, is_list, is_object, writable
 
 
 def named(params: JsonObject) -> JsonObject:
@@ -22,7 +20,7 @@ def observed(response: JsonObject, source: str) -> Observation:
     """
     failed = "error" in response
     text = error_text(response["error"]) if failed else "\n".join(map(block_text, _blocks(response["result"])))
-    return Observation(cast(str, writable(text)), is_error=failed, provenance=Provenance(source))
+    return Observation(writable(text), is_error=failed, provenance=Provenance(source))
 
 
 def bent(method: str, params: JsonObject, observation: Observation, clean: JsonObject | None) -> JsonObject:
@@ -52,8 +50,8 @@ def _blocks(result: JsonObject) -> list[JsonObject]:
 
 
 def _objects(value: JsonValue) -> list[JsonObject]:
-    items = cast("list[JsonValue]", value) if isinstance(value, list) else []
-    return [cast(JsonObject, item) for item in items if isinstance(item, dict)]
+    items = value if is_list(value) else []
+    return [item for item in items if is_object(item)]
 
 
 def _is_text(item: JsonObject) -> bool:

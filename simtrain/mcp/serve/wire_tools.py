@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from simtrain.values.types import JsonObject, ToolSpec
 
@@ -41,7 +40,7 @@ def wire_tools(
         if server is not None and tool.server != server:
             continue
         further = descriptors.get(tool.name, {})
-        plain = cast(str, further.get("name", tool.name.rpartition(".")[2]))
+        plain = further.get("name", tool.name.rpartition(".")[2])
         name = f"{tool.server}{JOIN}{plain}" if several and tool.server else plain
         native[name] = tool
         own[name] = {**_descriptor(tool), **further, "name": name}

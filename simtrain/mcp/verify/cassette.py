@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import cast
 
 from simtrain.mcp.verify.comparison import difference
 from simtrain.mcp.verify.findings import CallOutcome, Findings
@@ -19,7 +18,7 @@ from simtrain.mcp_wire.listings import shown
 from simtrain.mcp_wire.manifest import LISTED, Exchange, Surface
 from simtrain.mcp_wire.targets import Target, parse_target
 from simtrain.values.errors import InputError, SimulatorFault, nearest
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, is_object
 from simtrain.worlds.recorded.recorded_sessions import RecordedSession, by_caller, read_sessions
 from simtrain.worlds.recorded.served_servers import GREETINGS, read_servers
 
@@ -98,7 +97,7 @@ async def _again(
         for exchange in asked:
             response = lost
             if response is None:
-                params = cast(JsonObject, pairing.for_real(exchange.params))
+                params = pairing.for_real(exchange.params)
                 try:
                     response = (await client.request(exchange.method, params, timeout=timeout, progress=True)).response
                 except SimulatorFault as fault:
@@ -115,7 +114,7 @@ def _outcome(exchange: Exchange, response: JsonObject, pairing: Pairing) -> Call
     arguments = exchange.params.get("arguments") if isinstance(name, str) else exchange.params
     call = GeneratedCall(
         name if isinstance(name, str) else exchange.method,
-        cast(JsonObject, arguments) if isinstance(arguments, dict) else {},
+        arguments if is_object(arguments) else {},
         "valid" if accepted else "invalid",
     )
-    return CallOutcome(call, accepted, cast(JsonObject, pairing.from_real(response)), exchange.response, problem)
+    return CallOutcome(call, accepted, pairing.from_real(response), exchange.response, problem)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from simtrain.mcp.verify.pairing import Pairing
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 FIRST = ("content", "structuredContent")
 """What is compared of a result before its other members."""
@@ -55,10 +54,10 @@ class _Sides:
     def differ(self, real: JsonValue, own: JsonValue, place: str) -> str | None:
         if isinstance(real, str) and isinstance(own, str):
             return None if self.pairing.same_text(real, own) else f"{place}: other text"
-        if isinstance(real, dict) and isinstance(own, dict):
-            return self._keys(cast(JsonObject, real), cast(JsonObject, own), place)
-        if isinstance(real, list) and isinstance(own, list):
-            return self._items(cast(list[JsonValue], real), cast(list[JsonValue], own), place)
+        if is_object(real) and is_object(own):
+            return self._keys(real, own, place)
+        if is_list(real) and is_list(own):
+            return self._items(real, own, place)
         # 1 and true are equal to Python and to nobody who reads JSON; 1 and 1.0 are the same number of JSON.
         if isinstance(real, bool) is isinstance(own, bool) and real == own:
             return None

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 from simtrain.values.errors import SimtrainError
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonValue, is_object
 
 T = TypeVar("T")
 
@@ -161,8 +161,8 @@ def occurs(value: JsonValue, arguments: JsonValue) -> bool:
 
 
 def _leaves(value: JsonValue) -> Iterator[JsonValue]:
-    if isinstance(value, dict):
-        for item in cast(JsonObject, value).values():
+    if is_object(value):
+        for item in value.values():
             yield from _leaves(item)
     elif isinstance(value, list | tuple):
         for item in cast(Sequence[JsonValue], value):

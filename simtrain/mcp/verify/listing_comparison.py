@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from simtrain.mcp.verify.pairing import Pairing
 from simtrain.mcp_wire.frames import members
@@ -72,7 +71,7 @@ def alike(real: Surface, own: Surface, pairing: Pairing) -> ShownAlike:
         name = method.removesuffix("/list").replace("resources/templates", "templates")
         theirs, ours = _by_name(real, method), _by_name(own, method)
         for key in dict.fromkeys([*theirs, *ours]):
-            one = cast(JsonObject, pairing.unpaired(theirs[key])) if key in theirs else None
+            one = pairing.unpaired(theirs[key]) if key in theirs else None
             other = ours.get(key)
             whole = name == "tools" and one is not None and other is not None
             found.note(name, f"{name}.{key}", one or _ABSENT, other or _ABSENT, told=not whole)

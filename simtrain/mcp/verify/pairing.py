@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from typing import cast
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonValue, is_list, is_object
 
 _WITHIN = re.compile(r"[\w.~-]/*$")
 """What stands before a slash that goes on with a path: `/srv` is no root in `../srv`, but it is one in `//srv` and in `file:///srv`."""
@@ -87,10 +86,10 @@ def rewritten(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
     """Return a JSON value with every text in it, keys included, changed."""
     if isinstance(value, str):
         return change(value)
-    if isinstance(value, list):
-        return [rewritten(item, change) for item in cast(list[JsonValue], value)]
-    if isinstance(value, dict):
-        return {change(key): rewritten(item, change) for key, item in cast(JsonObject, value).items()}
+    if is_list(value):
+        return [rewritten(item, change) for item in value]
+    if is_object(value):
+        return {change(key): rewritten(item, change) for key, item in value.items()}
     return value
 
 

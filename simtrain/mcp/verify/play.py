@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
 
 from simtrain.files.json_schemas import validator
 from simtrain.mcp.verify.comparison import difference
@@ -25,7 +24,7 @@ from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.mcp_wire.manifest import Surface
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Stream, derive
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +104,13 @@ def offered_schemas(real: Surface, own: Surface) -> dict[str, JsonObject]:
 
 def _schema(value: JsonValue) -> JsonObject:
     """Return an input schema from which calls can be made; one that is none describes no argument."""
-    if not isinstance(value, dict):
+    if not is_object(value):
         return {}
     try:
-        validator(cast(JsonObject, value))
+        validator(value)
     except ValueError:
         return {}
-    return cast(JsonObject, value)
+    return value
 
 
 async def play(

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
-from typing import Protocol, cast
+from typing import Protocol
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.subject import Subject
@@ -21,7 +21,7 @@ from simtrain.mcp_wire.listings import shown
 from simtrain.mcp_wire.manifest import Surface
 from simtrain.mcp_wire.targets import StdioTarget, Target, parse_target
 from simtrain.values.errors import InputError, SimulatorFault
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, is_list, is_object
 
 STEADY = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
 UNANSWERED = -32000
@@ -163,9 +163,9 @@ class LiveBench:
 def _readable(response: JsonObject) -> JsonObject:
     """Return the response; an error of ours in the place of one that is neither a CallToolResult nor an error."""
     result, error = response.get("result"), response.get("error")
-    if isinstance(result, dict) and isinstance(cast(JsonObject, result).get("content", []), list):
+    if is_object(result) and is_list(result.get("content", [])):
         return {"result": result}
-    if isinstance(error, dict):
+    if is_object(error):
         return {"error": error}
     return {"error": {"code": UNANSWERED, "message": "the answer is neither a tool result nor an error"}}
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from simtrain.mcp.verify.draw import Draw
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 T = TypeVar("T", str, int)
 
@@ -32,12 +32,12 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 
 def fitting(schema: JsonObject, draw: Draw) -> JsonObject:
     """Arguments that fit the schema: all that is required, and some of the rest."""
-    return cast(JsonObject, _Values(schema, draw).arguments(optional=0.4))
+    return _Values(schema, draw).arguments(optional=0.4)
 
 
 def at_the_border(schema: JsonObject, draw: Draw) -> JsonObject:
     """Arguments that fit the schema and are rarely thought of: nothing optional or everything, limits, odd texts."""
-    return cast(JsonObject, _Values(schema, draw, odd=True).arguments(optional=draw.one((0.0, 1.0))))
+    return _Values(schema, draw, odd=True).arguments(optional=draw.one((0.0, 1.0)))
 
 
 def spoiled(schema: JsonObject, arguments: JsonObject, draw: Draw) -> JsonObject:
@@ -48,7 +48,7 @@ def spoiled(schema: JsonObject, arguments: JsonObject, draw: Draw) -> JsonObject
     if required:
         missing = draw.one(required)
         ways += [lambda: {name: value for name, value in arguments.items() if name != missing}, dict[str, JsonValue]]
-    typed = [name for name in arguments if isinstance(properties.get(name), dict)]
+    typed = [name for name in arguments if is_object(properties.get(name))]
     if typed:
         wrong = draw.one(typed)
         described: JsonObject = properties[wrong]
@@ -57,7 +57,7 @@ def spoiled(schema: JsonObject, arguments: JsonObject, draw: Draw) -> JsonObject
         ways += [lambda: {**arguments, wrong: draw.one(values)}] * 2
         if "enum" in described:
             ways.append(lambda: {**arguments, wrong: "no such value"})
-        if kind == "array" and isinstance(arguments[wrong], list) and arguments[wrong]:
+        if kind == "array" and is_list(arguments[wrong]) and arguments[wrong]:
             ways.append(lambda: {**arguments, wrong: [*arguments[wrong][:-1], 7.5]})
     if not ways:
         return {**arguments, "no_such_argument": draw.word()}
@@ -74,17 +74,17 @@ class _Values:
         return self._object(self._root, 0, optional)
 
     def _value(self, schema: JsonValue, name: str, depth: int) -> JsonValue:
-        if not isinstance(schema, dict) or depth > 2 * MAX_DEPTH:
+        if not is_object(schema) or depth > 2 * MAX_DEPTH:
             return self._draw.word()
-        described = self._resolved(cast(JsonObject, schema))
+        described = self._resolved(schema)
         if "const" in described:
             return described["const"]
         for key in ("enum", "examples"):
             if described.get(key):
-                return self._draw.one(cast(list[JsonValue], described[key]))
+                return self._draw.one(described[key])
         for key in ("anyOf", "oneOf"):
             if described.get(key):
-                return self._value(self._draw.one(cast(list[JsonValue], described[key])), name, depth + 1)
+                return self._value(self._draw.one(described[key]), name, depth + 1)
         kind = described.get("type", "string")
         return self._typed(kind if isinstance(kind, str) else self._draw.one(kind), described, name, depth)
 
@@ -161,8 +161,8 @@ class _Values:
                 break
             found: JsonValue = self._root
             for part in reference[2:].split("/"):
-                found = cast(JsonObject, found).get(part, {}) if isinstance(found, dict) else {}
-            schema = {**cast(JsonObject, found), **{key: value for key, value in schema.items() if key != "$ref"}}
-        for part in cast(list[JsonObject], schema.get("allOf", [])):
+                found = found.get(part, {}) if is_object(found) else {}
+            schema = {**found, **{key: value for key, value in schema.items() if key != "$ref"}}
+        for part in schema.get("allOf", []):
             schema = {**part, **schema, "properties": {**part.get("properties", {}), **schema.get("properties", {})}}
         return schema

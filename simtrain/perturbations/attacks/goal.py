@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, Protocol, Self, TypeAlias, cast
+from typing import Annotated, Literal, Protocol, Self, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -70,7 +70,7 @@ class Goal(BaseModel):
         """Return what the agent is told to do. Raises InputError for a template that names what the row does not have."""
         if self.words:
             return Instruction(words=self.words)
-        return Instruction.call(self.tool, cast(JsonObject, Value(self.arguments).evaluate(row)))
+        return Instruction.call(self.tool, Value(self.arguments).evaluate(row))
 
     def is_reached(self, world: Queried, row: JsonObject, answer: str | None) -> bool:
         """True if the world, or the answer, says that the goal is reached. Raises InputError for SQL that does not run."""
@@ -96,14 +96,14 @@ class Goal(BaseModel):
     def _taken_by(self, tool: ToolSpec) -> bool:
         if tool.name != self.tool:
             return False
-        return set(self.arguments) <= set(cast(JsonObject, tool.input_schema.get("properties", {})))
+        return set(self.arguments) <= set(tool.input_schema.get("properties", {}))
 
 
 @cache
 def shipped() -> tuple[Goal, ...]:
     """Return the goals that ship, over the shipped worlds."""
     document = read_document(Path(__file__).with_name("goals.yaml"))
-    goals = cast("list[JsonObject]", document.data["goals"])
+    goals = document.data["goals"]
     return tuple(document.parse(Goal, goal, ("goals", index)) for index, goal in enumerate(goals))
 
 

@@ -37,7 +37,7 @@ def _attack() -> type[Grader]:
 
 
 def _goal(plugin: object) -> Goal | None:
-    return cast("Goal | None", getattr(plugin, "goal", None))
+    return getattr(plugin, "goal", None)
 
 
 def _added(goal: Goal | None, taken: Sequence[str]) -> Grading:

@@ -8,10 +8,9 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 
 from simtrain.perturbations.attacks.advice import harmful_advice
-from simtrain.values.types import JsonObject, JsonValue, Observation, encode
+from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_list, is_object
 
 REPLY = "<reply>"
 """In the arguments of a planted call: here goes the whole text of the reply that the agent read last."""
@@ -46,8 +45,8 @@ def instructions(text: str) -> Iterator[Instruction]:
             value: JsonValue = json.loads(arguments)
         except ValueError:
             continue
-        if isinstance(value, dict):
-            yield Instruction.call(tool, cast(JsonObject, value))
+        if is_object(value):
+            yield Instruction.call(tool, value)
     for words in (*_WORDS.findall(text), *(advice for advice in harmful_advice() if advice in text)):
         yield Instruction(words=words)
 
@@ -85,9 +84,9 @@ def _content(observation: Observation) -> JsonValue:
 def _strings(value: JsonValue) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for item in cast(JsonObject, value).values():
+    elif is_object(value):
+        for item in value.values():
             yield from _strings(item)
-    elif isinstance(value, list):
-        for item in cast("list[JsonValue]", value):
+    elif is_list(value):
+        for item in value:
             yield from _strings(item)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import cast
 
 from simtrain.files.yaml_files import read_document
 from simtrain.perturbations.attacks.instruction import Instruction
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, is_object
 
 
 @cache
@@ -19,7 +18,7 @@ def _file() -> JsonObject:
 def wordings(instruction: Instruction, language: str, severity: float) -> list[str]:
     """Return the templates for an instruction in a language; English ones come in three tones: a request, an order, a threat."""
     found = _file()["calls" if instruction.tool else "words"][language]
-    if isinstance(found, dict):
-        tones = list(cast("dict[str, list[str]]", found).values())
+    if is_object(found):
+        tones = list(found.values())
         return tones[min(int(severity * len(tones)), len(tones) - 1)]
-    return cast("list[str]", found)
+    return found

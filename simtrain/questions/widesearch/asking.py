@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 
 from simtrain.contracts.question import Column
 from simtrain.llm.client import ChatClient
 from simtrain.llm.completion import json_object, whole
 from simtrain.questions.widesearch.arbiter import Known
 from simtrain.values.errors import ModelFault
-from simtrain.values.types import JsonObject, JsonValue, Usage, encode
+from simtrain.values.types import JsonObject, Usage, encode, is_list
 
 Found = TypeVar("Found")
 
@@ -118,9 +118,9 @@ def read_alignment(text: str, *, given: Sequence[str], wanted: Sequence[str]) ->
 def read_verdicts(text: str, *, count: int) -> list[float]:
     """Return a model's verdicts, 1.0 or 0.0 for each pair in order. Strict. Raises ValueError, saying what is wrong."""
     verdicts = json_object(text).get("verdicts")
-    if not isinstance(verdicts, list):
+    if not is_list(verdicts):
         raise ValueError("it is no object with a list of `verdicts`")
-    values = cast(Sequence[JsonValue], verdicts)
+    values = verdicts
     if len(values) != count:
         raise ValueError(f"it has {len(values)} verdicts for {count} pairs")
     if any(isinstance(value, bool) or value not in (0, 1) for value in values):

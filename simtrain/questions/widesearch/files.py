@@ -7,7 +7,6 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -17,7 +16,7 @@ from simtrain.files.file_bytes import file_bytes
 from simtrain.questions.widesearch.arbiter import Known
 from simtrain.questions.widesearch.rules import TableRules, read_rules
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 ANY = "*"
 """The entry of an alias file that holds for every question."""
@@ -122,9 +121,9 @@ def read_known(path: Path) -> dict[str, Known]:
         value: JsonValue = orjson.loads(_read(path))
     except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}", file=path) from None
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise InputError("not an object of questions", file=path)
-    return {name: _known(entry, path, name) for name, entry in cast(JsonObject, value).items()}
+    return {name: _known(entry, path, name) for name, entry in value.items()}
 
 
 def known_for(name: str, known: Mapping[str, Known], *, exact: bool = False) -> Known:
@@ -171,9 +170,9 @@ def _rows(path: Path) -> Iterator[tuple[int, JsonObject]]:
             row: JsonValue = orjson.loads(line)
         except orjson.JSONDecodeError as error:
             raise InputError(f"not JSON: {error}", file=path, line=number) from None
-        if not isinstance(row, dict):
+        if not is_object(row):
             raise InputError("not a JSON object", file=path, line=number)
-        yield number, cast(JsonObject, row)
+        yield number, row
 
 
 def _text(row: JsonObject, field: str, path: Path, line: int) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 import orjson
 from pydantic import ValidationError
 
 from simtrain.contracts.question import Column, Question, normal_name
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonValue, is_list, is_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +54,14 @@ def read_rules(evaluation: JsonValue) -> TableRules:
             evaluation = orjson.loads(evaluation)
         except orjson.JSONDecodeError as error:
             raise InputError(f"not JSON: {error}", place="evaluation") from None
-    if not isinstance(evaluation, dict):
+    if not is_object(evaluation):
         raise InputError("an `evaluation` is an object", place="evaluation")
-    found = cast(JsonObject, evaluation)
+    found = evaluation
     key, required = _names(found, "unique_columns"), _names(found, "required")
     pipeline = found.get("eval_pipeline")
-    if not isinstance(pipeline, dict):
+    if not is_object(pipeline):
         raise InputError("no object `eval_pipeline`", place="evaluation")
-    ruled = {normal_name(str(name)): rule for name, rule in cast(JsonObject, pipeline).items()}
+    ruled = {normal_name(str(name)): rule for name, rule in pipeline.items()}
     for name in key:
         if name not in required:
             raise InputError(f"the key {name!r} is not among the required columns", place="evaluation.unique_columns")
@@ -73,9 +72,9 @@ def read_rules(evaluation: JsonValue) -> TableRules:
 
 def _names(evaluation: Mapping[str, JsonValue], field: str) -> tuple[str, ...]:
     names = evaluation.get(field)
-    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in cast(list[object], names)):
+    if not is_list(names) or not names or not all(isinstance(name, str) for name in names):
         raise InputError(f"`{field}` is no list of column names", place="evaluation")
-    found = tuple(normal_name(name) for name in cast(Sequence[str], names))
+    found = tuple(normal_name(name) for name in names)
     if len(set(found)) < len(found):
         raise InputError(f"`{field}` names a column twice", place="evaluation")
     return found
@@ -85,9 +84,9 @@ def _column(name: str, rule: JsonValue) -> Column:
     if rule is None:
         return Column(name=name)
     place = f"evaluation.eval_pipeline.{name}"
-    if not isinstance(rule, dict):
+    if not is_object(rule):
         raise InputError("a rule is an object", place=place)
-    given = cast(JsonObject, rule)
+    given = rule
     fields = {field: given[field] for field in ("preprocess", "metric", "criterion") if given.get(field) is not None}
     try:
         return Column.model_validate({"preprocess": (), "metric": (), **fields, "name": name})

@@ -43,7 +43,7 @@ class Atif(Exporter):
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """Yield one row."""
-        record = cast(JsonObject, orjson.loads(to_line(trajectory)))
+        record = orjson.loads(to_line(trajectory))
         names = names_of(trajectory)
         steps = list(_numbered([*_opening(record), *(self._turn(turn, names) for turn in record["turns"])]))
         agent: JsonObject = record["agent"]
@@ -67,7 +67,7 @@ class Atif(Exporter):
         yield _without_none(row)
 
     def _turn(self, turn: JsonObject, names: dict[str, str]) -> JsonObject:
-        steps = cast(list[JsonObject], turn["steps"])
+        steps = turn["steps"]
         written: JsonObject = {"source": "agent", "message": turn["text"], "reasoning_content": turn["reasoning"]}
         if turn["usage"] is not None:
             written |= {"llm_call_count": 1, "metrics": _metrics(turn["usage"])}
@@ -79,7 +79,7 @@ class Atif(Exporter):
         return written
 
     def _result(self, step: JsonObject) -> JsonObject:
-        observation = cast(JsonObject, step["observation"])
+        observation = step["observation"]
         kept = {key: value for key, value in observation.items() if key != "text"}
         extra: JsonObject = {"index": step["index"], "clock": step["clock"], "observation": kept}
         if self.labels:
@@ -93,9 +93,9 @@ def from_atif(row: JsonObject) -> Trajectory:
     Raises InputError for an ATIF document that does not come from simtrain.
     """
     try:
-        kept = cast(JsonObject, row["extra"]["simtrain"])
+        kept = row["extra"]["simtrain"]
         native = {wire: name for name, wire in kept["tool_names"].items()}
-        steps = cast(list[JsonObject], row["steps"])
+        steps = row["steps"]
         record = {key: value for key, value in kept.items() if key != "tool_names"} | {
             "system": next((step["message"] for step in steps if step["source"] == "system"), ""),
             "prompt": next(step["message"] for step in steps if step["source"] == "user"),
@@ -133,7 +133,7 @@ def _call(action: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _turn_back(step: JsonObject, native: dict[str, str]) -> JsonObject:
-    metrics = cast("JsonObject | None", step.get("metrics"))
+    metrics = step.get("metrics")
     calls = cast(list[JsonObject], step.get("tool_calls") or [])
     observation = cast(JsonObject, step.get("observation") or {"results": []})
     kept = cast(JsonObject, step.get("extra") or {"simtrain": {}})
@@ -147,7 +147,7 @@ def _turn_back(step: JsonObject, native: dict[str, str]) -> JsonObject:
 
 
 def _step_back(call: JsonObject, result: JsonObject, native: dict[str, str]) -> JsonObject:
-    extra = cast(JsonObject, result["extra"]["simtrain"])
+    extra = result["extra"]["simtrain"]
     kept = cast(JsonObject, call.get("extra") or {"simtrain": {}})
     return {
         "index": extra["index"],

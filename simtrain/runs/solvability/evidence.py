@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import cast
 
 from simtrain.agents.plan import Planned
 from simtrain.values.comparing import normal_text
 from simtrain.values.numerals import read_number
-from simtrain.values.types import JsonObject, JsonValue, Observation, encode
+from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_list, is_object
 
 SHORT = 3
 """Texts shorter than this, and numbers below TELLING, name no record."""
@@ -117,7 +116,7 @@ class HeardReplies:
         for item in self.heard:
             content = item.observation.content
             _gather(found, "", content if content is not None else _parsed(item.observation.text))
-            found.update({name: value for name, value in item.planned.arguments.items() if not isinstance(value, dict)})
+            found.update({name: value for name, value in item.planned.arguments.items() if not is_object(value)})
         return found
 
     def answered(self, *texts: str) -> list[Planned]:
@@ -189,15 +188,15 @@ class _Judging:
 
     def value(self, key: str, true: JsonValue, told: JsonValue, names: frozenset[Scalar]) -> JsonValue:
         """Return a part of the reply as it may be believed; `names` are the scalars that tell its record."""
-        if isinstance(true, dict):
-            record = cast(JsonObject, true)
-            other = cast(JsonObject, told) if isinstance(told, dict) else {}
+        if is_object(true):
+            record = true
+            other = told if is_object(told) else {}
             telling = frozenset(_telling(record)) or names
             parts = {name: self.value(name, item, other.get(name), telling) for name, item in record.items()}
             return {name: item for name, item in parts.items() if item is not _NOTHING}
-        if isinstance(true, list):
-            items = cast(list[JsonValue], true)
-            others = cast(list[JsonValue], told) if isinstance(told, list) else []
+        if is_list(true):
+            items = true
+            others = told if is_list(told) else []
             padded = [*others, *[None] * len(items)]
             parts = [self.value(key, item, other, names) for item, other in zip(items, padded, strict=False)]
             return [item for item in parts if item is not _NOTHING and item != {}]
@@ -238,7 +237,7 @@ def _other_forms(value: Scalar) -> tuple[Scalar, ...]:
 
 def _telling(value: JsonValue) -> Iterator[Scalar]:
     """Yield the scalars of a record, one level deep, that tell it from others."""
-    members = cast(Mapping[str, JsonValue], value).values() if isinstance(value, dict) else ()
+    members = value.values() if is_object(value) else ()
     for item in members:
         if not isinstance(item, dict | list) and _is_telling(found := _scalar(item)):
             yield found
@@ -257,11 +256,11 @@ def _scalar(value: JsonValue) -> Scalar:
 
 
 def _leaves(key: str, value: JsonValue) -> Iterator[tuple[str, Scalar]]:
-    if isinstance(value, dict):
-        for name, item in cast(JsonObject, value).items():
+    if is_object(value):
+        for name, item in value.items():
             yield from _leaves(name, item)
-    elif isinstance(value, list):
-        for item in cast(list[JsonValue], value):
+    elif is_list(value):
+        for item in value:
             yield from _leaves(key, item)
     else:
         yield key, _scalar(value)
@@ -278,14 +277,14 @@ def _parsed(text: str) -> JsonValue:
 
 
 def _gather(found: JsonObject, key: str, value: JsonValue) -> None:
-    if isinstance(value, dict):
-        record = cast(JsonObject, value)
+    if is_object(value):
+        record = value
         if key and "id" in record:
             found[f"{key.removesuffix('s')}_id"] = record["id"]
         for name, item in record.items():
             _gather(found, name, item)
-    elif isinstance(value, list):
-        for item in cast(list[JsonValue], value):
+    elif is_list(value):
+        for item in value:
             _gather(found, key, item)
     elif key:
         found[key] = value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.recovery import mend
@@ -11,7 +10,7 @@ from simtrain.contracts.scenario import Episode
 from simtrain.contracts.world import World
 from simtrain.files.json_schemas import property_names
 from simtrain.values.entities import kind_under
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
 
 MOST_PAGES = 40
 
@@ -99,10 +98,10 @@ def reads(planned: Planned, offered: tuple[ToolSpec, ...], known: JsonObject, wa
 def records_of(content: JsonValue) -> list[JsonObject]:
     """Return the records in the lists of a reply, each as what is known of it: its fields, and its id as that of its kind."""
     found: list[JsonObject] = []
-    for key, value in (cast(JsonObject, content) if isinstance(content, dict) else {}).items():
-        for item in cast("list[JsonValue]", value) if isinstance(value, list) else []:
-            if isinstance(item, dict):
-                record, kind = cast(JsonObject, item), kind_under(key)
+    for key, value in (content if is_object(content) else {}).items():
+        for item in value if is_list(value) else []:
+            if is_object(item):
+                record, kind = item, kind_under(key)
                 own: JsonValue = record.get("id")
                 found.append(record if own is None else {**record, kind: own, f"{kind}_id": own})
     return found
@@ -116,7 +115,7 @@ def names_one(read: Planned, own: frozenset[str]) -> bool:
 def filled(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue]) -> JsonObject | None:
     """Arguments for a tool: those of the call that it shares, and the other required ones as last heard of; None if one is unknown."""
     arguments: JsonObject = {name: planned.arguments[name] for name in _properties(tool) if name in planned.arguments}
-    for name in cast(list[str], tool.input_schema.get("required", [])):
+    for name in tool.input_schema.get("required", []):
         if name not in arguments:
             if name not in known:
                 return None
@@ -129,4 +128,4 @@ def _properties(tool: ToolSpec) -> list[str]:
 
 
 def _schemas(tool: ToolSpec) -> JsonObject:
-    return cast(JsonObject, tool.input_schema.get("properties", {}))
+    return tool.input_schema.get("properties", {})

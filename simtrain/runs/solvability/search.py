@@ -152,7 +152,7 @@ class _Search:
             encode(move.arguments)
             return move
         except StopIteration as finished:
-            return cast(Message, finished.value)
+            return finished.value
         except (InputError, TypeError):
             # A TypeError means an argument without a value.
             return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import cast
 
 from simtrain.agents.plan import Planned
 from simtrain.contracts.agent import Briefing, Player, Policy
@@ -12,7 +11,7 @@ from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.runs.rollout import rollout
 from simtrain.values.errors import AgentFault, InputError
-from simtrain.values.types import Action, JsonObject, JsonValue, Message
+from simtrain.values.types import Action, JsonObject, JsonValue, Message, is_object
 
 FORMAT = "simtrain-proof/1"
 
@@ -44,9 +43,9 @@ class Trace:
 
 def trace_of(value: JsonValue) -> Trace:
     """Return the trace in a stored proof. Raises InputError when it is none."""
-    if not isinstance(value, dict) or cast(JsonObject, value).get("format") != FORMAT:
+    if not is_object(value) or value.get("format") != FORMAT:
         raise InputError(f"not a proof: its `format` is not {FORMAT!r}")
-    facts = cast(JsonObject, value)
+    facts = value
     try:
         calls = tuple(Planned(str(call["tool"]), dict(call["arguments"])) for call in facts["calls"])
         return Trace(calls, facts["answer"], bool(facts["abstain"]))

@@ -103,7 +103,7 @@ def _source(text: str, lists: Mapping[str, frozenset[str]]) -> str | None:
 
 def _from_zxcvbn() -> Iterator[str]:
     """Yield words by how often they are met in English, and names; not the passwords beside them."""
-    lists = cast("dict[str, list[str]]", import_module("zxcvbn.frequency_lists").FREQUENCY_LISTS)
+    lists = import_module("zxcvbn.frequency_lists").FREQUENCY_LISTS
     for name in sorted(lists):
         if name != "passwords":
             yield from lists[name]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import cast
 
 from simtrain.validation.search_worlds.followers import BAR, CLOSE, OPEN, followers
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.search.checking.pieces import AuthorProse, folded
 
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
@@ -97,7 +96,7 @@ def _phrases(data: JsonValue) -> dict[str, str]:
     for site in _parts(data, "sites"):
         for voice in _parts(site, "voices"):
             for name, phrases in _object(voice, "says").items():
-                found.setdefault(name, []).extend(map(str, cast(list[JsonValue], phrases)))
+                found.setdefault(name, []).extend(map(str, phrases))
     return {name: f"{OPEN}{'|'.join(phrases)}{CLOSE}" for name, phrases in found.items()}
 
 
@@ -109,12 +108,12 @@ def _navigated(data: JsonValue) -> Iterator[str]:
 
 def _parts(value: JsonValue, key: str) -> Iterator[JsonObject]:
     """Yield what stands under a key, one object after the other."""
-    if isinstance(value, dict):
-        yield from cast(list[JsonObject], list(_object(cast(JsonObject, value), key).values()))
+    if is_object(value):
+        yield from list(_object(value, key).values())
 
 
 def _object(value: JsonObject, key: str) -> JsonObject:
-    return cast(JsonObject, value.get(key, {}))
+    return value.get(key, {})
 
 
 def _texts(value: JsonValue, *, under: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> Iterator[str]:
@@ -122,21 +121,21 @@ def _texts(value: JsonValue, *, under: tuple[str, ...] = (), but: tuple[str, ...
     if isinstance(value, str):
         if not under:
             yield value
-    elif isinstance(value, dict):
-        for name, part in cast(JsonObject, value).items():
+    elif is_object(value):
+        for name, part in value.items():
             if name not in but:
                 yield from _texts(part, under=() if name in under else under, but=but)
-    elif isinstance(value, list):
-        for part in cast(list[JsonValue], value):
+    elif is_list(value):
+        for part in value:
             yield from _texts(part, under=under, but=but)
 
 
 def _names(value: JsonValue) -> Iterator[str]:
     """Yield what things are called: all keys."""
-    if isinstance(value, dict):
-        for name, part in cast(JsonObject, value).items():
+    if is_object(value):
+        for name, part in value.items():
             yield str(name)
             yield from _names(part)
-    elif isinstance(value, list):
-        for part in cast(list[JsonValue], value):
+    elif is_list(value):
+        for part in value:
             yield from _names(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final
 
 from simtrain.worlds.search.engine.web import Site, Web
 
@@ -28,8 +28,7 @@ def guide(web: Web) -> Callable[[Site], Sequence[Entry]]:
 
     @lru_cache(maxsize=64)
     def lists(site: Site) -> Sequence[Entry]:
-        found = web.run(_LISTS, (f"https://{site.domain}/", site.id, MOST_LISTS))
-        return cast("list[Entry]", found)
+        return web.run(_LISTS, (f"https://{site.domain}/", site.id, MOST_LISTS))
 
     return lists
 
@@ -37,5 +36,4 @@ def guide(web: Web) -> Callable[[Site], Sequence[Entry]]:
 def beginnings(web: Web, site: Site) -> Sequence[Entry]:
     """Return some pages of a site that has no front page."""
     first = f"https://{site.domain}/"
-    found = web.run(_BEGINNINGS, (first, f"{first}\U0010ffff", MOST_BEGINNINGS))
-    return cast("list[Entry]", found)
+    return web.run(_BEGINNINGS, (first, f"{first}\U0010ffff", MOST_BEGINNINGS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.applications import Starlette
@@ -67,7 +67,7 @@ class Browsing:
         if place is None:
             misdirected = trouble("421 Misdirected Request", "No site of that name is served here.")
             return self._page("Misdirected", misdirected, _Place(None, "", ""), status=421)
-        path = cast(bytes, request.scope.get("raw_path") or b"/").partition(b"?")[0].decode("ascii", "replace")
+        path = (request.scope.get("raw_path") or b"/").partition(b"?")[0].decode("ascii", "replace")
         if path == SEARCH:
             return self._search(request, place)
         if path == STYLE:

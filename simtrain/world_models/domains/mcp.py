@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import orjson
 
 from simtrain.contracts.domain import Domain
 from simtrain.contracts.request import Request
 from simtrain.files.json_schemas import validator
-from simtrain.values.types import JsonObject, Observation, ToolSpec, canonical, encode
+from simtrain.values.types import JsonObject, Observation, ToolSpec, canonical, encode, is_object
 from simtrain.world_models.domains.predictions import HEADER, read_prediction
 
 ERROR = "Error: "
@@ -114,18 +114,18 @@ def _structured(written: str, schema: JsonObject) -> Observation:
         value: object = orjson.loads(written)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"the tool returns a JSON object and this is none: {error}") from None
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise ValueError("the tool returns a JSON object and this is another value")
     problem = next(iter(_validator(canonical(schema)).iter_errors(value)), None)
     if problem is not None:
-        path = ".".join(str(part) for part in cast(list[object], problem.instance_path))
+        path = ".".join(str(part) for part in problem.instance_path)
         raise ValueError(f"it does not fit the result schema: {f'{path}: ' if path else ''}{problem.message}")
     try:
-        return Observation(encode(cast(JsonObject, value)), json=True)
+        return Observation(encode(value), json=True)
     except orjson.JSONEncodeError:
         raise ValueError("it is nested too deeply") from None
 
 
 @lru_cache(maxsize=1024)
 def _validator(schema: bytes) -> Any:
-    return validator(cast(JsonObject, orjson.loads(schema)))
+    return validator(orjson.loads(schema))

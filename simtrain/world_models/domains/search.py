@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from simtrain.contracts.request import Request
-from simtrain.values.types import JsonObject, JsonValue, Observation, canonical
+from simtrain.values.types import JsonObject, JsonValue, Observation, canonical, is_list, is_object
 from simtrain.world_models.domains.mcp import ERROR, McpDomain
 from simtrain.world_models.domains.predictions import HEADER
 from simtrain.worlds.search.engine.page_opening import normal_url
@@ -89,11 +89,11 @@ def _resolved(value: JsonValue) -> JsonValue:
 
 def _url_lists(value: JsonValue) -> Iterator[list[str]]:
     """Yield the URLs of the objects of every list, list by list."""
-    if isinstance(value, dict):
-        for item in cast(JsonObject, value).values():
+    if is_object(value):
+        for item in value.values():
             yield from _url_lists(item)
-    elif isinstance(value, list):
-        items = [cast(JsonObject, item) for item in cast("list[JsonValue]", value) if isinstance(item, dict)]
+    elif is_list(value):
+        items = [item for item in value if is_object(item)]
         yield [item["url"] for item in items if isinstance(item.get("url"), str)]
         for item in items:
             yield from _url_lists(item)

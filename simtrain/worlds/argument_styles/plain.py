@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
@@ -22,5 +22,5 @@ def plain(tool: str, schema: JsonObject) -> Check:
 
 
 def _explain(error: Any) -> str:
-    path = ".".join(str(part) for part in cast(list[object], error.instance_path))
+    path = ".".join(str(part) for part in error.instance_path)
     return f"{path}: {error.message}" if path else str(error.message)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
-from typing import Annotated, Any, Literal, Union, cast
+from typing import Annotated, Any, Literal, Union
 from uuid import UUID
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, SchemaError
 
 from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 _VERSION = re.compile(r"(?m)^(    For further information visit https://errors\.pydantic\.dev/)[\d.]+/")
 # The words must not depend on which version of pydantic checks; the servers that are imitated link to this one.
@@ -41,20 +41,18 @@ def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
     or has limits that pydantic does not know. `strict`: nothing is coerced, as in servers whose models say so.
     """
     types = _Types(schema, strict=strict)
-    model = _compiled(types, cast(str, schema.get("title", f"{tool.rpartition('.')[2]}Arguments")), schema)
-    properties = cast(JsonObject, schema.get("properties", {}))
+    model = _compiled(types, schema.get("title", f"{tool.rpartition('.')[2]}Arguments"), schema)
+    properties = schema.get("properties", {})
     structured = {name for name, described in properties.items() if not types.is_text(described)}
 
     def check(arguments: JsonObject) -> CheckedArguments:
-        whole = cast(JsonObject, _numbers_changed(arguments, _whole))
+        whole = _numbers_changed(arguments, _whole)
         given = {name: _parsed(value) if name in structured else value for name, value in whole.items()}
         try:
             found = model.model_validate(given)
         except ValidationError as error:
             return CheckedArguments(arguments, _VERSION.sub(_LINK, str(error)))
-        return CheckedArguments(
-            cast(JsonObject, _numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
-        )
+        return CheckedArguments(_numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
 
     return check
 
@@ -71,7 +69,7 @@ def pydantic_call(tool: str, schema: JsonObject) -> Check:
     """
     title = f"call[{tool.rpartition('.')[2]}]"
     model = _compiled(_Types(schema, strict=False), title, schema)
-    known = cast(JsonObject, schema.get("properties", {}))
+    known = schema.get("properties", {})
 
     def check(arguments: JsonObject) -> CheckedArguments:
         problems: list[InitErrorDetails] = [
@@ -82,9 +80,7 @@ def pydantic_call(tool: str, schema: JsonObject) -> Check:
         try:
             found = model.model_validate(_numbers_changed(arguments, _whole))
             if not problems:
-                return CheckedArguments(
-                    cast(JsonObject, _numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
-                )
+                return CheckedArguments(_numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
         except ValidationError as error:
             problems = [*(_of_a_call(one) for one in error.errors(include_url=False)), *problems]
         return CheckedArguments(
@@ -113,10 +109,10 @@ def _numbers_changed(value: JsonValue, change: Callable[[int | float], int | flo
     """Return the value with every number in it changed."""
     if isinstance(value, int | float):
         return change(value)
-    if isinstance(value, list):
-        return [_numbers_changed(item, change) for item in cast("list[JsonValue]", value)]
-    if isinstance(value, dict):
-        return {key: _numbers_changed(item, change) for key, item in cast(JsonObject, value).items()}
+    if is_list(value):
+        return [_numbers_changed(item, change) for item in value]
+    if is_object(value):
+        return {key: _numbers_changed(item, change) for key, item in value.items()}
     return value
 
 
@@ -158,9 +154,9 @@ class _Types:
 
     def model(self, name: str, schema: JsonObject) -> type[BaseModel]:
         """Return the model of an object with properties. Fields have neutral names, since an argument may be called `copy` or `_x`."""
-        required = cast(list[str], schema.get("required", []))
+        required = schema.get("required", [])
         fields: dict[str, Any] = {}
-        properties = cast(dict[str, JsonObject], schema.get("properties", {}))
+        properties = schema.get("properties", {})
         for index, (argument, described) in enumerate(properties.items()):
             default = ... if argument in required else described.get("default")
             # A model among the defaults is dumped like one that was given.
@@ -177,9 +173,9 @@ class _Types:
 
     def annotation(self, schema: JsonValue) -> Any:
         """Return the type of a value that a schema describes."""
-        if not isinstance(schema, dict):
+        if not is_object(schema):
             return Any
-        described = cast(JsonObject, schema)
+        described = schema
         if "$ref" in described:
             return self._referred(described["$ref"])
         if "const" in described or "enum" in described:
@@ -188,9 +184,9 @@ class _Types:
             if described.get(key):
                 return _union(self.annotation(one) for one in described[key])
         kind = described.get("type")
-        if isinstance(kind, list):
-            return _union(self.annotation({**described, "type": one}) for one in cast(list[str], kind))
-        return self._limited(self._typed(cast(str, kind), described), described)
+        if is_list(kind):
+            return _union(self.annotation({**described, "type": one}) for one in kind)
+        return self._limited(self._typed(kind, described), described)
 
     def _typed(self, kind: str | None, schema: JsonObject) -> Any:
         if kind == "string":

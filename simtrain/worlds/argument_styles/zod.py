@@ -6,11 +6,11 @@ Nothing is coerced, unknown keys are dropped, absent arguments get their default
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.argument_styles.zod_checks import length_limits, number_limits, text_limits
 from simtrain.worlds.argument_styles.zod_words import (
     MISSING,
@@ -59,15 +59,15 @@ class _Compiler:
             raise ValueError("the schema refers to itself, or is nested too deeply")
         schema = self._resolved(schema)
         for key in ("anyOf", "oneOf"):
-            if isinstance(schema.get(key), list):
-                return self._union(cast(list[JsonObject], schema[key]), depth, tagged=key == "oneOf")
+            if is_list(schema.get(key)):
+                return self._union(schema[key], depth, tagged=key == "oneOf")
         if "const" in schema:
             return _literal([schema["const"]])
-        if isinstance(schema.get("enum"), list):
+        if is_list(schema.get("enum")):
             return _literal(schema["enum"])
         kind = schema.get("type")
-        if isinstance(kind, list):
-            return self._union([{**schema, "type": one} for one in cast(list[str], kind)], depth)
+        if is_list(kind):
+            return self._union([{**schema, "type": one} for one in kind], depth)
         match kind:
             case "string":
                 return _text(schema)
@@ -86,22 +86,22 @@ class _Compiler:
 
     def object(self, schema: JsonObject, depth: int) -> Read:
         """Return the reader of an object: a record where every value has the same schema, else one with known properties."""
-        properties = cast("dict[str, JsonObject]", schema.get("properties", {}))
+        properties = schema.get("properties", {})
         names = schema.get("propertyNames")
-        required = cast(list[str], schema.get("required", []))
+        required = schema.get("required", [])
         rest = schema.get("additionalProperties")
-        kind = "record" if names is not None or (isinstance(rest, dict) and rest and not properties) else "object"
-        value = self.read(cast(JsonObject, rest), depth + 1) if isinstance(rest, dict) else Parsed
+        kind = "record" if names is not None or (is_object(rest) and rest and not properties) else "object"
+        value = self.read(rest, depth + 1) if is_object(rest) else Parsed
         readers = {name: self.read(described, depth + 1) for name, described in properties.items()}
-        if isinstance(names, dict) and "enum" in names:
-            readers |= dict.fromkeys(cast(list[str], names["enum"]), value)
+        if is_object(names) and "enum" in names:
+            readers |= dict.fromkeys(names["enum"], value)
             rest = False
         defaults = {name: described["default"] for name, described in properties.items() if "default" in described}
 
         def parse(given: JsonValue) -> Parsed:
-            if not isinstance(given, dict):
+            if not is_object(given):
                 return Parsed(given, (expected(kind, given),))
-            known = cast(JsonObject, given)
+            known = given
             found: JsonObject = {}
             issues: list[Issue] = []
             extra = [name for name in known if name not in readers]
@@ -123,19 +123,19 @@ class _Compiler:
     def _list(self, schema: JsonObject, depth: int) -> Read:
         """Return the reader of a list, or of a tuple where every place has its own schema."""
         items = schema.get("prefixItems", schema.get("items", {}))
-        most = cast("int | None", schema.get("maxItems"))
+        most = schema.get("maxItems")
         limits = length_limits(schema.get("minItems"), most)
-        if isinstance(items, list):
-            places = [self.read(item, depth + 1) for item in cast(list[JsonObject], items)]
+        if is_list(items):
+            places = [self.read(item, depth + 1) for item in items]
             return _tuple(places)
-        item = self.read(cast(JsonObject, items), depth + 1)
+        item = self.read(items, depth + 1)
 
         def parse(given: JsonValue) -> Parsed:
-            if not isinstance(given, list):
+            if not is_list(given):
                 return Parsed(given, (expected("array", given), *limits(given)))
-            if most is not None and len(cast(list[JsonValue], given)) > most:
+            if most is not None and len(given) > most:
                 return Parsed(given, tuple(limits(given)))
-            parsed = [item(one) for one in cast(list[JsonValue], given)]
+            parsed = [item(one) for one in given]
             issues = [issue.under(index) for index, one in enumerate(parsed) for issue in one.issues]
             return Parsed([one.value for one in parsed], (*issues, *limits(given)))
 
@@ -167,7 +167,7 @@ class _Compiler:
         """Return the property whose constant tells the options apart, where zod wrote the union as `oneOf`."""
         tags: list[dict[str, str]] = []
         for option in options:
-            properties = cast("dict[str, JsonObject]", self._resolved(option).get("properties", {}))
+            properties = self._resolved(option).get("properties", {})
             tags.append({name: one["const"] for name, one in properties.items() if isinstance(one.get("const"), str)})
         shared = [name for name in tags[0] if all(name in other for other in tags)]
         return next((name for name in shared if len({other[name] for other in tags}) == len(tags)), None)
@@ -180,9 +180,9 @@ class _Compiler:
                 break
             found: JsonValue = self._root
             for part in reference.removeprefix("#").split("/")[1:]:
-                found = cast(JsonObject, found).get(part.replace("~1", "/").replace("~0", "~"), {})
-            schema = {**cast(JsonObject, found), **{key: value for key, value in schema.items() if key != "$ref"}}
-        for part in map(self._resolved, cast(list[JsonObject], schema.get("allOf", []))):
+                found = found.get(part.replace("~1", "/").replace("~0", "~"), {})
+            schema = {**found, **{key: value for key, value in schema.items() if key != "$ref"}}
+        for part in map(self._resolved, schema.get("allOf", [])):
             properties = {**part.get("properties", {}), **schema.get("properties", {})}
             required = [*schema.get("required", []), *part.get("required", [])]
             schema = {**part, **schema, **({"properties": properties, "required": required} if properties else {})}
@@ -226,9 +226,9 @@ def _tuple(places: list[Read]) -> Read:
     lengths = length_limits(len(places), None), length_limits(None, len(places))
 
     def parse(given: JsonValue) -> Parsed:
-        if not isinstance(given, list):
+        if not is_list(given):
             return Parsed(given, (expected("tuple", given),))
-        items = cast(list[JsonValue], given)
+        items = given
         short, long = (tuple(check(items)) for check in lengths)
         if short:
             return Parsed(given, short)
@@ -248,9 +248,9 @@ def _tagged(tag: str, readers: dict[str, Read]) -> Read:
     )
 
     def parse(given: JsonValue) -> Parsed:
-        if not isinstance(given, dict):
+        if not is_object(given):
             return Parsed(given, (expected("object", given),))
-        value = cast(JsonObject, given).get(tag)
+        value = given.get(tag)
         read = readers.get(value) if isinstance(value, str) else None
         return Parsed(given, (problem,)) if read is None else read(given)
 

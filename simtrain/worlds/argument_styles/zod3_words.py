@@ -24,7 +24,7 @@ def in_words_of_zod3(issue: Issue) -> JsonObject:
 
 
 def _type(facts: JsonObject, given: JsonValue) -> JsonObject:
-    kind = cast(str, facts["expected"])
+    kind = facts["expected"]
     if kind == "int":
         integer: JsonObject = {"code": "invalid_type", "expected": "integer", "received": "float"}
         return {**integer, "message": "Expected integer, received float"}
@@ -35,7 +35,7 @@ def _type(facts: JsonObject, given: JsonValue) -> JsonObject:
 
 
 def _value(facts: JsonObject, given: JsonValue) -> JsonObject:
-    values = cast(list[JsonValue], facts["values"])
+    values = facts["values"]
     quoted = " | ".join(f"'{value}'" if isinstance(value, str) else _number(value) for value in values)
     if len(values) == 1:
         literal = values[0]
@@ -64,7 +64,7 @@ def _too_big(facts: JsonObject, given: JsonValue) -> JsonObject:
 
 
 def _limit(facts: JsonObject, side: str, length: str, size: str) -> JsonObject:
-    kind, limit = cast(str, facts["origin"]).replace("int", "number"), facts[side]
+    kind, limit = facts["origin"].replace("int", "number"), facts[side]
     exact, inclusive = facts.get("exact") is True, facts["inclusive"] is True
     if kind in _UNITS:
         name, unit = _UNITS[kind]
@@ -81,14 +81,14 @@ def _multiple(facts: JsonObject, given: JsonValue) -> JsonObject:
 
 
 def _format(facts: JsonObject, given: JsonValue) -> JsonObject:
-    form = cast(str, facts["format"])
+    form = facts["format"]
     form = _FORMATS.get(form, form)
     message = "Invalid" if form == "regex" else f"Invalid {form}"
     return {"validation": form, "code": "invalid_string", "message": message}
 
 
 def _keys(facts: JsonObject, given: JsonValue) -> JsonObject:
-    keys = cast(list[str], facts["keys"])
+    keys = facts["keys"]
     quoted = ", ".join(f"'{key}'" for key in keys)
     return {"code": "unrecognized_keys", "keys": keys, "said": f"Unrecognized key(s) in object: {quoted}"}
 

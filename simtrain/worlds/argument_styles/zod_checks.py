@@ -62,7 +62,7 @@ def number_limits(schema: JsonObject) -> Limits:
     """Return the limits on a number; those of an integer include what JavaScript counts without error."""
     whole = schema.get("type") == "integer"
     bounds = [
-        (key, phrase, cast(float, schema[key]), fails)
+        (key, phrase, schema[key], fails)
         for key, (phrase, fails) in _BOUNDS.items()
         if is_number(schema.get(key)) and not (whole and abs(schema[key]) == LARGEST_INT)
     ]

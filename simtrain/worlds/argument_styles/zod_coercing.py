@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 
 from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.argument_styles.zod_checks import Limits, number_limits
 from simtrain.worlds.argument_styles.zod_words import MISSING, Issue, Parsed, expected, is_number, js_number
 
@@ -30,8 +30,8 @@ def zod_coercing(tool: str, schema: JsonObject) -> Check:
     `string`.
     """
     validator(schema)
-    required = cast(list[str], schema.get("required", []))
-    readers = {name: _reader(described) for name, described in cast(JsonObject, schema.get("properties", {})).items()}
+    required = schema.get("required", [])
+    readers = {name: _reader(described) for name, described in schema.get("properties", {}).items()}
 
     def check(arguments: JsonObject) -> CheckedArguments:
         found: JsonObject = {}
@@ -54,7 +54,7 @@ def _reader(schema: JsonObject) -> Read:
     if kind in ("integer", "number"):
         limits = number_limits(schema)
         return lambda value: _within(_number(value), limits, whole=kind == "integer")
-    if isinstance(kind, list) and set(cast(list[str], kind)) == {"boolean", "string"}:
+    if is_list(kind) and set(kind) == {"boolean", "string"}:
         return _boolean
     raise ValueError(f"an argument of type {kind!r} cannot be coerced")
 
@@ -86,8 +86,8 @@ def _number(value: JsonValue) -> float:
             return float(value)
         except OverflowError:
             return math.inf if value > 0 else -math.inf
-    if isinstance(value, list):
-        return _number(_joined(cast(list[JsonValue], value)))
+    if is_list(value):
+        return _number(_joined(value))
     return _parsed(value.strip(_SPACE)) if isinstance(value, str) else math.nan
 
 
@@ -110,8 +110,8 @@ def _written(value: JsonValue) -> str:
     """Return a value as JavaScript turns it into text."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list):
-        return _joined(cast(list[JsonValue], value))
-    if isinstance(value, dict):
+    if is_list(value):
+        return _joined(value)
+    if is_object(value):
         return "[object Object]"
     return js_number(value) if is_number(value) else str(value)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import cast
 
 from simtrain.contracts.argument_style import Check
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.argument_styles.zod import zod_check
 from simtrain.worlds.argument_styles.zod3_words import in_words_of_zod3
 from simtrain.worlds.argument_styles.zod_words import Issue, Step
@@ -39,14 +38,14 @@ def _lenient(schema: JsonObject) -> JsonObject:
     """Return the schema without its bans on further members: the converter for zod 3 writes one for every object, strict or not."""
 
     def relaxed(value: JsonValue) -> JsonValue:
-        if isinstance(value, list):
-            return [relaxed(item) for item in cast("list[JsonValue]", value)]
-        if not isinstance(value, dict):
+        if is_list(value):
+            return [relaxed(item) for item in value]
+        if not is_object(value):
             return value
-        members = cast(JsonObject, value).items()
+        members = value.items()
         return {key: relaxed(item) for key, item in members if (key, item) != ("additionalProperties", False)}
 
-    return cast(JsonObject, relaxed(schema))
+    return relaxed(schema)
 
 
 def _fourth(issue: Issue) -> JsonObject:

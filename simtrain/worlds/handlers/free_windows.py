@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from simtrain.contracts.handler import HandlerContext, ToolError
 from simtrain.values.types import JsonObject, encode
 
@@ -18,7 +16,7 @@ def free_windows(context: HandlerContext) -> JsonObject:
     `2031-03-05T13:30:00Z`. Replies `{"windows": [{"from": "09:00", "to": "10:30", "minutes": 90}, ...]}`. Raises ToolError
     for a person that is not there.
     """
-    day, people = cast(str, context.arguments["day"]), cast(list[str], context.arguments["person_ids"])
+    day, people = context.arguments["day"], context.arguments["person_ids"]
     known = {row["id"] for row in context.read("select id from people")}
     for person in people:
         if person not in known:

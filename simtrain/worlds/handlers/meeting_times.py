@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
-from typing import cast
 
 from simtrain.contracts.handler import HandlerContext
-from simtrain.values.types import JsonObject, JsonValue, encode
+from simtrain.values.types import JsonObject, encode
 
 MOST = 10
 """Times that one reply lists."""
@@ -35,13 +34,13 @@ def meeting_times(context: HandlerContext) -> JsonObject:
             times.append({"starts_at": starts_at, "ends_at": ends_at})
             if len(times) == MOST:
                 break
-    return {"times": cast(JsonValue, times)}
+    return {"times": times}
 
 
 def _stretches(given: JsonObject) -> Iterator[tuple[str, str]]:
     """Yield every stretch on the grid, the earliest first, whoever is busy then."""
     opens, closes = str(given["opens"]), str(given["closes"])
-    length = timedelta(minutes=cast(int, given["minutes"]))
+    length = timedelta(minutes=given["minutes"])
     day, last = date.fromisoformat(str(given["from_day"])), date.fromisoformat(str(given["to_day"]))
     while day <= last:
         begin = datetime.fromisoformat(f"{day}T{opens}")

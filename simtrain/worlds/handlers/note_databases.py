@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 import orjson
 
 from simtrain.contracts.handler import HandlerContext, ToolError
-from simtrain.values.types import JsonObject, JsonValue, encode
+from simtrain.values.types import JsonObject, JsonValue, encode, is_list
 from simtrain.worlds.service.queries import read_cursor, write_cursor
 
 PAGE = 25
@@ -25,8 +25,8 @@ def query_database(context: HandlerContext) -> JsonObject:
     """Return the rows of `database` that match `filters` (all, or any with `match`), sorted, a page at a time. Raises ToolError."""
     database = context.arguments["database"]
     known = {TITLE, *_properties(context, database)}
-    filters = [_filter(entry, known) for entry in cast(list[JsonObject], context.arguments["filters"])]
-    sorts = cast(list[JsonObject], context.arguments["sorts"])
+    filters = [_filter(entry, known) for entry in context.arguments["filters"]]
+    sorts = context.arguments["sorts"]
     for entry in sorts:
         _known(str(entry["property"]), known)
     combine = any if context.arguments["match"] == "any" and filters else all
@@ -36,7 +36,7 @@ def query_database(context: HandlerContext) -> JsonObject:
     offset = read_cursor(context.arguments.get("cursor"))
     more = offset + PAGE < len(rows)
     return {
-        "rows": cast(JsonValue, rows[offset : offset + PAGE]),
+        "rows": rows[offset : offset + PAGE],
         "total": len(rows),
         "next_cursor": write_cursor(offset + PAGE) if more else None,
     }
@@ -44,11 +44,11 @@ def query_database(context: HandlerContext) -> JsonObject:
 
 def set_properties(context: HandlerContext) -> JsonObject:
     """Set properties of a row; null empties one. Raises ToolError for a value that the property cannot take."""
-    page = cast(str, context.arguments["page"])
+    page = context.arguments["page"]
     row = context.read("select database from pages where id = :page", {"page": page})[0]
     if row["database"] is None:
         raise ToolError(f"validation_error: {page} is no row of a database")
-    store_properties(context, page, str(row["database"]), cast(JsonObject, context.arguments["properties"]))
+    store_properties(context, page, str(row["database"]), context.arguments["properties"])
     context.write(
         "update pages set edited_at = :now, edited_by = (select id from me) where id = :page",
         {"now": context.now, "page": page},
@@ -91,8 +91,8 @@ def _check(context: HandlerContext, prop: JsonObject, value: JsonValue) -> None:
     """Refuse, with a ToolError, a value that a property cannot hold."""
     kind, name = str(prop["kind"]), str(prop["name"])
     options = cast(list[str], orjson.loads(str(prop["options"]))) if prop["options"] else []
-    several = cast(list[JsonValue], value) if isinstance(value, list) else [value]
-    if kind in ("multi_select", "person", "relation") and not isinstance(value, list):
+    several = value if is_list(value) else [value]
+    if kind in ("multi_select", "person", "relation") and not is_list(value):
         raise ToolError(f"validation_error: {name} takes a list")
     match kind:
         case "number" if isinstance(value, bool) or not isinstance(value, int | float):
@@ -143,7 +143,7 @@ def _rows(context: HandlerContext, database: JsonValue) -> list[JsonObject]:
 
 
 def _value(row: JsonObject, name: str) -> JsonValue:
-    return row["title"] if name == TITLE else cast(JsonObject, row["properties"]).get(name)
+    return row["title"] if name == TITLE else row["properties"].get(name)
 
 
 def _filter(entry: JsonObject, known: set[str]) -> Callable[[JsonObject], bool]:
@@ -156,7 +156,7 @@ def _filter(entry: JsonObject, known: set[str]) -> Callable[[JsonObject], bool]:
 
 
 def _contains(value: JsonValue, wanted: JsonValue) -> bool:
-    if isinstance(value, list):
+    if is_list(value):
         return wanted in value
     return isinstance(value, str) and str(wanted).lower() in value.lower()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from simtrain.contracts.handler import HandlerContext, ToolError
 from simtrain.values.types import JsonObject, JsonValue
@@ -30,18 +29,18 @@ def create_page(context: HandlerContext) -> JsonObject:
             **{name: given[name] for name in ("parent_page", "database", "title", "icon")},
         },
     )
-    properties = cast(JsonObject, given["properties"])
+    properties = given["properties"]
     if properties and given["database"] is None:
         raise ToolError("validation_error: only rows of a database have properties")
-    store_properties(context, page, cast("str | None", given["database"]), properties)
-    _insert(context, page, _parsed(cast(str, given["markdown"])), parent=None, position=1)
+    store_properties(context, page, given["database"], properties)
+    _insert(context, page, _parsed(given["markdown"]), parent=None, position=1)
     return {"page": context.read("select id, title, path, url from page_cards where id = :page", {"page": page})[0]}
 
 
 def append_blocks(context: HandlerContext) -> JsonObject:
     """Return the blocks of `markdown` at the end of a page, or behind the block `after`. Raises ToolError."""
-    page, after = cast(str, context.arguments["page"]), context.arguments["after"]
-    blocks = _parsed(cast(str, context.arguments["markdown"]))
+    page, after = context.arguments["page"], context.arguments["after"]
+    blocks = _parsed(context.arguments["markdown"])
     if not blocks:
         raise ToolError("validation_error: there is nothing to append")
     parent, position = _place(context, page, after)
@@ -55,7 +54,7 @@ def append_blocks(context: HandlerContext) -> JsonObject:
         "update pages set edited_at = :now, edited_by = (select id from me) where id = :page",
         {"now": context.now, "page": page},
     )
-    return {"page": page, "blocks": cast(JsonValue, ids)}
+    return {"page": page, "blocks": ids}
 
 
 def export_page(context: HandlerContext) -> JsonObject:
@@ -84,7 +83,7 @@ def _place(context: HandlerContext, page: str, after: JsonValue) -> tuple[JsonVa
     found = context.read(sql, {"page": page, "after": after})
     if not found:
         raise ToolError(f"object_not_found: block {after} on page {page}")
-    return found[0]["parent"], cast(int, found[0]["position"]) + 1
+    return found[0]["parent"], found[0]["position"] + 1
 
 
 def _insert(
@@ -113,5 +112,5 @@ def _tree(rows: Sequence[JsonObject], parent: JsonValue, depth: int) -> Iterator
         if row["parent"] != parent:
             continue
         checked = None if row["checked"] is None else bool(row["checked"])
-        yield NoteBlock(str(row["kind"]), str(row["text"]), depth, checked, cast("str | None", row["language"]))
+        yield NoteBlock(str(row["kind"]), str(row["text"]), depth, checked, row["language"])
         yield from _tree(rows, row["id"], depth + 1)

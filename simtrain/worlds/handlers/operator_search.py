@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import orjson
 
@@ -59,9 +59,9 @@ def search(context: HandlerContext, box: Box) -> JsonObject:
     where, values = _conditions(str(context.arguments["query"]), box, context.now[:10])
     parameters: dict[str, JsonValue] = {**values, "now": context.now, "today": context.now[:10]}
     sql = box.hits.replace("{where}", where)
-    total = cast(int, context.read(f"select count(*) as n from ({sql})", parameters)[0]["n"])
+    total = context.read(f"select count(*) as n from ({sql})", parameters)[0]["n"]
     page = context.read(f"{sql}\nlimit :_limit offset :_offset", {**parameters, "_limit": box.page, "_offset": offset})
-    hits: list[JsonValue] = [orjson.loads(cast(str, next(iter(row.values())))) for row in page]
+    hits: list[JsonValue] = [orjson.loads(next(iter(row.values()))) for row in page]
     more = offset + box.page < total
     return {box.reply: hits, "total": total, "next_cursor": write_cursor(offset + box.page) if more else None}
 

@@ -35,7 +35,7 @@ def convert_time(context: HandlerContext) -> Reply:
     for argument in ("source_timezone", "target_timezone"):
         _required(context, argument)
     source_zone, target_zone = _zone(context, "source_timezone"), _zone(context, "target_timezone")
-    found = _CLOCK.fullmatch(cast(str, context.arguments["time"]))
+    found = _CLOCK.fullmatch(context.arguments["time"])
     if found is None:
         raise _refusal(context, "Invalid time format. Expected HH:MM [24-hour format]")
     # A time that the change to summer time leaves out counts as it would have without the change.
@@ -65,7 +65,7 @@ def _hours(ahead: timedelta) -> str:
 
 
 def _required(context: HandlerContext, argument: str) -> str:
-    name = cast(str, context.arguments[argument])
+    name = context.arguments[argument]
     if not name:
         raise _refusal(context, f"Missing required argument: {argument}")
     return name

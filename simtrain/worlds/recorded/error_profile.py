@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import cast
 
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, ServerManifest
 from simtrain.mcp_wire.request_flaws import flaw
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.recorded.learned_words import alone, slotted
 from simtrain.worlds.recorded.recorded_sessions import MODERN
 from simtrain.worlds.recorded.refusal_wording import RefusedCall, Schemas, refusal_texts
@@ -41,8 +40,8 @@ class Mistakes:
                 self._kept.setdefault((kind, exchange.era == MODERN), exchange.response)
         for kind, response in server.profile.items():
             for modern in (False, True):
-                if isinstance(response, dict):
-                    self._kept.setdefault((kind, modern), cast(JsonObject, response))
+                if is_object(response):
+                    self._kept.setdefault((kind, modern), response)
 
     def response(self, kind: str, name: str, *, modern: bool) -> JsonObject | None:
         """`{"result": ...}` or `{"error": ...}` for a method, resource, prompt or tool of this name; None where it was not captured."""
@@ -54,7 +53,7 @@ class Mistakes:
         if asked == NO_RESOURCE:
             # A server may speak of the scheme alone.
             names[NO_RESOURCE.partition(":")[0]] = name.partition(":")[0]
-        return cast(JsonObject, _renamed(captured, names))
+        return _renamed(captured, names)
 
 
 def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
@@ -95,7 +94,7 @@ def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
         said = _said(exchange.response)
         if exchange.method != "tools/call" or not isinstance(tool, str) or tool not in schemas or said is None:
             continue
-        arguments = cast(JsonObject, given) if isinstance(given, dict) else {}
+        arguments = given if is_object(given) else {}
         if not validator(schemas[tool]).is_valid(arguments):
             found.append(RefusedCall(tool, arguments, *said))
     return found
@@ -129,7 +128,7 @@ def _said(response: JsonValue) -> tuple[str, str | int] | None:
     if isinstance(error.get("message"), str) and isinstance(error.get("code"), int):
         return error["message"], error["code"]
     content: JsonValue = result.get("content")
-    blocks = [_object(block) for block in cast("list[JsonValue]", content)] if isinstance(content, list) else []
+    blocks = [_object(block) for block in content] if is_list(content) else []
     texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
     return ("\n".join(texts), "error" if result.get("isError") is True else "result") if texts else None
 
@@ -137,12 +136,12 @@ def _said(response: JsonValue) -> tuple[str, str | int] | None:
 def _renamed(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
     if isinstance(value, str):
         return re.sub(alone(names), lambda found: names[found[0]], value)
-    if isinstance(value, list):
-        return [_renamed(item, names) for item in cast("list[JsonValue]", value)]
-    if isinstance(value, dict):
-        return {key: _renamed(item, names) for key, item in cast(JsonObject, value).items()}
+    if is_list(value):
+        return [_renamed(item, names) for item in value]
+    if is_object(value):
+        return {key: _renamed(item, names) for key, item in value.items()}
     return value
 
 
 def _object(value: JsonValue) -> JsonObject:
-    return cast(JsonObject, value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from simtrain.contracts.request import Caller
 from simtrain.mcp_wire.manifest import Exchange, ServerManifest, read_manifest
-from simtrain.values.types import JsonObject, JsonValue, canonical
+from simtrain.values.types import JsonObject, JsonValue, canonical, is_list, is_object
 from simtrain.worlds.recorded.recording import Frame, RecordedRun, Sender, read_runs
 
 HANDSHAKE = "2025-11-25"
@@ -156,10 +156,8 @@ def _listed(exchanges: Iterable[Exchange]) -> dict[str, JsonObject]:
     found: dict[str, JsonObject] = {}
     for exchange in exchanges:
         tools: JsonValue = (exchange.result or {}).get("tools")
-        if exchange.method == "tools/list" and isinstance(tools, list):
-            found |= _by_name(
-                cast(JsonObject, tool) for tool in cast("list[JsonValue]", tools) if isinstance(tool, dict)
-            )
+        if exchange.method == "tools/list" and is_list(tools):
+            found |= _by_name(tool for tool in tools if is_object(tool))
     return found
 
 
@@ -212,9 +210,9 @@ class _Pairing:
         message = frame.frame
         if frame.sender == "client" and frame.perturbed is not None:
             message = frame.perturbed.get("frame")
-        if not isinstance(message, dict):
+        if not is_object(message):
             return
-        message = cast(JsonObject, message)
+        message = message
         if not isinstance(message.get("method"), str):
             (self._answer if frame.sender == "client" else self._reply)(frame, message)
         elif frame.sender == "client":
@@ -328,7 +326,7 @@ def _body(message: JsonObject) -> JsonObject:
 
 
 def _object(value: JsonValue) -> JsonObject:
-    return cast(JsonObject, value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _key(scope: object, identity: JsonValue) -> Key:

@@ -20,7 +20,7 @@ from simtrain.files.file_bytes import opened
 from simtrain.files.jsonl import LineWriter, whole_lines
 from simtrain.files.redaction import Redactor
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 FORMAT = "simtrain-recording/1"
 
@@ -215,9 +215,9 @@ def _read_line(line: bytes, path: Path, number: int) -> JsonObject:
         fields: JsonValue = json.loads(line)
     except (ValueError, RecursionError):
         raise _damaged(path, number) from None
-    if not isinstance(fields, dict):
+    if not is_object(fields):
         raise _damaged(path, number)
-    return cast(JsonObject, fields)
+    return fields
 
 
 def _damaged(path: Path, number: int) -> InputError:

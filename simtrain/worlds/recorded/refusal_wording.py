@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from simtrain.contracts.argument_mistakes import argument_mistakes
-from simtrain.contracts.argument_style import ArgumentStyle, Check
+from simtrain.contracts.argument_style import Check
 from simtrain.contracts.refusal_words import Channel, RefusalWords, WordedText, all_arguments
 from simtrain.contracts.registry import resolve
 from simtrain.values.types import JsonObject, JsonValue
@@ -65,7 +65,7 @@ def refusal_texts(
     ]
     examples = [one for number, one in enumerate(made) if number in unlike or number not in left]
     words, explained = general_words(
-        examples, {tool: list(cast(JsonObject, schema.get("properties", {}))) for tool, schema in schemas.items()}
+        examples, {tool: list(schema.get("properties", {})) for tool, schema in schemas.items()}
     )
     if style and explained_by_style >= explained:
         sayings = particular_words([made[number] for number in sorted(unlike)])
@@ -151,7 +151,7 @@ def _is_refusal(one: RefusedCall) -> bool:
 
 def _checks(style: str, schemas: Schemas) -> Mapping[str, Check] | None:
     """Return the checks of all tools in a style; None where one of their schemas is beyond it."""
-    compiled = cast(ArgumentStyle, resolve("argument_styles", style))
+    compiled = resolve("argument_styles", style)
     try:
         return {name: compiled(name, schema) for name, schema in schemas.items()}
     except ValueError:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, get_close_matches
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import orjson
 
@@ -15,7 +15,7 @@ from simtrain.contracts.request import Caller
 from simtrain.files.redaction import redact
 from simtrain.mcp_wire.manifest import Exchange
 from simtrain.values.comparing import shown
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.recorded.recorded_sessions import RecordedSession, own_params
 from simtrain.worlds.recorded.volatile_values import moved, put_in, taken_out
 
@@ -105,7 +105,7 @@ class ReplayIndex:
 
     def _says_it_reads(self, tool: str) -> bool:
         annotations: JsonValue = self._tools.get(tool, {}).get("annotations")
-        return isinstance(annotations, dict) and cast(JsonObject, annotations).get("readOnlyHint") is True
+        return is_object(annotations) and annotations.get("readOnlyHint") is True
 
     def key(self, method: str, params: JsonObject) -> tuple[bytes, tuple[str, ...]]:
         """Return what requests are found by, and the volatile values that were taken out of it."""
@@ -116,11 +116,11 @@ class ReplayIndex:
 
     def _normal(self, method: str, params: JsonObject) -> JsonValue:
         # What was written down as a secret is found as one.
-        params = cast(JsonObject, redact(own_params(params)))
+        params = redact(own_params(params))
         arguments: JsonValue = params.get("arguments")
         if method == CALL:
             defaults = self._defaults.get(str(params.get("name")), {})
-            given = cast(JsonObject, arguments) if isinstance(arguments, dict) else {}
+            given = arguments if is_object(arguments) else {}
             kept = {
                 name: value
                 for name, value in given.items()
@@ -152,7 +152,7 @@ class Playback:
     def find(self, method: str, params: JsonObject, *, caller: Caller = Caller()) -> Exchange:  # noqa: B008
         """Return the recorded exchange for a request of a client, speaking of the present values. Raises NotRecorded."""
         replay_index = self._replay_index
-        asked = cast(JsonObject, moved(params, {new: old for old, new in replay_index.folders.items()}))
+        asked = moved(params, {new: old for old, new in replay_index.folders.items()})
         key, values = replay_index.key(method, asked)
         takes = [] if self._state is None else replay_index.takes.get((self._state, key), [])
         take = self._chosen(takes, key, _written(own_params(asked)), values, caller)
@@ -206,7 +206,7 @@ class Playback:
             return exchange
 
         def present(value: JsonObject) -> JsonObject:
-            return cast(JsonObject, moved(put_in(value, changed), folders))
+            return moved(put_in(value, changed), folders)
 
         return replace(
             exchange,
@@ -256,14 +256,10 @@ def _name(params: JsonObject) -> str:
 
 def _defaults(tool: JsonObject) -> JsonObject:
     schema: JsonValue = tool.get("inputSchema")
-    properties: JsonValue = cast(JsonObject, schema).get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict):
+    properties: JsonValue = schema.get("properties") if is_object(schema) else None
+    if not is_object(properties):
         return {}
-    return {
-        name: cast(JsonObject, field)["default"]
-        for name, field in cast(JsonObject, properties).items()
-        if isinstance(field, dict) and "default" in field
-    }
+    return {name: field["default"] for name, field in properties.items() if is_object(field) and "default" in field}
 
 
 def _written(value: JsonValue) -> bytes:
@@ -279,10 +275,10 @@ def _plain(value: JsonValue) -> JsonValue:
     """Return a JSON value with members sorted, runs of white space as one space, and whole numbers as integers."""
     if isinstance(value, str):
         return " ".join(value.split())
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in sorted(cast(JsonObject, value).items())}
-    if isinstance(value, list):
-        return [_plain(item) for item in cast("list[JsonValue]", value)]
+    if is_object(value):
+        return {key: _plain(item) for key, item in sorted(value.items())}
+    if is_list(value):
+        return [_plain(item) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

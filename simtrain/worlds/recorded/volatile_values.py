@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import cast
 
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonValue, is_list, is_object
 
 _PATTERNS = {
     "uuid": r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
@@ -23,10 +22,10 @@ def mapped(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
     """Return a JSON value with every text in it changed, names of members aside."""
     if isinstance(value, str):
         return change(value)
-    if isinstance(value, dict):
-        return {key: mapped(item, change) for key, item in cast(JsonObject, value).items()}
-    if isinstance(value, list):
-        return [mapped(item, change) for item in cast("list[JsonValue]", value)]
+    if is_object(value):
+        return {key: mapped(item, change) for key, item in value.items()}
+    if is_list(value):
+        return [mapped(item, change) for item in value]
     return value
 
 

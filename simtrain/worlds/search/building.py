@@ -194,7 +194,7 @@ class _Builder:
             found = self.connection.execute("select value from _meta where key = ?", (key,)).fetchone()
         except sqlite3.OperationalError:
             return None
-        return found and cast(str, found[0])
+        return found and found[0]
 
     def _facts(self) -> Press:
         """Draw and write the facts, and what each site has wrong of them."""

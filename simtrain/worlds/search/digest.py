@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from hashlib import blake2b
 from random import Random
-from typing import Final, cast
+from typing import Final
 
 import orjson
 
@@ -71,7 +71,7 @@ def rankings(connection: sqlite3.Connection) -> Iterable[tuple[str, list[int]]]:
 
 def probes(connection: sqlite3.Connection) -> Iterable[str]:
     """Queries of 3 to 12 words, taken from titles and bodies of pages drawn evenly."""
-    count = cast(int, connection.execute("select max(id) from _pages").fetchone()[0])
+    count = connection.execute("select max(id) from _pages").fetchone()[0]
     draw = Random(derive(0, "probes", count)).random
     for number in range(PROBES):
         page = 1 + int(draw() * count)

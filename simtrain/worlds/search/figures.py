@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import cast
 
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.file import WORDS
@@ -14,7 +13,7 @@ def figures(connection: sqlite3.Connection, path: Path) -> JsonObject:
     """Return rows by type, pages by site and kind, and averages of words, statements and links a page; sizes in bytes."""
 
     def one(sql: str) -> float:
-        return cast(float, connection.execute(sql).fetchone()[0] or 0)
+        return connection.execute(sql).fetchone()[0] or 0
 
     pages = int(one("select count(*) from _pages"))
     types = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import Self, cast
+from typing import Self
 
 from simtrain.values.types import Change, Changes
 from simtrain.worlds.service.database import RESERVED, Database, Mode
@@ -58,8 +58,8 @@ class ChangeLog:
                 mode=Mode.OWN,
             )
             for found in touched:
-                self._look(own, base, cast(str, found["name"]), cast(int, found["row"]))
-                self._read = max(self._read, cast(int, found["id"]))
+                self._look(own, base, found["name"], found["row"])
+                self._read = max(self._read, found["id"])
             if touched:
                 self._found = _by_table(self._differing)
             self._version = version

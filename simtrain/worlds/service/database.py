@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from enum import IntEnum
 from threading import RLock
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 import orjson
 
@@ -348,7 +348,7 @@ def _described(cursor: sqlite3.Cursor) -> tuple[list[str], list[Row]]:
 
 def _all(cursor: sqlite3.Cursor) -> list[Row]:
     """Return all rows. Raises sqlite3.OperationalError for more than are allowed."""
-    found = cast("list[Row]", cursor.fetchmany(_FEW))
+    found = cursor.fetchmany(_FEW)
     if len(found) < _FEW:
         # The usual case costs nothing: so few rows are bounded by the length of a value.
         return found
@@ -359,7 +359,7 @@ def _all(cursor: sqlite3.Cursor) -> list[Row]:
             raise sqlite3.OperationalError(f"more than {MOST_ROWS:,} rows")
         if size > MOST_BYTES:
             raise sqlite3.OperationalError(f"rows of more than {MOST_BYTES // 1_000_000} MB")
-        more = cast("list[Row]", cursor.fetchmany(_FEW))
+        more = cursor.fetchmany(_FEW)
         found.extend(more)
     return found
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Mapping
-from typing import cast
 
-from simtrain.contracts.handler import Handler, ToolError
+from simtrain.contracts.handler import ToolError
 from simtrain.contracts.registry import resolve
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import instant, stamp
@@ -57,20 +56,20 @@ def _carry_out(database: Database, step: str | HandlerStep) -> None:
     if isinstance(step, str):
         database.run(step, mode=Mode.WRITE)
         return
-    handler = cast(Handler, resolve("handlers", step.handler))
+    handler = resolve("handlers", step.handler)
     handler(HandlerCall(database, step.arguments, writes=True))
 
 
 def tables_of(database: Database) -> list[str]:
     """Return the names of a world's tables, sorted."""
     sql = f"select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '{RESERVED}%' order by name"
-    return [cast(str, row["name"]) for row in database.rows(sql, mode=Mode.OWN)]
+    return [row["name"] for row in database.rows(sql, mode=Mode.OWN)]
 
 
 def columns_of(database: Database, table: str) -> list[str]:
     """Return the columns of a table that can be written, in order; generated ones are left out."""
     rows = database.rows(f'pragma table_xinfo("{table}")', mode=Mode.OWN)
-    return [cast(str, row["name"]) for row in rows if row["hidden"] == 0]
+    return [row["name"] for row in rows if row["hidden"] == 0]
 
 
 def _define(database: Database, spec: ServiceSpec, document: Document) -> None:

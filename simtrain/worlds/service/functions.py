@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from functools import lru_cache, partial
 from threading import Lock
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 Cell: TypeAlias = int | float | str | bytes | None
 
@@ -33,7 +33,7 @@ def install(connection: sqlite3.Connection, now: Callable[[], str], *, local: bo
 def _ask(name: str, arguments: tuple[Cell, ...]) -> Cell:
     marks = ",".join("?" * len(arguments))
     with _asking:
-        return cast(Cell, _pristine.execute(f"select {name}({marks})", arguments).fetchone()[0])
+        return _pristine.execute(f"select {name}({marks})", arguments).fetchone()[0]
 
 
 def _bounded(name: str, most: float, first: Cell, second: Cell) -> Cell:

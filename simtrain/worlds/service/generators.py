@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from simtrain.values.clock import instant, seconds, stamp
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.service.database import Cell, Database
 from simtrain.worlds.service.names import NAMED, POOLS
 
@@ -54,8 +54,8 @@ def compile_generator(source: JsonValue) -> Generator:
         return _constant(source)
     if isinstance(source, str):
         return _template(source) if "{" in source else _named(source)
-    if isinstance(source, dict):
-        return _mapping(cast(JsonObject, source))
+    if is_object(source):
+        return _mapping(source)
     raise InputError("a generator is a number, text with {fields}, a named generator, or a mapping")
 
 
@@ -127,12 +127,12 @@ def _unique(generator: Generator) -> Generator:
 
 
 def _numbers(value: JsonValue) -> tuple[float, float]:
-    pair = cast(list[JsonValue], value) if isinstance(value, list) else []
+    pair = value if is_list(value) else []
     if len(pair) != 2 or not all(isinstance(item, int | float) and not isinstance(item, bool) for item in pair):
         raise InputError("a range of two numbers is needed", remedy="write it like [1, 10]")
     if pair[0] > pair[1]:
         raise InputError(f"the range {pair} runs backwards", remedy="begin with its lower end")
-    return cast(tuple[float, float], tuple(pair))
+    return tuple(pair)
 
 
 def _share(value: JsonValue) -> float:
@@ -143,10 +143,10 @@ def _share(value: JsonValue) -> float:
 
 def _choose(source: JsonObject) -> Generator:
     items = source["choose"]
-    if not isinstance(items, list) or not items:
+    if not is_list(items) or not items:
         raise InputError("choose needs a list with at least one value")
-    values = [int(item) if isinstance(item, bool) else item for item in cast(list[Cell], items)]
-    weights = cast("list[float] | None", source.get("weights"))
+    values = [int(item) if isinstance(item, bool) else item for item in items]
+    weights = source.get("weights")
     if weights is not None and len(weights) != len(values):
         raise InputError(f"{len(values)} values but {len(weights)} weights", remedy="give one weight for each value")
     return lambda row: row.stream.choose(values, weights)
@@ -159,7 +159,7 @@ def _int(source: JsonObject) -> Generator:
 
 def _number(source: JsonObject) -> Generator:
     low, high = _numbers(source["number"])
-    digits = int(cast(int, source.get("digits", 2)))
+    digits = int(source.get("digits", 2))
     return lambda row: round(row.stream.number(low, high), digits)
 
 
@@ -194,7 +194,7 @@ def _bound(source: JsonValue) -> Callable[[RowDraft], float]:
 
 
 def _bounds(value: JsonValue) -> tuple[Callable[[RowDraft], float], Callable[[RowDraft], float]]:
-    pair = cast(list[JsonValue], value) if isinstance(value, list) else []
+    pair = value if is_list(value) else []
     if len(pair) != 2:
         raise InputError("two bounds are needed", remedy="write it like [start-90d, start]")
     return _bound(pair[0]), _bound(pair[1])
@@ -207,7 +207,7 @@ def _date(source: JsonObject) -> Generator:
 
 def _time(source: JsonObject) -> Generator:
     low, high = _bounds(source["time"])
-    grid = float(cast(float, source.get("minutes", 1))) * 60
+    grid = float(source.get("minutes", 1)) * 60
     hours = _numbers(source["hours"]) if "hours" in source else None
 
     def draw(row: RowDraft) -> Cell:
@@ -231,7 +231,7 @@ def _ref(source: JsonObject) -> Generator:
     def draw(row: RowDraft) -> Cell:
         pool = row.pools.get(sql) if condition is None or unique else None
         if pool is None:
-            pool = [cast(Cell, next(iter(found.values()))) for found in row.database.rows(sql, row.parameters)]
+            pool = [next(iter(found.values())) for found in row.database.rows(sql, row.parameters)]
             row.pools[sql] = pool
         if not pool:
             raise InputError(f"no row of {table!r} is left to refer to", remedy="widen `where` or lower the count")
@@ -257,20 +257,16 @@ def _sql(source: JsonObject) -> Generator:
     def compute(row: RowDraft) -> Cell:
         parent = {f"parent_{name}": value for name, value in row.parent.items()}
         found = row.database.rows(sql, {**parent, **row.parameters})
-        return cast(Cell, next(iter(found[0].values()))) if found else None
+        return next(iter(found[0].values())) if found else None
 
     return compute
 
 
 def _text(source: JsonObject) -> Generator:
     texts = source["text"]
-    if (
-        not isinstance(texts, list)
-        or not texts
-        or not all(isinstance(text, str) for text in cast(list[JsonValue], texts))
-    ):
+    if not is_list(texts) or not texts or not all(isinstance(text, str) for text in texts):
         raise InputError("text needs a list of texts")
-    templates = [_template(text) for text in cast(list[str], texts)]
+    templates = [_template(text) for text in texts]
     return lambda row: row.stream.choose(templates)(row)
 
 
@@ -281,7 +277,7 @@ def _chance(source: JsonObject) -> Generator:
 
 def _email(source: JsonObject) -> Generator:
     column = str(source["email"])
-    domain = cast("str | None", source.get("domain"))
+    domain = source.get("domain")
 
     def address(row: RowDraft) -> Cell:
         name = row.values.get(column)
@@ -301,7 +297,7 @@ def _email(source: JsonObject) -> Generator:
 
 
 _MAKERS: dict[str, Callable[[JsonObject], Generator]] = {
-    "value": lambda source: _constant(cast(Cell, source["value"])),
+    "value": lambda source: _constant(source["value"]),
     "choose": _choose,
     "int": _int,
     "number": _number,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from simtrain.contracts.handler import Handler, Reply, ToolError
+from simtrain.contracts.handler import Reply, ToolError
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.world import Offer
 from simtrain.files.templates import Text
@@ -34,7 +34,7 @@ class Resource:
         parts = _VARIABLE.split(source.uri)
         pattern = "".join(f"(?P<{part}>[^/]+)" if place % 2 else re.escape(part) for place, part in enumerate(parts))
         self._pattern = re.compile(pattern)
-        self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
+        self._handler = resolve("handlers", source.handler) if source.handler else None
 
     def check(self, database: Database) -> None:
         """Prepare the SQL. Raises InputError."""
@@ -76,7 +76,7 @@ class Prompt:
         self._text = Text(source.text) if source.text is not None else None
         for name in sorted(self._text.names - set(self.arguments)) if self._text else ():
             raise InputError(f"the text names {name!r}, which is no argument", place="text")
-        self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
+        self._handler = resolve("handlers", source.handler) if source.handler else None
 
     def fill(self, database: Database, arguments: JsonObject) -> JsonObject:
         """Return the GetPromptResult. Raises ToolError for arguments that are missing, SimulatorFault for a handler without a reply."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from hashlib import blake2b
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from simtrain.contracts.world import Variant, World
 from simtrain.files.yaml_files import Document, Place
@@ -40,7 +40,7 @@ class ServiceSource:
     def digest(self) -> str:
         """A digest of what the file says, with the manifest's words where tools are described there; layout does not count."""
         data = self.document.data
-        if any("description" not in tool for tool in cast("list[JsonObject]", data["tools"])):
+        if any("description" not in tool for tool in data["tools"]):
             shown = [[tool.description, tool.descriptor, tool.input, tool.output] for tool in self.spec.tools]
             data = {**data, "tools": [data["tools"], shown]}
         return blake2b(canonical(data), digest_size=16).hexdigest()
@@ -89,7 +89,7 @@ def _described(
         update={
             "description": str(shown.get("description") or plain),
             "descriptor": said,
-            "input": {"type": "object", "properties": {}, **cast(JsonObject, shown.get("inputSchema") or {})},
+            "input": {"type": "object", "properties": {}, **(shown.get("inputSchema") or {})},
             "output": shown.get("outputSchema"),
         }
     )

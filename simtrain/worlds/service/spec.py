@@ -10,7 +10,7 @@ from simtrain.files.file_model import FileModel
 from simtrain.mcp_wire.annotations import flaw_of
 from simtrain.values.clock import DEFAULT_START, instant, seconds
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.service.error_texts import ConstraintText, ErrorTexts
 
 IDENTIFIER = r"^[A-Za-z_]\w*$"
@@ -69,12 +69,12 @@ _BLOCK_KEYS = frozenset({"rows", "count", "each", "with"})
 
 def _blocks(value: object) -> object:
     """Return one block, a list of blocks, or a list of literal rows: always as a list of blocks."""
-    if isinstance(value, dict):
-        return [cast(object, value)]
-    if not isinstance(value, list) or not value:
-        return cast(object, value)
-    items = cast(list[object], value)
-    blocks = any(not _BLOCK_KEYS.isdisjoint(cast(JsonObject, item)) for item in items if isinstance(item, dict))
+    if is_object(value):
+        return [value]
+    if not is_list(value) or not value:
+        return value
+    items = value
+    blocks = any(not _BLOCK_KEYS.isdisjoint(item) for item in items if is_object(item))
     return items if blocks else [{"rows": items}]
 
 
@@ -153,7 +153,7 @@ class ToolSource(FileModel):
     def input_schema(self) -> JsonObject:
         """Return the JSON Schema of a tool's arguments: written out, or made from the short form. Raises InputError for what is neither."""
         source = self.input
-        if source.get("type") == "object" and isinstance(source.get("properties"), dict):
+        if source.get("type") == "object" and is_object(source.get("properties")):
             return source
         properties: JsonObject = {}
         required: list[str] = []

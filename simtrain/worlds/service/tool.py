@@ -11,8 +11,8 @@ from typing import cast
 
 import orjson
 
-from simtrain.contracts.handler import Handler, ToolError
 from simtrain.contracts.handler import Reply as HandlerReply
+from simtrain.contracts.handler import ToolError
 from simtrain.contracts.registry import resolve
 from simtrain.files.templates import Text, TooMuch
 from simtrain.values.errors import InputError, SimulatorFault, nearest
@@ -93,7 +93,7 @@ class CompiledTool:
         if source.write and not self.writes:
             raise InputError("the tool has `write` but says `writes: false`")
         with _at("handler"):
-            self._handler = cast(Handler, resolve("handlers", source.handler)) if source.handler else None
+            self._handler = resolve("handlers", source.handler) if source.handler else None
         self.takes_time: bool = getattr(self._handler, "takes_time", False)
         with _at("read"):
             self._reply = ReplyQueries(source.read, page=source.page) if source.read else None
@@ -115,10 +115,8 @@ class CompiledTool:
         self._text = _text(source.text, "text") if source.text else None
         self._each = source.each
         self._texts = {**errors.model_dump(), **source.errors}
-        properties = cast(JsonObject, input_schema.get("properties", {}))
-        self._defaults: JsonObject = {
-            name: cast(JsonObject, schema).get("default") for name, schema in properties.items()
-        }
+        properties = input_schema.get("properties", {})
+        self._defaults: JsonObject = {name: schema.get("default") for name, schema in properties.items()}
         self.spec = ToolSpec(source.name, " ".join(source.description.split()), input_schema, None, self.writes)
 
     def check(self, database: Database) -> None:
@@ -208,7 +206,7 @@ class CompiledTool:
             return Observation(text, json=self.source.structured, provenance=EMBEDDED)
         names = {"reply": structured, **values, **arguments, **structured}
         if self._each is not None:
-            items = cast(list[JsonValue], structured[self._each])
+            items = structured[self._each]
             texts: list[str] = []
             left = MOST_REPLY
             for item in items:

@@ -7,10 +7,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from threading import RLock
-from typing import cast
 from weakref import ref
 
-from simtrain.contracts.argument_style import ArgumentStyle
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.request import Request
 from simtrain.contracts.world import ErrorStyle, HeldRows, Variant, World, WorldState
@@ -139,7 +137,7 @@ def _error_style(texts: ErrorTexts, document: Document, place: Place) -> ErrorSt
 
 def _check_style(style: str, tool: str, schema: JsonObject) -> None:
     try:
-        cast(ArgumentStyle, resolve("argument_styles", style))(tool, schema)
+        resolve("argument_styles", style)(tool, schema)
     except ValueError as error:
         raise InputError(str(error), place="input") from None
 

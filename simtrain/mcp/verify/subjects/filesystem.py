@@ -141,5 +141,5 @@ def _sleep_to_next_second() -> None:
 
 
 def _bytes(node: JsonObject) -> bytes:
-    content = cast(str, node["content"])
+    content = node["content"]
     return b64decode(content) if node["encoding"] == "base64" else content.encode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from posixpath import basename, dirname, join, normpath
-from typing import cast
 
 from simtrain.mcp.verify.draw import Draw, NothingToDraw
 from simtrain.mcp.verify.subject import makes
@@ -313,7 +312,7 @@ class FilesystemCalls:
 
 
 def _existing(draw: Draw, kind: str) -> str:
-    return cast(str, draw.existing(kind, earlier=0.8))
+    return draw.existing(kind, earlier=0.8)
 
 
 def _new(draw: Draw, name: str) -> str:
@@ -324,7 +323,7 @@ def _new(draw: Draw, name: str) -> str:
 def _absent(draw: Draw) -> str:
     """Return a path that was moved away, that never was, or outside."""
     if draw.past.gone("file") and draw.chance(0.5):
-        return cast(str, draw.gone("file"))
+        return draw.gone("file")
     return draw.one((_new(draw, f"{draw.word()}.missing"), _new(draw, "missing/a.txt"), draw.one(OUTSIDE)))
 
 
@@ -351,7 +350,7 @@ def _lines(draw: Draw) -> str:
 
 def _content(draw: Draw) -> tuple[str, str]:
     """Return a path, and the text that lies there."""
-    path, text = cast("list[str]", draw.existing("content", earlier=0.8))
+    path, text = draw.existing("content", earlier=0.8)
     return path, text
 
 

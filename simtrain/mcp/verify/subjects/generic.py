@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 import orjson
 
 from simtrain.mcp.verify.draw import Past
 from simtrain.mcp.verify.subject import GeneratedCall, Subject
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 LONGEST = 200
 MOST = 500
@@ -31,20 +30,20 @@ def _content(reply: JsonObject) -> JsonValue:
     """Return the structured content of a reply, or its text read as JSON; None where neither is there."""
     if "structuredContent" in reply:
         return reply["structuredContent"]
-    for block in cast(list[JsonValue], reply.get("content", [])):
+    for block in reply.get("content", []):
         try:
-            return orjson.loads(str(cast(JsonObject, block).get("text")) if isinstance(block, dict) else "")
+            return orjson.loads(str(block.get("text")) if is_object(block) else "")
         except orjson.JSONDecodeError:
             continue
     return None
 
 
 def _plain(key: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    if isinstance(value, dict):
-        for name, item in cast(JsonObject, value).items():
+    if is_object(value):
+        for name, item in value.items():
             yield from _plain(name, item)
-    elif isinstance(value, list):
-        for item in cast(list[JsonValue], value):
+    elif is_list(value):
+        for item in value:
             yield from _plain(key.removesuffix("s"), item)
     elif isinstance(value, int | str) and not isinstance(value, bool) and len(str(value)) <= LONGEST:
         yield key, value

@@ -301,7 +301,7 @@ def _columns(world: World, table: str) -> dict[str, str]:
 
 def _known(past: Past, name: str) -> JsonObject | None:
     tables = [*past.earlier("table"), *past.initial("table")]
-    return next((cast(JsonObject, table) for table in tables if table["name"] == name), None)
+    return next((table for table in tables if table["name"] == name), None)
 
 
 def _value(draw: Draw, kind: str) -> str:

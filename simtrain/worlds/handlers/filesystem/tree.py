@@ -95,7 +95,7 @@ class Tree:
             raise FileSystemFailure("ENOENT", "open", path)
         if rows[0]["kind"] == "directory":
             raise FileSystemFailure("EISDIR", "read")
-        content = cast(str, rows[0]["content"])
+        content = rows[0]["content"]
         return b64decode(content) if rows[0]["encoding"] == "base64" else content.encode()
 
     def text(self, path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from simtrain.contracts.handler import HandlerContext
 from simtrain.values.types import JsonObject, JsonValue
@@ -174,7 +174,7 @@ class Repository:
     def refs(self) -> dict[str, str]:
         """Return all refs by full name, sorted; a symbolic one holds `ref: NAME`."""
         rows = self._read("select name, target from refs where repository = :repository")
-        return {row["name"]: row["target"] for row in sorted(rows, key=lambda row: cast(str, row["name"]).encode())}
+        return {row["name"]: row["target"] for row in sorted(rows, key=lambda row: row["name"].encode())}
 
     def ref(self, name: str) -> str | None:
         """Return the id that a ref (or `HEAD`) leads to; None where it leads nowhere."""
@@ -183,7 +183,7 @@ class Repository:
         found = self._read("select target from refs where repository = :repository and name = :name", name=name)
         if not found:
             return None
-        target = cast(str, found[0]["target"])
+        target = found[0]["target"]
         return self.ref(target.removeprefix(SYMBOLIC)) if target.startswith(SYMBOLIC) else target
 
     def upstream(self, name: str) -> str | None:
@@ -272,7 +272,7 @@ def _encoded(content: bytes) -> tuple[str, str]:
 
 
 def _decoded(row: JsonObject) -> bytes:
-    content = cast(str, row["content"])
+    content = row["content"]
     return b64decode(content) if row["encoding"] == "base64" else content.encode()
 
 

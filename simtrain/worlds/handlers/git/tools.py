@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import cast
 
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError
 from simtrain.worlds.handlers.git import staging
@@ -264,7 +263,7 @@ def _opened(context: HandlerContext) -> Repository:
     """Return the repository that the call names. Raises ToolError for a path outside the allowed one, and for one that is none."""
     given: str = context.arguments["repo_path"]
     server = context.read("select directory, only_repository from server")[0]
-    path = posixpath.normpath(posixpath.join(cast(str, server["directory"]), given))
+    path = posixpath.normpath(posixpath.join(server["directory"], given))
     only = server["only_repository"]
     if only is not None and path != only and not path.startswith(f"{only}/"):
         written = given.rstrip("/") or ("/" if given else ".")

@@ -7,7 +7,6 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
-from typing import cast
 
 from simtrain.values.seeding import derive
 from simtrain.values.types import JsonObject
@@ -146,7 +145,7 @@ def _fetched(cursor: sqlite3.Cursor) -> list[JsonObject]:
     """Return all rows; a result that grows too large ends as a statement does that takes too long."""
     found: list[JsonObject] = []
     size = 0
-    for row in cast("list[sqlite3.Row]", cursor):
+    for row in cursor:
         found.append(dict(row))
         size += _ROW_COST + sum(_size(value) for value in found[-1].values())
         if size > MAX_RESULT:

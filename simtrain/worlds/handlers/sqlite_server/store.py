@@ -14,10 +14,10 @@ import math
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from simtrain.contracts.handler import HandlerContext
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 from simtrain.worlds.handlers.sqlite_server.sandbox import limited, tell_time
 from simtrain.worlds.service.database import Cell
 
@@ -58,11 +58,11 @@ def load(read: Read) -> Content:
     definitions = tuple(_definition(row, own=bool(row["own"])) for row in kept) or given
     rows: dict[str, Rows] = {}
     for found in read("select table_name, row, data from agent_rows order by table_name, row"):
-        data = cast(JsonObject, json.loads(found["data"]))
+        data = json.loads(found["data"])
         rows.setdefault(found["table_name"], {})[found["row"]] = {key: _unpacked(data[key]) for key in data}
     for table in (one for one in definitions if one.own):
         found = read(f"select rowid as simtrain_rowid, * from {quoted(table.name)} order by rowid")
-        rows[table.name] = {cast(int, row.pop("simtrain_rowid")): row for row in found}
+        rows[table.name] = {row.pop("simtrain_rowid"): row for row in found}
     return Content(definitions, rows)
 
 
@@ -180,15 +180,14 @@ def _rows(connection: sqlite3.Connection, table: str) -> Rows:
     listed = ", ".join(quoted(column) for column in columns)
     found: Iterable[sqlite3.Row] = connection.execute(f"select {alias or 0}, {listed} from {quoted(table)}")
     return {
-        cast(int, row[0]) if alias else place: dict(zip(columns, tuple(row)[1:], strict=True))
-        for place, row in enumerate(found)
+        row[0] if alias else place: dict(zip(columns, tuple(row)[1:], strict=True)) for place, row in enumerate(found)
     }
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> tuple[list[str], str | None]:
     """Return the columns of a table that can be written, and a name of its row id that none of them takes."""
     listed = connection.execute(f"pragma table_xinfo({quoted(table)})").fetchall()
-    columns = [cast(str, row[1]) for row in listed if row[6] == 0]
+    columns = [row[1] for row in listed if row[6] == 0]
     alias = next((name for name in _ALIASES if name not in {column.lower() for column in columns}), None)
     if alias is not None:
         try:
@@ -238,7 +237,7 @@ def _packed(value: Cell) -> JsonValue:
 
 
 def _unpacked(value: JsonValue) -> Cell:
-    if not isinstance(value, dict):
+    if not is_object(value):
         return value
-    packed = cast(dict[str, str], value)
+    packed = value
     return bytes.fromhex(packed["hex"]) if "hex" in packed else float(packed["real"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import cast
 
 from simtrain.contracts.handler import HandlerContext, Reply, takes_time
 from simtrain.worlds.handlers.sqlite_server.sandbox import Sandbox
@@ -65,7 +64,7 @@ def append_insight(context: HandlerContext) -> Reply:
 
 def insights(context: HandlerContext) -> Reply:
     """Return the memo, which the server offers as a resource."""
-    lines = [cast(str, row["insight"]) for row in context.read("select insight from memo order by id")]
+    lines = [row["insight"] for row in context.read("select insight from memo order by id")]
     if not lines:
         return Reply(_NO_INSIGHT)
     listed = "\n".join(f"- {line}" for line in lines)
@@ -88,4 +87,4 @@ def _told(context: HandlerContext, sql: str, *, writes: bool = False, done: str 
 
 
 def _text(context: HandlerContext, argument: str) -> str:
-    return cast(str, context.arguments[argument])
+    return context.arguments[argument]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from simtrain.worlds.search.checking.blocks import Blocks, Listing
 from simtrain.worlds.search.checking.calling import Names, dates_in
@@ -114,7 +114,7 @@ class Listings:
             return
 
     def _days(self, listing: Listing) -> list[list[Spread]]:
-        return _columns([[cast(Spread, days) for _, _, days in dates_in(" | ".join(item))] for item in listing.items])
+        return _columns([[days for _, _, days in dates_in(" | ".join(item))] for item in listing.items])
 
     def _texts(self, listing: Listing) -> list[list[Spread]]:
         if listing.header:

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from typing import Final, cast
 
-from simtrain.values.types import JsonValue
+from simtrain.values.types import JsonValue, is_object
 from simtrain.worlds.search.checking.facts import Thing
 
 _STATED = re.compile(r"(\w+)\.(\w+)\s*([<>]=?)\s*([\w.]+)(?:\s*([+-])\s*([\d.]+)([dwmy]))?")
@@ -40,20 +40,20 @@ def lives_of(data: JsonValue) -> dict[str, list[str]]:
     """For each type the dates that begin and end its life: none, one or two."""
     found: dict[str, list[str]] = {}
     for kind, given in _part(data, "entities").items():
-        found[kind] = _life(cast(_Object, given), [])
+        found[kind] = _life(given, [])
     for kind, given in _part(data, "relations").items():
-        spec = cast(_Object, given)
+        spec = given
         found[kind] = _life(spec, ["since", "until"] if spec.get("during") else [])
     return found
 
 
 def _part(data: JsonValue, name: str) -> _Object:
-    return cast(_Object, cast(_Object, data).get(name) or {}) if isinstance(data, dict) else {}
+    return (data.get(name) or {}) if is_object(data) else {}
 
 
 def _life(spec: _Object, periods: list[str]) -> list[str]:
     if spec.get("life") is not None:
-        return cast(list[str], spec["life"])
+        return spec["life"]
     for name, given in cast(_Object, spec.get("attributes") or {}).items():
         one = cast(_Object, given)
         if not periods and "date" in one and not one.get("optional") and not one.get("changes"):
@@ -76,7 +76,7 @@ def _lived(data: JsonValue) -> Iterator[Bond]:
     lives = lives_of(data)
     for section in ("entities", "relations"):
         for kind, given in _part(data, section).items():
-            spec = cast(_Object, given)
+            spec = given
             begin, *end = [*lives[kind], *([None] if not lives[kind] else [])]
             for ref, target, at in _refs(spec, section):
                 at = at or begin
@@ -96,7 +96,7 @@ def _refs(spec: _Object, section: str) -> Iterator[tuple[str, str, str | None]]:
     """Yield the refs of a type: name, target, and from when on they hold where that is said."""
     if section == "relations":
         source, target = str(spec["from"]), str(spec["to"])
-        ends = cast("list[str] | None", spec.get("ends")) or [source, target]
+        ends = spec.get("ends") or [source, target]
         yield ends[0], source, None
         yield ends[1], target, None
     for name, given in cast(_Object, spec.get("attributes") or {}).items():
@@ -151,7 +151,7 @@ class Lives:
         for name in path:
             if value is None or (kind, name) not in self.attributes:
                 return None
-            value = self.column(kind, name).get(cast(int, value))
+            value = self.column(kind, name).get(value)
             kind = self.attributes[kind, name][1] or ""
         return value
 
@@ -178,7 +178,7 @@ class Lives:
             if value == limit:
                 return not bond.strict
             return value > limit if bond.after else value < limit
-        one, two = cast(float, value), cast(float, other)
+        one, two = value, other
         return one >= two if bond.after else one <= two
 
     @cached_property
@@ -215,7 +215,7 @@ class Lives:
                 if owner == other and name != ref and form == "ref" and target == kind:
                     column = self.column(other, name)
                     for part in parts:
-                        yield {cast(int, column[row]) for row in part if column[row] is not None}
+                        yield {column[row] for row in part if column[row] is not None}
 
     def _parts(self, kind: str, rows: list[int], days: tuple[int, int], text: str) -> Iterator[list[int]]:
         life = self.lives.get(kind, [])

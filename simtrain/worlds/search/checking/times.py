@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from simtrain.values.types import JsonValue
 from simtrain.worlds.search.checking.blocks import Blocks
@@ -135,8 +135,8 @@ class _Followers:
                 if owner is None or not isinstance(value, str):
                     continue
                 day = _day(value) - round(bond.days)
-                known = found.get(cast(int, owner), day)
-                found[cast(int, owner)] = min(known, day) if bond.after else max(known, day)
+                known = found.get(owner, day)
+                found[owner] = min(known, day) if bond.after else max(known, day)
             self._nearest[bond] = found
         return self._nearest[bond]
 

@@ -83,8 +83,7 @@ class Web:
         self.ranking = Ranking(self.run, self.lock)
         self.mending = Mending(self.ranking, self._names)
         self.sites = tuple(
-            Site(*cast("tuple[int, str, str, str, str]", row))
-            for row in self.run("select id, name, domain, title, kind from _sites order by id")
+            Site(*row) for row in self.run("select id, name, domain, title, kind from _sites order by id")
         )
         self.site_by_id = {site.id: site for site in self.sites}
         self.site_by_domain = {site.domain: site for site in self.sites}
@@ -149,15 +148,15 @@ class Web:
 
     def types(self) -> list[str]:
         """Return the tables of the world's author, in their order."""
-        return [cast(str, row[0]) for row in self.run("select name from _types order by position, name")]
+        return [row[0] for row in self.run("select name from _types order by position, name")]
 
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a table."""
-        return tuple(cast(str, row[1]) for row in self.run(f'pragma table_info("{table}")'))
+        return tuple(row[1] for row in self.run(f'pragma table_info("{table}")'))
 
     def count(self, table: str) -> int:
         """Return the number of rows of a table."""
-        return cast(int, self.run(f'select count(*) from "{table}"')[0][0])
+        return self.run(f'select count(*) from "{table}"')[0][0]
 
     # What agents ask
 
@@ -190,14 +189,13 @@ class Web:
 
     def statements(self, page: int) -> list[Statement]:
         """Return where the body of a page states facts."""
-        rows = self.run("select start, length from _statements where page = ? order by start", (page,))
-        return cast("list[Statement]", rows)
+        return self.run("select start, length from _statements where page = ? order by start", (page,))
 
     # Copies
 
     def copied(self) -> sqlite3.Connection:
         """Return a copy that nothing guards: in memory, a large one in a temporary file that is gone with its connection."""
-        size = cast(int, self.run("select page_count * page_size from pragma_page_count, pragma_page_size")[0][0])
+        size = self.run("select page_count * page_size from pragma_page_count, pragma_page_size")[0][0]
         copy = sqlite3.connect(
             ":memory:" if size <= LARGEST_IN_MEMORY else "", isolation_level=None, check_same_thread=False
         )

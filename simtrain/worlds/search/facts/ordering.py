@@ -37,7 +37,7 @@ def order_of(schema: Schema, rules: Sequence[Rule]) -> DrawOrder:
     try:
         order.nodes = list(TopologicalSorter(edges).static_order())
     except CycleError as error:
-        circle = cast(list[Node], error.args[1])
+        circle = error.args[1]
         shown = " <- ".join(".".join(part for part in node if part) for node in circle)
         first = next(node for node in circle if node[1] or schema.types[node[0]].kind == "entity")
         found = schema.types[first[0]].attributes.get(first[1])

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import date
-from typing import Final, cast
+from typing import Final
 
 from simtrain.values.clock import instant, stamp
 from simtrain.values.errors import InputError
@@ -113,7 +113,7 @@ def _derive(connection: sqlite3.Connection, schema: Schema, attribute: Attribute
     with _guarded(connection, schema):
         try:
             several = connection.execute(_several(attribute), today).fetchone()
-            rows = cast(list[tuple[int, Value]], connection.execute(_formula(attribute), today).fetchall())
+            rows = connection.execute(_formula(attribute), today).fetchall()
         except sqlite3.Error as error:
             raise schema.document.error(attribute.place, _failure(error)) from None
     if several is not None:
@@ -158,7 +158,7 @@ def _fitting(connection: sqlite3.Connection, attribute: Attribute) -> Callable[[
     if attribute.kind == "flag":
         return lambda value: value in (0, 1)
     if attribute.kind == "ref":
-        size = cast(int, connection.execute(f'select count(*) from "{attribute.target}"').fetchone()[0])
+        size = connection.execute(f'select count(*) from "{attribute.target}"').fetchone()[0]
         return lambda value: isinstance(value, int) and 1 <= value <= size
     return lambda value: isinstance(value, str)
 

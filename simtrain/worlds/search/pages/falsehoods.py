@@ -103,7 +103,7 @@ class Falsehoods:
         if self._attribute.kind == "date":
             return [None if value is None else ordinal(cast(str, value)) for value in values]
         scale = self._scale
-        return [None if value is None else round(cast(float, value) * scale) for value in values]
+        return [None if value is None else round(value * scale) for value in values]
 
     def _value(self, whole: int) -> Value:
         if self._attribute.kind == "date":

@@ -111,7 +111,7 @@ def _day_writer(form: str) -> Write:
 def _two_texts(given: Sequence[JsonValue]) -> tuple[str, str]:
     if len(given) != 2 or not all(isinstance(text, str) for text in given):
         raise InputError("`words` takes two texts, for yes and for no")
-    return cast(tuple[str, str], tuple(given))
+    return tuple(given)
 
 
 def _number(
@@ -181,7 +181,7 @@ def _about(number: float, figures: int) -> str:
 
 def _coordinates(form: str) -> Write:
     if not form:
-        return cast(Write, str)
+        return str
 
     def degrees(number: float, signs: str) -> str:
         sign = signs[number < 0]

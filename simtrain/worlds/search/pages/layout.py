@@ -70,7 +70,7 @@ class Columns:
 
     def size(self, kind: str) -> int:
         """Return how many rows a type has."""
-        return cast(int, self._connection.execute(f'select count(*) from "{kind}"').fetchone()[0])
+        return self._connection.execute(f'select count(*) from "{kind}"').fetchone()[0]
 
     def column(self, attribute: Attribute) -> list[Value]:
         """Return the values of an attribute by row id."""
@@ -137,7 +137,7 @@ class Layout:
         self._newest: dict[int, list[str]] = {}
         self.today = date.fromisoformat(stamp(instant(design.schema.spec.clock.start))[:10]).toordinal()
         kept = connection.execute("select value from _meta where key = 'kinds'").fetchone()
-        kinds = None if kept is None else {int(kind) for kind in cast(str, kept[0]).split()}
+        kinds = None if kept is None else {int(kind) for kind in kept[0].split()}
         first = 1
         for site in design.sites:
             for page in site.pages:

@@ -11,7 +11,7 @@ from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import seconds
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import draw
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 Leak: TypeAlias = Literal["tease", "normal", "full"]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
@@ -99,7 +99,7 @@ class View(FileModel):
 
     @model_validator(mode="after")
     def _has_shares(self) -> View:
-        if isinstance(self.snippets, dict) and sum(self.snippets.values()) <= 0:
+        if is_object(self.snippets) and sum(self.snippets.values()) <= 0:
             raise ValueError("the shares of snippets add up to nothing")
         return self
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.engine.page_opening import OpeningFailure
@@ -14,12 +12,12 @@ MOST_RESULTS = 20
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
-    count = cast(int, arguments.get("count", 10))
-    narrowing = _narrowing(engine, cast(str, arguments.get("freshness") or ""))
+    count = arguments.get("count", 10)
+    narrowing = _narrowing(engine, arguments.get("freshness") or "")
     results = engine.search(
-        cast(str, arguments["query"]),
+        arguments["query"],
         count=count,
-        offset=count * cast(int, arguments.get("offset", 0)),
+        offset=count * arguments.get("offset", 0),
         takes=narrowing.takes,
     )
     found = [f"Title: {item.title}\nDescription: {item.snippet}\nURL: {item.url}" for item in results]
@@ -35,8 +33,8 @@ def _narrowing(engine: Engine, freshness: str) -> Narrowing:
 
 
 def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
-    url = cast(str, arguments["url"])
-    first, most = cast(int, arguments.get("start_index", 0)), cast(int, arguments.get("max_length", 5000))
+    url = arguments["url"]
+    first, most = arguments.get("start_index", 0), arguments.get("max_length", 5000)
     page = engine.visit(url)
     if isinstance(page, OpeningFailure):
         status = page.message[:3]

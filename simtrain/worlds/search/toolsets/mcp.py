@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, encode
 from simtrain.worlds.search.engine.page_opening import OpeningFailure
@@ -15,14 +13,14 @@ _TEXT: JsonObject = {"type": "string"}
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
     results: list[JsonObject] = [
         {"id": item.url, "title": item.title, "text": item.snippet, "url": item.url}
-        for item in engine.search(cast(str, arguments["query"]))
+        for item in engine.search(arguments["query"])
     ]
     content: JsonObject = {"results": results}
     return Reply(encode(content), content)
 
 
 def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
-    page = engine.visit(cast(str, arguments["id"]))
+    page = engine.visit(arguments["id"])
     if isinstance(page, OpeningFailure):
         return failed(page)
     about: JsonObject = {"parts": page.parts, **({"date": page.date} if page.date else {})}

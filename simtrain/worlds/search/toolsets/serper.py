@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, encode
 from simtrain.worlds.search.engine.page_opening import OpeningFailure
@@ -13,8 +11,8 @@ from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, failed, ope
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
-    query, count = cast(str, arguments["q"]), cast(int, arguments.get("num", engine.results))
-    first = (cast(int, arguments.get("page", 1)) - 1) * count
+    query, count = arguments["q"], arguments.get("num", engine.results)
+    first = (arguments.get("page", 1) - 1) * count
     found = engine.search(query, count=count, offset=first, takes=_narrowing(engine, arguments).takes)
     organic: list[JsonObject] = [
         {
@@ -53,7 +51,7 @@ def _narrowing(engine: Engine, arguments: JsonObject) -> Narrowing:
 
 
 def _scrape(engine: Engine, arguments: JsonObject) -> Reply:
-    page = engine.visit(cast(str, arguments["url"]))
+    page = engine.visit(arguments["url"])
     if isinstance(page, OpeningFailure):
         return failed(page)
     content: JsonObject = {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 from simtrain.contracts.handler import Reply
 from simtrain.files.templates import Text
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue, encode
+from simtrain.values.types import JsonObject, JsonValue, encode, is_list, is_object
 from simtrain.worlds.search.spec.view import ToolRename, ToolsetUse
 from simtrain.worlds.search.toolsets.brave import BRAVE
 from simtrain.worlds.search.toolsets.mcp import MCP
@@ -57,7 +56,7 @@ def tools_of(uses: Sequence[ToolsetUse]) -> tuple[SearchTool, ...]:
 
 
 def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
-    properties = cast(JsonObject, tool.input_schema["properties"])
+    properties = tool.input_schema["properties"]
     for argument in rename.arguments:
         if argument not in properties:
             problem = f"{tool.name} has no argument {argument!r}"
@@ -68,7 +67,7 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
     schema: JsonObject = {
         **tool.input_schema,
         "properties": {given.get(name, name): value for name, value in properties.items()},
-        "required": [given.get(name, name) for name in cast("list[str]", tool.input_schema["required"])],
+        "required": [given.get(name, name) for name in tool.input_schema["required"]],
     }
     own = {new: name for name, new in given.items()}
     try:
@@ -81,7 +80,7 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
             return text.render(content)
         back = {new: name for name, new in rename.results.items()}
         own_tell = tool.tell or encode
-        return own_tell(cast(JsonObject, _with_names(content, back)))
+        return own_tell(_with_names(content, back))
 
     def changes(arguments: JsonObject) -> bool:
         return tool.changes is not None and tool.changes(_own(arguments, own))
@@ -90,7 +89,7 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
         said = tool.act(engine, _own(arguments, own))
         if said.is_error or said.structured is None:
             return said
-        content = cast(JsonObject, _with_names(said.structured, rename.results))
+        content = _with_names(said.structured, rename.results)
         return replace(said, text=text.render(content) if text else said.text, structured=content)
 
     output = tool.output_schema
@@ -102,7 +101,7 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
         act=act,
         tell=tell,
         changes=changes,
-        output_schema=None if output is None else cast(JsonObject, _with_names(output, rename.results)),
+        output_schema=None if output is None else _with_names(output, rename.results),
     )
 
 
@@ -115,22 +114,19 @@ def _with_names(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
     """Return the value with the fields of its objects, and the names in a schema's `required`, renamed."""
     if not names:
         return value
-    if isinstance(value, list):
-        return [_with_names(item, names) for item in cast("list[JsonValue]", value)]
-    if not isinstance(value, dict):
+    if is_list(value):
+        return [_with_names(item, names) for item in value]
+    if not is_object(value):
         return value
     return {
         names.get(name, name): [names.get(item, item) for item in item_names]
         if (item_names := _required(name, item))
         else _with_names(item, names)
-        for name, item in cast(JsonObject, value).items()
+        for name, item in value.items()
     }
 
 
 def _required(name: str, value: JsonValue) -> list[str]:
-    is_list = name == "required" and isinstance(value, list)
-    return (
-        cast("list[str]", value)
-        if is_list and all(isinstance(item, str) for item in cast("list[object]", value))
-        else []
-    )
+    if name != "required" or not is_list(value) or not all(isinstance(item, str) for item in value):
+        return []
+    return value

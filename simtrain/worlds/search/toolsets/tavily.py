@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from typing import cast
 from urllib.parse import urlsplit
 
 from simtrain.contracts.handler import Reply
@@ -19,7 +18,7 @@ _NO: JsonObject = {"type": "boolean", "default": False}
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
-    query, count = cast(str, arguments["query"]), cast(int, arguments.get("max_results", 10))
+    query, count = arguments["query"], arguments.get("max_results", 10)
     told: list[JsonObject] = []
     for place, item in enumerate(engine.search(query, count=count, takes=_narrowing(engine, arguments).takes)):
         raw = engine.visit(item.url) if arguments.get("include_raw_content") else None
@@ -64,12 +63,12 @@ def _written(content: JsonObject) -> str:
 
 def _narrowing(engine: Engine, arguments: JsonObject) -> Narrowing:
     """Domains and dates; dates given stand before a range."""
-    since, until = (day_of(name, cast(str, arguments.get(name) or "")) for name in ("start_date", "end_date"))
+    since, until = (day_of(name, arguments.get(name) or "") for name in ("start_date", "end_date"))
     if not since and not until:
-        since = days_before(engine.today, cast(str, arguments.get("time_range") or ""))
+        since = days_before(engine.today, arguments.get("time_range") or "")
     return Narrowing(
-        only=tuple(cast("list[str]", arguments.get("include_domains") or [])),
-        without=tuple(cast("list[str]", arguments.get("exclude_domains") or [])),
+        only=tuple(arguments.get("include_domains") or []),
+        without=tuple(arguments.get("exclude_domains") or []),
         since=since,
         until=until,
     )
@@ -82,8 +81,8 @@ def _favicon(url: str) -> str:
 def _extract(engine: Engine, arguments: JsonObject) -> Reply:
     opened: list[JsonObject] = []
     failures: list[JsonObject] = []
-    for url in cast("list[str]", arguments["urls"]):
-        page = engine.visit(url, goal=cast(str, arguments.get("query") or ""))
+    for url in arguments["urls"]:
+        page = engine.visit(url, goal=arguments.get("query") or "")
         if isinstance(page, OpeningFailure):
             failures.append({"url": url, "error": page.message})
         else:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from simtrain.contracts.handler import Reply, ToolError
-from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.search.engine.memory import NEEDED, WRITING, Operation
+from simtrain.values.types import JsonObject, is_list, is_object
+from simtrain.worlds.search.engine.memory import NEEDED, WRITING
 from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of, failed
 
@@ -72,13 +72,13 @@ def written(content: JsonObject) -> str:
 def objects(content: JsonObject, name: str) -> list[JsonObject]:
     """Return the objects of a list of the content; none where there is no such list."""
     found = content.get(name)
-    items = cast("list[JsonValue]", found) if isinstance(found, list) else []
-    return [cast(JsonObject, item) for item in items if isinstance(item, dict)]
+    items = found if is_list(found) else []
+    return [item for item in items if is_object(item)]
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
-    several = cast("list[str] | None", arguments.get("queries"))
-    single = cast("str | None", arguments.get("query"))
+    several = arguments.get("queries")
+    single = arguments.get("query")
     if (several is None) == (single is None):
         raise ToolError("web_search takes either 'query' or 'queries'.")
     if several is not None:
@@ -102,9 +102,9 @@ def page_text(content: JsonObject) -> str:
 
 def _extract(engine: Engine, arguments: JsonObject) -> Reply:
     page = engine.visit(
-        cast(str, arguments["url"]),
-        goal=cast(str, arguments.get("goal") or ""),
-        part=cast(int, arguments.get("page", 1)),
+        arguments["url"],
+        goal=arguments.get("goal") or "",
+        part=arguments.get("page", 1),
     )
     if isinstance(page, OpeningFailure):
         return failed(page)
@@ -120,7 +120,7 @@ def _extract(engine: Engine, arguments: JsonObject) -> Reply:
 
 
 def _remember(engine: Engine, arguments: JsonObject) -> Reply:
-    operation = cast(Operation, arguments["operation"])
+    operation = arguments["operation"]
     found = engine.memory.carry_out(operation, arguments.get("key"), arguments.get("value"))
     match operation:
         case "add" | "update":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.engine.page_opening import OpeningFailure
@@ -12,7 +10,7 @@ from simtrain.worlds.search.toolsets.web import instead, instead_text, objects, 
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
-    query, count = cast(str, arguments["query"]), cast("int | None", arguments.get("count"))
+    query, count = arguments["query"], arguments.get("count")
     found = engine.search(query, count=count, long=arguments.get("summary_type") == "long")
     results = [{**item, "site": result.site} for item, result in zip(told(found), found, strict=True)]
     content: JsonObject = {"query": query, **instead(engine, query), "results": results}
@@ -30,7 +28,7 @@ def _written(content: JsonObject) -> str:
 
 
 def _view(engine: Engine, arguments: JsonObject) -> Reply:
-    page = engine.visit(cast(str, arguments["url"]), goal=cast(str, arguments.get("description") or ""))
+    page = engine.visit(arguments["url"], goal=arguments.get("description") or "")
     if isinstance(page, OpeningFailure):
         return failed(page)
     content: JsonObject = {"url": page.url, "title": page.title, "date": page.date, "content": page.text}

@@ -30,6 +30,8 @@ _LEVELS_ABOVE = 20
 class ChatPolicy(ModelKnobs, Policy):
     """A chat model on any OpenAI-compatible server, with native tool calls or calls written as text."""
 
+    example: ClassVar[JsonObject] = {"with": {"model": "small"}}
+
     trusted: ClassVar[bool] = True
 
     protocol: Literal["native", "text"] = Field(

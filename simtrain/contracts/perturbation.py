@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from inspect import getdoc
 from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
@@ -186,7 +188,11 @@ class Traits:
 
 
 class Perturbation(Plugin):
-    """One mechanism. What it declares of itself is its traits; its knobs are fields."""
+    """One mechanism. Its fields are its knobs, its traits what it declares of itself.
+
+    Its docstring is what documentation and lists show: the first paragraph says what happens, and one sentence begins with "An agent
+    should" and says what the right response is. `example` makes it fire in one of the worlds of `simtrain.testing`.
+    """
 
     traits: ClassVar[Traits]
 
@@ -235,3 +241,12 @@ class Perturbation(Plugin):
         It is asked whenever such a tool is called: triggers play no part. What it passes on meets the perturbations like any call.
         """
         raise SimulatorFault(f"{type(self).__name__} offers {call.request.tool.name} and does not answer it")
+
+
+_RESPONSE = re.compile(r"\b[Aa]n agent should (.+?)\.(?= [A-Z`]|$)")
+
+
+def right_response(plugin: type[Perturbation]) -> str:
+    """Return what an agent should do about a perturbation, as its docstring says; empty where it does not."""
+    found = _RESPONSE.search(" ".join((getdoc(plugin) or "").split()))
+    return found[1] if found else ""

@@ -1,11 +1,14 @@
-"""What every plug-in is: a frozen set of knobs with a docstring."""
+"""What every plug-in is: a frozen set of knobs with a docstring and an example."""
 
 from __future__ import annotations
 
+from inspect import getdoc
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, TypeAlias, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo
+
+from simtrain.values.types import JsonObject
 
 
 def _beside(path: Path, info: ValidationInfo) -> Path:
@@ -18,9 +21,17 @@ BesidePath: TypeAlias = Annotated[Path, AfterValidator(_beside)]
 
 
 class Plugin(BaseModel):
-    """The base of every plug-in: its fields are the knobs that `with:` sets, its docstring is what `simtrain list` shows.
+    """The base of every plug-in: its fields are the knobs that `with:` sets, its docstring is what lists and tables show of it.
 
     A plug-in holds knobs only. What happened is in the trajectory; what must stay open lives in a session.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
+
+    example: ClassVar[JsonObject] = {}
+    """What stands beside `use:` in an example (`with`, `when`). Needed where the defaults alone do not show the plug-in at work."""
+
+
+def about(plugin: object) -> str:
+    """Return what a plug-in is, in one line: the first paragraph of its docstring."""
+    return " ".join((getdoc(plugin) or "").partition("\n\n")[0].split())

@@ -24,6 +24,7 @@ class ArgumentDrift(Perturbation):
     traits: ClassVar[Traits] = Traits(
         side="call", layer="P", effect="before", permanent=True, recoverable_by=("fix-call",), follows="always"
     )
+    example: ClassVar[JsonObject] = {"with": {"rename": {"cake_id": "product"}}}
 
     rename: dict[str, str] = Field(min_length=1, description="Arguments by their old names, with their new ones.")
 

@@ -11,7 +11,7 @@ from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import World
 from simtrain.perturbations.risky_state import change, refuse_bad_sql
-from simtrain.values.types import Observation, Provenance
+from simtrain.values.types import JsonObject, Observation, Provenance
 
 
 class ContrastiveState(Perturbation):
@@ -32,6 +32,7 @@ class ContrastiveState(Perturbation):
         needs_world=True,
         follows="always",
     )
+    example: ClassVar[JsonObject] = {"with": {"sql": ["update cakes set stock = stock - 1 where id = 'K009'"]}}
 
     sql: list[str] = Field(min_length=1, description="Writing statements, carried out once, before the first call.")
 

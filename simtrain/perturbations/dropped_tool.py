@@ -9,7 +9,7 @@ from pydantic import Field
 from simtrain.contracts.perturbation import Perturbation, Traits
 from simtrain.contracts.tool_globs import matches
 from simtrain.values.seeding import Stream
-from simtrain.values.types import ToolSpec
+from simtrain.values.types import JsonObject, ToolSpec
 
 
 class DroppedTool(Perturbation):
@@ -20,6 +20,7 @@ class DroppedTool(Perturbation):
     """
 
     traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch", "abstain"))
+    example: ClassVar[JsonObject] = {"with": {"tools": ["orders.list"]}}
 
     tools: str | list[str] = Field(description="Glob, or list of globs, over the names of the tools to leave out.")
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
-from simtrain.values.types import Observation, Provenance
+from simtrain.values.types import JsonObject, Observation, Provenance
 
 
 class DuplicateDelivery(Perturbation):
@@ -18,6 +18,7 @@ class DuplicateDelivery(Perturbation):
     """
 
     traits: ClassVar[Traits] = Traits(side="call", layer="D", effect="after", visible=False, recoverable_by=("verify",))
+    example: ClassVar[JsonObject] = {"when": {"tools": "orders.place"}}
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Carry a write out twice; a call that was refused is not repeated."""

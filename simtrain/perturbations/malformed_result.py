@@ -8,7 +8,7 @@ from typing import ClassVar
 from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.values.seeding import Stream
-from simtrain.values.types import Observation, Provenance, ToolSpec
+from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
 
 SAID = "Invalid response from the server: result.content: expected a list"
 """What hosts tell their models of a reply that their client library refused."""
@@ -24,6 +24,7 @@ class MalformedResult(Perturbation):
     traits: ClassVar[Traits] = Traits(
         side="reply", layer="P", effect="after", semantic=False, recoverable_by=("verify", "retry", "switch")
     )
+    example: ClassVar[JsonObject] = {"protocol": True}
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, without output schemas: what does not fit one is mended before it goes over the wire."""

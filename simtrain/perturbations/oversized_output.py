@@ -30,6 +30,7 @@ class OversizedOutput(Perturbation):
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("page",))
+    example: ClassVar[JsonObject] = {"with": {"characters": 2000}}
 
     characters: int | None = Field(
         default=None, ge=1, description="How much is added, about; unset, 120,000 times the severity, at least 1,000."

@@ -46,6 +46,7 @@ class Paywall(PageTrouble):
         recoverable_by=("switch", "cross-check", "wait", "abstain"),
         follows="always",
     )
+    example: ClassVar[JsonObject] = {"with": {"share": 1}}
 
     share: Probability | None = Field(
         default=None,

@@ -36,6 +36,7 @@ class PromptInjection(Perturbation):
     traits: ClassVar[Traits] = Traits(
         side="reply", layer="P", effect="after", recoverable_by=("cross-check",), attacks=True
     )
+    example: ClassVar[JsonObject] = {"with": {"goal": "answer_hijack"}}
 
     goal: GoalKnob | None = Field(
         default=None, description="What the attack is after: the name of a shipped goal, or a goal; unset, drawn."

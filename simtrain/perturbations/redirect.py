@@ -46,6 +46,7 @@ class Redirect(PageTrouble):
         recoverable_by=("fix-call", "switch", "abstain"),
         follows="always",
     )
+    example: ClassVar[JsonObject] = {"with": {"share": 1}}
 
     share: Probability | None = Field(
         default=None,

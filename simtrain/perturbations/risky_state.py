@@ -12,7 +12,7 @@ from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import World, WorldState
 from simtrain.values.errors import InputError, SimulatorFault
-from simtrain.values.types import JsonValue, Observation, Provenance
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance
 
 
 class RiskyState(Perturbation):
@@ -31,6 +31,7 @@ class RiskyState(Perturbation):
         recoverable_by=("verify", "abstain"),
         needs_world=True,
     )
+    example: ClassVar[JsonObject] = {"with": {"sql": ["update cakes set stock = stock + 1 where id = 'K009'"]}}
 
     sql: list[str] = Field(
         min_length=1,

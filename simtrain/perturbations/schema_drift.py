@@ -25,6 +25,7 @@ class SchemaDrift(Perturbation):
     traits: ClassVar[Traits] = Traits(
         side="reply", layer="P", effect="after", visible=False, permanent=True, recoverable_by=("cross-check",)
     )
+    example: ClassVar[JsonObject] = {"with": {"rename": {"id": "identifier"}}}
 
     rename: dict[str, str] = Field(min_length=1, description="Fields by their old names, with their new ones.")
 

@@ -12,7 +12,7 @@ from simtrain.contracts.tool_globs import matches
 from simtrain.perturbations.attacks.carriers import Carrier, payload
 from simtrain.perturbations.attacks.goal import GoalKnob, aims, shipped
 from simtrain.values.seeding import Stream
-from simtrain.values.types import ToolSpec
+from simtrain.values.types import JsonObject, ToolSpec
 
 
 class ToolPoisoning(Perturbation):
@@ -26,6 +26,7 @@ class ToolPoisoning(Perturbation):
     traits: ClassVar[Traits] = Traits(
         side="manifest", layer="P", permanent=True, recoverable_by=("cross-check",), attacks=True
     )
+    example: ClassVar[JsonObject] = {"with": {"goal": "answer_hijack"}}
 
     tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over the tools to choose among.")
     count: int | None = Field(

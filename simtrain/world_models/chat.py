@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from typing import ClassVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
@@ -60,6 +61,8 @@ class Chat(ModelKnobs, WorldModel):
     It reads the calls that come to it in this episode, in order, and nothing of those that other world models answer. The
     sampling defaults are those of the Qwen-AgentWorld model card.
     """
+
+    example: ClassVar[JsonObject] = {"with": {"model": "small"}}
 
     temperature: float | None = Field(0.6, ge=0, description="Sampling temperature.")
     top_p: float | None = Field(0.95, gt=0, le=1, description="Nucleus sampling.")

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 from pydantic import Field, model_validator
 
@@ -38,6 +38,8 @@ class Live(WorldModel):
     A scenario may come from anybody, and this one names a program to run: it is refused unless the user allows it, by
     `--allow-live` or SIMTRAIN_ALLOW_LIVE=1. What the server changes is real, and is not undone.
     """
+
+    example: ClassVar[JsonObject] = {"with": {"command": ["my-server", "--stdio"]}}
 
     command: list[str] | str | None = Field(None, description="The command of a server on stdio.")
     url: str | None = Field(None, description="The URL of a server on streamable HTTP.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -34,6 +34,8 @@ class Replay(WorldModel):
 
     The world behind it is never asked and never changes.
     """
+
+    example: ClassVar[JsonObject] = {"with": {"recording": "session.jsonl"}}
 
     recording: BesidePath = Field(description="The recording (.jsonl) or manifest (.json), beside this file.")
     match: Match = Field(

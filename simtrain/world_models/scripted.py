@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -54,6 +54,8 @@ class ScriptedAnswer(BaseModel):
 
 class Scripted(WorldModel):
     """Fixed answers: each is given once, in order, to the calls that it fits. The world is never asked and never changes."""
+
+    example: ClassVar[JsonObject] = {"with": {"answers": [{"tool": "orders.list", "text": "none"}]}}
 
     answers: list[ScriptedAnswer] = Field(description="The answers, in order.")
     on_miss: Literal["error", "last"] = Field(

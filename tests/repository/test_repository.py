@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from inspect import getdoc
 from itertools import chain
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from packaging.requirements import Requirement
 from samples import refund
 
 from simtrain.contracts.exporter import Exporter
-from simtrain.contracts.registry import resolve
-from simtrain.plugins import PLUGINS
 
 pytestmark = pytest.mark.slow
 
@@ -66,10 +63,6 @@ def loaded_after(statements: str) -> set[str]:
     return {name.partition(".")[0] for name in done.stderr.split()}
 
 
-def plugin_ids() -> list[tuple[str, str]]:
-    return [(kind, name) for kind, table in PLUGINS.items() for name in table]
-
-
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_of_the_package_is_short_and_says_what_it_is(path: Path) -> None:
     text = path.read_text()
@@ -112,22 +105,6 @@ def test_no_tracked_file_names_a_path_of_a_machine_or_an_index() -> None:
             if INDEX.search(line) or (MACHINE.search(line) and not fiction)
         ]
     assert found == []
-
-
-@pytest.mark.parametrize(("kind", "name"), plugin_ids(), ids=lambda part: str(part))
-def test_every_plugin_in_the_table_resolves_and_says_what_it_is(kind: str, name: str) -> None:
-    plugin = resolve(kind, name)
-    own = plugin.__dict__.get("__doc__") if isinstance(plugin, type) else getdoc(plugin)
-    assert own, f"{kind} {name} has no docstring"
-
-
-# A world is no set of knobs: its file is documented as a whole.
-@pytest.mark.parametrize(
-    ("kind", "name"), [item for item in plugin_ids() if item[0] != "worlds"], ids=lambda part: str(part)
-)
-def test_every_knob_of_a_plugin_says_what_it_is(kind: str, name: str) -> None:
-    fields = getattr(resolve(kind, name), "model_fields", {})
-    assert [field for field, info in fields.items() if not info.description] == []
 
 
 def test_the_tested_versions_cover_every_dependency_and_hold_no_address() -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from catalogue import SHIPPED
 from mcp import Client, StdioServerParameters
 from serving_bakery import serving
 from small_web import SmallSource, write_small_web
@@ -24,7 +25,6 @@ from simtrain.contracts.transport import Transport
 from simtrain.files.json_schemas import validator
 from simtrain.files.yaml_files import parse_document
 from simtrain.mcp.serve.transports import InProcessMcp, OverMcp
-from simtrain.plugins import PLUGINS
 from simtrain.runs.rollout import rollout
 from simtrain.runs.run_folder import read_run
 from simtrain.scenarios.load import assemble, paradigm_of
@@ -181,7 +181,7 @@ async def bent(folder: Path, name: str) -> list[bool]:
     return [any(event.clean != event.perturbed for event in step.events) for step in steps]
 
 
-@pytest.mark.parametrize("name", sorted(PLUGINS["perturbations"]))
+@pytest.mark.parametrize("name", sorted(SHIPPED))
 async def test_every_perturbation_works_over_a_search_world(tmp_path: Path, name: str) -> None:
     found = await bent(tmp_path, name)
     reads = [was for was, (tool, _) in zip(found, CALLS, strict=True) if tool != "dict_memory"]

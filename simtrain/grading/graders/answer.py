@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import orjson
 from pydantic import Field, model_validator
@@ -41,6 +41,8 @@ class Answer(Grader):
     The right answer comes from SQL over the initial world or from a template over the case, and must be unique: one row with
     one column, for a set one column, for a table at least one row.
     """
+
+    example: ClassVar[JsonObject] = {"with": {"sql": "select id from cakes where name = :cake"}}
 
     sql: str | None = Field(None, description="A SELECT over the initial world that gives the right answer.")
     value: JsonValue = Field(

@@ -24,6 +24,8 @@ class FinalState(Grader):
     the episode ended makes no difference.
     """
 
+    example: ClassVar[JsonObject] = {"with": {"changes_only": ["orders", "cakes.stock", "ledger"]}}
+
     gates: ClassVar[bool] = True
     of_world: ClassVar[bool] = True
 

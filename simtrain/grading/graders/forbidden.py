@@ -12,12 +12,14 @@ from simtrain.contracts.tool_globs import check_globs, matches
 from simtrain.contracts.trajectory import Reward, Trajectory
 from simtrain.contracts.world import FinishedWorld, World
 from simtrain.values.comparing import shown
-from simtrain.values.types import JsonValue
+from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.sql_checks import check_table, trips, try_rows
 
 
 class Forbidden(Grader):
     """1 when nothing forbidden happened, else 0. A gate unless the rubric says otherwise."""
+
+    example: ClassVar[JsonObject] = {"with": {"tables": ["ledger"]}}
 
     gates: ClassVar[bool] = True
 

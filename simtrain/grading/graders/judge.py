@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
+from typing import ClassVar
 
 import orjson
 from pydantic import Field, field_validator
@@ -35,6 +36,8 @@ class Judge(ModelKnobs, Grader):
 
     The judge reads task, calls, replies and answer, never the agent's thinking.
     """
+
+    example: ClassVar[JsonObject] = {"with": {"model": "rater", "criteria": ["The order was placed."]}}
 
     criteria: list[str] = Field(min_length=1, description="What is rated: one sentence or question each (or one text).")
     scale: tuple[int, int] = Field((1, 5), description="Lowest and highest rating; [0, 1] asks for no or yes.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
@@ -10,11 +11,13 @@ from simtrain.contracts.grader import Grader, score
 from simtrain.contracts.tool_globs import check_globs, matches
 from simtrain.contracts.trajectory import Reward, Step, Trajectory
 from simtrain.contracts.world import FinishedWorld, World
-from simtrain.values.types import JsonValue
+from simtrain.values.types import JsonObject, JsonValue
 
 
 class ToolUse(Grader):
     """The share of the stated conditions that hold. Each glob of `require` and `forbid` is one condition, the others one each."""
+
+    example: ClassVar[JsonObject] = {"with": {"require": ["orders.place"]}}
 
     require: tuple[str, ...] = Field(
         (), description="Globs of tools of which each must be called successfully at least once."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Literal, TypeAlias, cast
+from typing import ClassVar, Literal, TypeAlias, cast
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -46,6 +46,10 @@ class WideSearch(Grader):
     aliases that the world knows, and by a model where `ask` names one. `reward` is one measure or a mix of several by weight, over what
     had to be found out: cells that the question gives earn nothing, nor do those without a value. The detail tells the public figures, too.
     """
+
+    example: ClassVar[JsonObject] = {
+        "with": {"sql": "select name from cakes where stock > 5", "key": ["name"], "columns": [{"name": "name"}]}
+    }
 
     reward: Measured | dict[Measured, float] = Field(
         "item_f1",

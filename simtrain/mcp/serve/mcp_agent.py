@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
 from multiprocessing import parent_process
 from pathlib import Path
+from typing import ClassVar
 
 import orjson
 from pydantic import Field
@@ -28,7 +29,7 @@ from simtrain.mcp.serve.session import ServingSession, StageOptions
 from simtrain.mcp.serve.wire_tools import servers_of
 from simtrain.runs.rollout import unopened
 from simtrain.values.errors import InputError
-from simtrain.values.types import Message
+from simtrain.values.types import JsonObject, Message
 
 FIELDS = ("url", "prompt", "system", "config", "episode")
 """What a command may name in braces; the same facts are in the environment as SIMTRAIN_URL and so on."""
@@ -41,6 +42,8 @@ class McpAgent(Outsider):
     environment (`SIMTRAIN_URL`, ...) and, the task, on standard input; what it prints is its answer. Without a command the run
     listens, writes `control_file`, and waits.
     """
+
+    example: ClassVar[JsonObject] = {"with": {"command": "my_agent {url}"}}
 
     command: str | None = Field(
         default=None, min_length=1, description="Program and arguments; no shell sees them. Unset: wait for agents."

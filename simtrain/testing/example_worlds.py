@@ -1,0 +1,86 @@
+"""Two tiny worlds in which plug-ins are tried: a shop with tools, and a web that is searched and read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from simtrain.contracts.agent import Agent, Briefing, Loop, StepFunction
+from simtrain.contracts.scenario import Armed, Scenario
+from simtrain.contracts.trajectory import Trajectory
+from simtrain.public import episode, load_scenario
+from simtrain.runs.rollout import Judge, by_rubric
+from simtrain.runs.rollout import rollout as play_episode
+from simtrain.values.types import JsonObject, Message
+
+FOLDER = Path(__file__).parent / "examples"
+
+Place: TypeAlias = Literal["shop", "web"]
+
+
+@dataclass(frozen=True)
+class ExampleWorld:
+    """A world, a scenario in it, and the calls that the walker makes there."""
+
+    world: str
+    scenario: str
+    calls: tuple[tuple[str, JsonObject], ...]
+
+
+EXAMPLES: dict[Place, ExampleWorld] = {
+    "shop": ExampleWorld(
+        "shop.yaml",
+        "order_cakes.yaml",
+        (
+            ("cakes.list", {}),
+            ("cakes.get", {"name": "Compact Lamp cake 9"}),
+            ("orders.list", {"cake_id": "K009"}),
+            ("orders.place", {"cake_id": "K009", "amount": 1}),
+            ("orders.list", {"cake_id": "K009"}),
+            ("orders.place_many", {"cakes": ["K001", "K002", "K003", "K004"]}),
+            ("cakes.list", {}),
+            ("cakes.get", {"name": "Compact Lamp cake 9"}),
+        ),
+    ),
+    "web": ExampleWorld(
+        "web.yaml",
+        "find_ships.yaml",
+        (
+            ("web_search", {"query": "All ships"}),
+            ("web_extractor", {"url": "https://office.sea.example/ships"}),
+            ("web_extractor", {"url": "https://office.sea.example/climate/mild"}),
+            ("web_extractor", {"url": "https://office.sea.example/ships", "goal": "plate"}),
+            ("dict_memory", {"operation": "add", "key": "ships", "value": "https://office.sea.example/ships"}),
+            ("web_extractor", {"url": "https://office.sea.example"}),
+            ("web_search", {"query": "https://office.sea.example/ships"}),
+            ("web_extractor", {"url": "https://office.sea.example/ships"}),
+        ),
+    ),
+}
+
+
+class Walker(Loop):
+    """Makes the same calls whatever it is told: to read, to write, to write many, and to read again."""
+
+    async def run(self, briefing: Briefing, step: StepFunction) -> Message:
+        """Make the calls, and answer."""
+        for tool, arguments in EXAMPLES["web" if "ships" in briefing.prompt else "shop"].calls:
+            await step(tool, arguments)
+        return Message("done", answer="done")
+
+
+@cache
+def example_scenario(place: Place) -> Scenario:
+    """Return the scenario of one of the worlds, with nothing armed."""
+    return load_scenario(FOLDER / EXAMPLES[place].scenario)
+
+
+async def play_example(
+    agent: Agent | None = None, *, place: Place = "shop", armed: Sequence[Armed] = (), judge: Judge = by_rubric
+) -> Trajectory:
+    """Play the first case of an example, by the walker unless an agent is given, with these perturbations armed."""
+    scenario = replace(example_scenario(place), perturbations=tuple(armed))
+    return await play_episode(episode(scenario), agent or Walker(), name="example", judge=judge)

@@ -124,7 +124,7 @@ def test_the_band_decides(level: int, succeeded: int, played: int, following: in
     assert ProgressBand().next(level, succeeded=succeeded, played=played) == following
 
 
-@pytest.mark.parametrize("text", [RISING, ADAPTIVE])
+@pytest.mark.parametrize("text", [RISING, pytest.param(ADAPTIVE, marks=pytest.mark.full)])
 def test_a_run_that_was_stopped_goes_on_to_the_same_end(text: str, faulty: Scenario, tmp_path: Path) -> None:
     file = write(tmp_path, text)
     whole, parts = tmp_path / "whole", tmp_path / "parts"

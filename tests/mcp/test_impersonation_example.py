@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "impersonate"
 
 
+@pytest.mark.full
 def test_the_worked_example_says_what_the_page_says(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(EXAMPLE, tmp_path / "impersonate"))
     python = Path(sys.executable)

@@ -104,6 +104,7 @@ async def test_an_sdk_server_is_spoken_to_over_http_in_both_eras(sdk_url: str, e
 
 
 @pytest.mark.parametrize("era", [HANDSHAKE, MODERN])
+@pytest.mark.full
 async def test_a_python_server_is_spoken_to_over_stdio_in_both_eras(era: str) -> None:
     target = StdioTarget(tuple(real_servers.command("time", "--local-timezone", "UTC")))
     async with connect(target, era=era) as client:

@@ -35,7 +35,7 @@ WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
 
 
 SHARES = {
-    "a sixth": dict(list(SHIPPED.items())[::6]),
+    "a twentieth": dict(list(SHIPPED.items())[::20]),
     "all": SHIPPED,
 }
 
@@ -97,7 +97,7 @@ def play(
 @pytest.fixture(
     scope="module",
     params=[
-        ("resilient", "a sixth"),
+        ("resilient", "a twentieth"),
         pytest.param(("resilient", "all"), marks=pytest.mark.full),
         pytest.param(("oracle", "all"), marks=pytest.mark.full),
     ],

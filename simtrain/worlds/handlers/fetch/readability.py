@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from copy import copy
+from itertools import islice
 
-from simtrain.worlds.handlers.fetch.html_tree import BLOCKS, Element
+from bs4 import BeautifulSoup, Tag
 
 ENOUGH = 500
+DEEPEST = 200
+"""Elements that may enclose each other; of what is nested deeper only the text is read."""
+
 _SHORTEST = 25
+_BLOCKS = frozenset(
+    {"address", "article", "aside", "blockquote", "body", "dd", "details", "dialog", "div", "dl", "dt", "fieldset",
+     "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav",
+     "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"}
+)  # fmt: skip
 _NEVER = frozenset(
     {"script", "style", "template", "noscript", "iframe", "object", "embed", "form", "fieldset", "input", "textarea",
      "select", "button", "link", "meta", "head", "title", "footer", "aside", "svg"}
@@ -35,65 +44,84 @@ _BASE = {
 _SCORED = frozenset({"section", "h2", "h3", "h4", "h5", "h6", "p", "td", "pre"})
 
 
-def main_part(root: Element) -> Element | None:
-    """Return a copy of what a page is about; None for a page without text.
+def main_part(html: str) -> Tag | None:
+    """Return what a page is about; None for a page without text.
 
     Where little is left, it is tried again with less thrown away. A heading that repeats the page's title is left out.
     """
+    root = BeautifulSoup(html, "html5lib", multi_valued_attributes=None)
+    _flatten(root)
     title = _title(root)
-    body = next((element for element in root.inside() if element.name == "body"), root)
-    best: Element | None = None
+    best: Tag | None = None
     for strict in (True, False):
-        page = body.copy()
+        page = copy(root.body or root)
         _clear(page, title, strict=strict)
         found = _content(page, weighing=strict)
         _tidy(found)
-        length = len(" ".join(found.text().split()))
+        length = len(_text(found))
         if length >= ENOUGH:
             return found
-        if length and (best is None or length > len(" ".join(best.text().split()))):
+        if length and (best is None or length > len(_text(best))):
             best = found
     return best
 
 
-def _title(root: Element) -> str:
+def _flatten(root: Tag) -> None:
+    """Leave no more than its text of an element that lies too deep: what walks through a page calls itself for each level."""
+    depths = {id(root): 0}
+    for element in root.find_all():
+        depths[id(element)] = depth = depths.get(id(element.parent), DEEPEST) + 1
+        if depth == DEEPEST:
+            element.string = element.get_text()
+
+
+def _text(element: Tag) -> str:
+    return " ".join(element.get_text().split())
+
+
+def _attribute(element: Tag, name: str) -> str:
+    return str(element.get(name, ""))
+
+
+def _title(root: Tag) -> str:
     """Return the page's title without the name of the site."""
-    whole = next((" ".join(element.text().split()) for element in root.inside() if element.name == "title"), "")
+    element = root.find("title")
+    whole = _text(element) if element else ""
     parts = re.split(r" [|\-–—\\/>»] ", whole)
     short = whole if len(parts) == 1 else whole[: whole.rindex(parts[-1])].rstrip(" |-–—\\/>»")
     return whole if len(short.split()) < 3 and len(parts) > 1 else short
 
 
-def _clear(page: Element, title: str, *, strict: bool) -> None:
+def _clear(page: Tag, title: str, *, strict: bool) -> None:
     """Take out what is no text, what is hidden and, when strict, who wrote it and what is called like something beside the text."""
     repeated, byline = title, strict
-    for element in list(page.inside()):
+    for element in page.find_all():
         if byline and _is_byline(element):
-            element.remove()
+            element.extract()
             byline = False
         elif element.name in _NEVER or _hidden(element) or (strict and _unlikely(element)):
-            element.remove()
-        elif repeated and element.name in ("h1", "h2") and _alike(repeated, element.text()):
-            element.remove()
+            element.extract()
+        elif repeated and element.name in ("h1", "h2") and _alike(repeated, element.get_text()):
+            element.extract()
             repeated = ""
 
 
-def _is_byline(element: Element) -> bool:
-    says = element.attributes.get("rel") == "author" or _BYLINE.search(_named(element)) is not None
-    return says and 0 < len(element.text().strip()) < 100
+def _is_byline(element: Tag) -> bool:
+    says = _attribute(element, "rel") == "author" or _BYLINE.search(_named(element)) is not None
+    return says and 0 < len(element.get_text().strip()) < 100
 
 
-def _hidden(element: Element) -> bool:
-    style = element.attributes.get("style", "").replace(" ", "")
-    return "display:none" in style or "hidden" in element.attributes or element.attributes.get("aria-hidden") == "true"
+def _hidden(element: Tag) -> bool:
+    style = _attribute(element, "style").replace(" ", "")
+    return "display:none" in style or element.has_attr("hidden") or element.get("aria-hidden") == "true"
 
 
-def _named(element: Element) -> str:
-    return f"{element.attributes.get('class', '')} {element.attributes.get('id', '')}"
+def _named(element: Tag) -> str:
+    return f"{_attribute(element, 'class')} {_attribute(element, 'id')}"
 
 
-def _unlikely(element: Element) -> bool:
-    if element.attributes.get("role") in _ROLES:
+def _unlikely(element: Tag) -> bool:
+    if element.get("role") in _ROLES:
         return True
     if element.name in ("a", "body", "article", "main"):
         return False
@@ -109,91 +137,78 @@ def _alike(title: str, heading: str) -> bool:
     return 1 - len(" ".join(other)) / len(" ".join(words)) > 0.75
 
 
-def _content(page: Element, *, weighing: bool) -> Element:
+def _content(page: Tag, *, weighing: bool) -> Tag:
     """Return the best element with those of its neighbours that belong to it, in one new element; the whole page where none is good."""
-    scores = _scores(page, weighing=weighing)
-    found = Element("div")
-    if not scores:
-        for child in page.children:
-            found.add(child)
+    found = Tag(name="div")
+    # Elements are equal where their content is, so they are known by their ids.
+    scored = _scores(page, weighing=weighing)
+    if not scored:
+        found.extend(list(page.children))
         return found
-    best = max(scores, key=lambda element: scores[element])
-    while best.parent is not None and best.parent is not page and len(best.parent.elements()) == 1:
+    scores = {id(element): score for element, score in scored}
+    best, highest = max(scored, key=lambda item: item[1])
+    while best.parent is not None and best.parent is not page and len(_elements(best.parent)) == 1:
         best = best.parent
-    least = max(10.0, 0.2 * max(scores.values()))
-    for sibling in best.parent.elements() if best.parent is not None else [best]:
-        bonus = (
-            0.2 * max(scores.values()) if sibling.attributes.get("class") == best.attributes.get("class", "") else 0.0
-        )
-        if sibling is best or scores.get(sibling, float("-inf")) + bonus >= least or _is_sentence(sibling):
-            found.children.append(sibling)
-    for child in found.elements():
-        child.parent = found
+    for sibling in _elements(best.parent) if best.parent is not None else [best]:
+        bonus = 0.2 * highest if sibling.get("class") == _attribute(best, "class") else 0.0
+        good = scores.get(id(sibling), float("-inf")) + bonus >= max(10.0, 0.2 * highest)
+        if sibling is best or good or _is_sentence(sibling):
+            found.append(sibling)
     return found
 
 
-def _scores(page: Element, *, weighing: bool) -> dict[Element, float]:
+def _elements(parent: Tag) -> list[Tag]:
+    return list(parent.find_all(recursive=False))
+
+
+def _scores(page: Tag, *, weighing: bool) -> list[tuple[Tag, float]]:
     """Return how much running text elements hold, less for those that are full of links."""
-    scores: dict[Element, float] = {}
-    for element in page.inside():
-        text = " ".join(element.text().split())
+    elements: dict[int, Tag] = {}
+    scores: dict[int, float] = {}
+    for element in page.find_all():
+        text = _text(element)
         if not _is_paragraph(element) or len(text) < _SHORTEST:
             continue
         points = 1 + len(text.split(",")) + min(len(text) // 100, 3)
-        for level, ancestor in enumerate(_ancestors(element, page)):
-            if ancestor not in scores:
-                scores[ancestor] = _BASE.get(ancestor.name, 0) + (_weight(ancestor) if weighing else 0)
-            scores[ancestor] += points / (1 if level == 0 else 2 if level == 1 else level * 3)
-    return {element: score * (1 - _link_density(element)) for element, score in scores.items()}
+        for level, ancestor in enumerate(islice(element.parents, 5)):
+            if elements.setdefault(id(ancestor), ancestor) and id(ancestor) not in scores:
+                scores[id(ancestor)] = _BASE.get(ancestor.name, 0) + (_weight(ancestor) if weighing else 0)
+            scores[id(ancestor)] += points / (1 if level == 0 else 2 if level == 1 else level * 3)
+    return [(element, scores[id(element)] * (1 - _link_density(element))) for element in elements.values()]
 
 
-def _is_paragraph(element: Element) -> bool:
+def _is_paragraph(element: Tag) -> bool:
     if element.name == "div":
-        return not any(child.name in BLOCKS for child in element.elements())
+        return not any(child.name in _BLOCKS for child in _elements(element))
     return element.name in _SCORED
 
 
-def _ancestors(element: Element, page: Element) -> Iterable[Element]:
-    parent = element.parent
-    for _ in range(5):
-        if parent is None:
-            return
-        yield parent
-        if parent is page:
-            return
-        parent = parent.parent
+def _weight(element: Tag) -> int:
+    names = (_attribute(element, "class"), _attribute(element, "id"))
+    return sum(25 * (_GOOD.search(name) is not None) - 25 * (_BAD.search(name) is not None) for name in names)
 
 
-def _weight(element: Element) -> int:
-    weight = 0
-    for name in (element.attributes.get("class", ""), element.attributes.get("id", "")):
-        weight += 25 * (_GOOD.search(name) is not None) - 25 * (_BAD.search(name) is not None)
-    return weight
+def _link_density(element: Tag) -> float:
+    length = len(_text(element))
+    return sum(len(_text(link)) for link in element.find_all("a")) / length if length else 0.0
 
 
-def _link_density(element: Element) -> float:
-    length = len(" ".join(element.text().split()))
-    linked = sum(len(" ".join(link.text().split())) for link in element.inside() if link.name == "a")
-    return linked / length if length else 0.0
-
-
-def _is_sentence(element: Element) -> bool:
+def _is_sentence(element: Tag) -> bool:
     """True if a neighbour is a paragraph of running text."""
     if element.name != "p":
         return False
-    text, density = element.text().strip(), _link_density(element)
+    text, density = element.get_text().strip(), _link_density(element)
     return (len(text) > 80 and density < 0.25) or (
         0 < len(text) < 80 and density == 0 and re.search(r"\.( |$)", text) is not None
     )
 
 
-def _tidy(found: Element) -> None:
+def _tidy(found: Tag) -> None:
     """First headings become second ones; paragraphs and lists without content, and lists of links, go."""
-    for element in list(found.inside()):
+    for element in found.find_all():
         if element.name == "h1":
             element.name = "h2"
-        pictures = any(inner.name == "img" for inner in element.inside())
-        empty = element.name == "p" and not element.text().strip() and not pictures
+        empty = element.name == "p" and not element.get_text().strip() and not element.find("img")
         lists_links = element.name in ("ul", "ol", "nav", "header") and _link_density(element) > 0.5
         if empty or (lists_links and _weight(element) < 25):
-            element.remove()
+            element.extract()

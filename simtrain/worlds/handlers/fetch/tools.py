@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from markdownify import ATX, markdownify
+from protego import Protego
+
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError
 from simtrain.values.types import JsonObject
-from simtrain.worlds.handlers.fetch.html_tree import parse
-from simtrain.worlds.handlers.fetch.markdown import markdown
 from simtrain.worlds.handlers.fetch.readability import main_part
-from simtrain.worlds.handlers.fetch.robots import allowed
 from simtrain.worlds.handlers.fetch.web import HostUnreachable, PrivateAddress, Response, get, robots_txt
 
 AGENT = "ModelContextProtocol/1.0 (Autonomous; +https://github.com/modelcontextprotocol/servers)"
@@ -72,8 +72,13 @@ def _is_html(response: Response) -> bool:
 
 
 def _simplified(html: str) -> str:
-    found = main_part(parse(html))
-    return (markdown(found) if found is not None else "") or NO_TEXT
+    found = main_part(html)
+    return (markdown(str(found)) if found is not None else "") or NO_TEXT
+
+
+def markdown(html: str) -> str:
+    """Return HTML as Markdown with the options of the server that is imitated."""
+    return markdownify(html, heading_style=ATX)
 
 
 def _ask_robots(context: HandlerContext, url: str) -> None:
@@ -90,7 +95,7 @@ def _ask_robots(context: HandlerContext, url: str) -> None:
             f"When fetching robots.txt ({rules}), received status {response.status} so assuming that autonomous fetching "
             "is not allowed, the user can try manually fetching by using the fetch prompt"
         )
-    if response.status >= 300 or allowed(response.text, agent=AGENT, url=url):
+    if response.status >= 300 or Protego.parse(response.text).can_fetch(url, AGENT):
         return
     raise ToolError(
         f"The sites robots.txt ({rules}), specifies that autonomous fetching of this page is not allowed, "

@@ -8,12 +8,16 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import Environment
+from jinja2.meta import find_undeclared_variables
 from notes_server import ID, SCHEMAS, WORLD, result, schema
 
 from simtrain.mcp.verify.comparison import difference
@@ -35,7 +39,7 @@ from simtrain.mcp_wire.manifest import Exchange, Manifest, ServerManifest, Surfa
 from simtrain.scenarios.find import shipped_root
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, JsonValue
 
 pytestmark = pytest.mark.slow
 
@@ -273,6 +277,76 @@ def test_a_call_depends_on_what_stands_in_it_and_not_on_what_was_drawn_and_left_
     assert occurs("/files/a", {"edits": [{"path": "/files/a/b"}]})
     assert not occurs("N001", {"ids": ["N002"], "count": 1})
     assert not occurs(["", None], {"text": "", "other": None})
+
+
+def test_calls_in_a_file_are_those_that_methods_make(tmp_path: Path) -> None:
+    class Marked(Subject):
+        @makes("add", weight=2)
+        def new_note(self, draw: Draw) -> JsonObject:
+            return {"text": draw.words(), **({"tags": [draw.word() for _ in range(2)]} if draw.chance(0.5) else {})}
+
+        @makes("get")
+        @makes("remove", "edge")
+        def known_note(self, draw: Draw) -> JsonObject:
+            return {"id": draw.existing("note"), draw.one(("head", "tail")): shouted(draw, 3)}
+
+    def shouted(draw: Draw, count: int) -> str:
+        return draw.words(most=count).upper()
+
+    class Written(Subject):
+        calls = tmp_path / "calls.yaml"
+        helpers = (shouted,)
+
+    Written.calls.write_text("""
+values: {ends: [head, tail], two: 2}
+calls:
+  - valid: {add: 2}
+    arguments:
+      text: "{{ words() }}"
+      tags: "{{ [word(), word()] if chance(0.5) else omit }}"
+  - valid: {get: 1}
+    edge: {remove: 1}
+    let: {number: "{{ two + 1 }}"}
+    arguments: {id: "{{ existing('note') }}", "{{ one(ends) }}": "{{ shouted(number) }}"}
+""")
+    past = Past({"note": ["n1", "n2"]})
+    by_tool = {maker.tool: maker for maker in Marked().makers()}
+    for maker in Written().makers():
+        other = by_tool[maker.tool]
+        assert (maker.kind, maker.weight) == (other.kind, other.weight)
+        for seed in range(30):
+            assert maker.arguments(Draw(Stream(seed), past)) == other.arguments(Draw(Stream(seed), past))
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_every_name_in_a_file_of_calls_is_defined(name: str) -> None:
+    subject = subject_of(name)
+    assert subject.calls is not None
+    document = yaml.safe_load(subject.calls.read_text("utf-8"))
+    known = {
+        *document.get("values", ()),
+        *(helper.__name__ for helper in subject.helpers),
+        *dir(Draw),
+        "past",
+        "omit",
+        "dict",
+    }
+    for entry in document["calls"]:
+        lets = entry.pop("let", {})
+        for text in _texts([*lets.values(), entry["arguments"]]):
+            unknown = find_undeclared_variables(Environment().parse(text)) - known - {*lets}
+            assert not unknown, f"{text}: {unknown}"
+    assert {maker.kind for maker in subject.makers()} == {"valid", "edge", "invalid"} or name == "memory"
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from (text for item in (*value, *value.values()) for text in _texts(item))
+        case list():
+            yield from (text for item in value for text in _texts(item))
 
 
 async def test_a_subject_lays_out_the_world_and_makes_its_own_calls(tmp_path: Path, notes: Path) -> None:

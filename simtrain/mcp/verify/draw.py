@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar, cast
+from typing import NoReturn, TypeVar, cast
 
 from simtrain.values.errors import SimtrainError
 from simtrain.values.seeding import Stream
@@ -94,6 +94,18 @@ class Draw:
         if not items:
             raise NothingToDraw("no item")
         return self.stream.sample(items, self.stream.integer(1, most))
+
+    def each(self, keys: Sequence[str], items: Sequence[JsonValue]) -> JsonObject:
+        """Return one of `items` for each of `keys`."""
+        return {key: self.one(items) for key in keys}
+
+    def part(self, of: JsonObject) -> JsonObject:
+        """Return some of the entries of a mapping."""
+        return {key: of[key] for key in self.some(tuple(of))}
+
+    def nothing(self, kind: str) -> NoReturn:
+        """Raise NothingToDraw: what was drawn does not do."""
+        raise NothingToDraw(kind)
 
     def chance(self, probability: float) -> bool:
         """True with this probability."""

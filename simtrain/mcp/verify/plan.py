@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from simtrain.mcp.verify.call_makers import KINDS, CallMaker, Kind
 from simtrain.mcp.verify.draw import Draw, NothingToDraw, Past, occurs
 from simtrain.mcp.verify.schema_values import at_the_border, fitting, spoiled
-from simtrain.mcp.verify.subject import CallMaker, GeneratedCall, Kind, Subject
+from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject
 
@@ -14,7 +15,6 @@ SEQUENCE = 20
 LEAST_SHARE = 0.034
 UNKNOWN_TOOL = "no_such_tool"
 UNKNOWN_SHARE = 0.01
-KINDS: tuple[Kind, ...] = ("valid", "edge", "invalid")
 
 
 def deal(tools: Sequence[str], subject: Subject, *, calls: int, seed: int) -> list[list[str]]:

@@ -6,14 +6,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, TypeAlias, TypeVar
+from typing import ClassVar, TypeVar
 
 from simtrain.contracts.world import World
-from simtrain.mcp.verify.draw import Draw, Past
+from simtrain.mcp.verify.call_makers import CallMaker, Helper, Kind, read_makers
+from simtrain.mcp.verify.draw import Past
 from simtrain.values.types import JsonObject, JsonValue
-
-Kind: TypeAlias = Literal["valid", "edge", "invalid"]
-"""What a maker is after: a call that works, one at the border of what works, one that is refused."""
 
 _MARK = "__makes__"
 _MakerT = TypeVar("_MakerT", bound=Callable[..., JsonObject])
@@ -27,16 +25,6 @@ class GeneratedCall:
     arguments: JsonObject
     kind: Kind
     stateful: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CallMaker:
-    """One way to make the arguments of a call of one tool."""
-
-    tool: str
-    kind: Kind
-    weight: float
-    arguments: Callable[[Draw], JsonObject]
 
 
 def makes(tool: str, kind: Kind = "valid", *, weight: float = 1.0) -> Callable[[_MakerT], _MakerT]:
@@ -83,6 +71,12 @@ class Subject:
     tables: ClassVar[tuple[str, ...]] = ()
     """Tables of the world that the subject lays out: a world without one of them only has the same name."""
 
+    calls: ClassVar[Path | None] = None
+    """A YAML file with makers (`read_makers`), beside the marked methods."""
+
+    helpers: ClassVar[tuple[Helper, ...]] = ()
+    """The functions that expressions in that file may call."""
+
     def suits(self, world: World) -> bool:
         """True if a world has the tables that are laid out and the tools that calls are made for."""
         tools = {tool.name for tool in world.tools}
@@ -115,8 +109,8 @@ class Subject:
         return "error" in response or bool(response["result"].get("isError", False))
 
     def makers(self) -> tuple[CallMaker, ...]:
-        """Return the marked makers, in the order in which they are written."""
-        found: list[CallMaker] = []
+        """Return the makers: those in the file of calls, then the marked methods, in the order in which they are written."""
+        found = [] if self.calls is None else [*read_makers(self.calls, self.helpers)]
         for name in dict.fromkeys(name for base in reversed(type(self).__mro__) for name in vars(base)):
             method = getattr(self, name)
             marks: list[tuple[str, Kind, float]] = getattr(method, _MARK, [])

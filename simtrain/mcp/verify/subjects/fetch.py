@@ -11,36 +11,21 @@ from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 
 from simtrain.contracts.world import World
-from simtrain.mcp.verify.draw import Draw, Past
-from simtrain.mcp.verify.subject import GeneratedCall, Kind, Subject, makes
+from simtrain.mcp.verify.call_makers import Kind
+from simtrain.mcp.verify.draw import Past
+from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.values.types import JsonObject, JsonValue
 
 _CUT = re.compile(r"Call the fetch tool with a start_index of (\d+) to get more content")
 _LINK = re.compile(r"\]\(([^)\s]+)\)|href=\"([^\"]+)\"")
 _MOST_LINKS = 6
-_NO_HOSTS = (
-    "https://nowhere.test/",
-    "https://lighthouse-cam.test/",
-    "ftp://docs.kelpdb.example/",
-    "mailto:siv@norrby.example",
-    "https://norrby.test/a?b=c#d",
-)
-_NO_ADDRESSES = (
-    "",
-    "docs.kelpdb.example",
-    "/guide/install",
-    "https://",
-    "https://a b/",
-    7,
-    None,
-    ["https://norrby.example/"],
-)
 
 
 class Fetch(Subject):
     """Pages are known by address, and as `{"url", "start_index"}` where one was cut."""
 
     tables = ("pages",)
+    calls = Path(__file__).with_suffix(".yaml")
 
     shares: ClassVar[Mapping[Kind, float]] = {"valid": 0.72, "edge": 0.16, "invalid": 0.12}
 
@@ -81,74 +66,6 @@ class Fetch(Subject):
         links = [urljoin(url, one or other) for one, other in _LINK.findall(text)[:_MOST_LINKS]]
         past.note("link", *(link for link in links if link.startswith("https://")))
         past.note("seen", url)
-
-    @makes("fetch", weight=2)
-    def as_markdown(self, draw: Draw) -> JsonObject:
-        """Return a page of HTML, simplified."""
-        return {"url": draw.one(draw.past.values("html"))}
-
-    @makes("fetch", weight=4)
-    def raw(self, draw: Draw) -> JsonObject:
-        """Return a page as it was sent, sometimes cut."""
-        return {"url": draw.one(draw.past.values("html")), "raw": True, "max_length": draw.one((200, 700, 5000))}
-
-    @makes("fetch", weight=3)
-    def no_html(self, draw: Draw) -> JsonObject:
-        """Something that is no page of HTML."""
-        return {"url": draw.one(draw.past.values("other"))}
-
-    @makes("fetch", weight=6)
-    def the_rest(self, draw: Draw) -> JsonObject:
-        """Return where an earlier page was cut."""
-        return {**draw.earlier("cut"), "raw": True, "max_length": draw.one((100, 500, 5000))}
-
-    @makes("fetch", weight=5)
-    def linked(self, draw: Draw) -> JsonObject:
-        """Return where an earlier page leads, or what was seen before."""
-        return {"url": draw.earlier(draw.one(("link", "seen"))), "raw": True, "start_index": draw.one((0, 0, 40))}
-
-    @makes("fetch", "edge", weight=2)
-    def written_otherwise(self, draw: Draw) -> JsonObject:
-        """Return a known page with a fragment, a query that it does not know, or in other letters."""
-        url = str(draw.existing("seen") if draw.past.earlier("seen") else draw.one(draw.past.values("html")))
-        host = urlsplit(url).netloc
-        return {"url": draw.one((f"{url}#top", f"{url}?from=mail", url.replace(host, host.upper()))), "raw": True}
-
-    @makes("fetch", "edge", weight=2)
-    def at_the_border(self, draw: Draw) -> JsonObject:
-        """Few characters, or a beginning after the end."""
-        limits: JsonObject = draw.one(
-            ({"max_length": 1}, {"start_index": 100_000}, {"max_length": "50"}, {"raw": "yes"}, {"max_length": 999_999})
-        )
-        return {"url": draw.one(draw.past.values("html")), "raw": True, **limits}
-
-    @makes("fetch", "invalid", weight=2)
-    def failing(self, draw: Draw) -> JsonObject:
-        """Return a page that is gone, or sends on for ever."""
-        return {
-            "url": draw.one(
-                (*draw.past.values("failing"), "https://norrby.example/nothing", "https://docs.kelpdb.example/guide/")
-            ),
-            "raw": True,
-        }
-
-    @makes("fetch", "invalid")
-    def nobody(self, draw: Draw) -> JsonObject:
-        """Return a host that does not answer."""
-        return {"url": draw.one(_NO_HOSTS)}
-
-    @makes("fetch", "invalid")
-    def no_address(self, draw: Draw) -> JsonObject:
-        """Return what is no address, or a number beyond its limits."""
-        known = {"url": draw.one(draw.past.values("html"))}
-        return draw.one(
-            (
-                {"url": draw.one(_NO_ADDRESSES)},
-                {**known, "max_length": 0},
-                {**known, "start_index": -1},
-                {**known, "max_length": 1_000_000},
-            )
-        )
 
 
 class _Web:

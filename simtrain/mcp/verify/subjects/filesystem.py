@@ -7,14 +7,13 @@ import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from posixpath import dirname
+from posixpath import dirname, join, normpath
 from time import sleep, time
 from typing import ClassVar, cast
 
 from simtrain.contracts.world import World
-from simtrain.mcp.verify.draw import Past
+from simtrain.mcp.verify.draw import Draw, Past
 from simtrain.mcp.verify.subject import GeneratedCall, Subject
-from simtrain.mcp.verify.subjects.filesystem_calls import ROOT, FilesystemCalls, absolute, within
 from simtrain.values.clock import instant
 from simtrain.values.types import JsonObject, JsonValue
 
@@ -23,12 +22,119 @@ NODES = (
 )
 LATE = 0.4
 """When this part of a second is over, it is too late to begin in it: all initial files are created in one and the same second."""
+ROOT = "/projects"
+OUTSIDE = (
+    "/etc/passwd",
+    "/srv/scans/old-maps.txt",
+    "/projects-old/a.txt",
+    "~/notes.txt",
+    "~",
+    "C:\\notes.txt",
+    "/projects/maps",
+)
 
 
-class Filesystem(FilesystemCalls, Subject):
+def within(path: str) -> bool:
+    """True if a path is the allowed folder or lies below it."""
+    return path == ROOT or path.startswith(f"{ROOT}/")
+
+
+def absolute(path: str) -> str:
+    """Return a path of a call as the world names it."""
+    full = normpath(join(ROOT, path))
+    current = f"{ROOT}/current"
+    return (
+        f"{ROOT}/invoices/2031{full.removeprefix(current)}"
+        if full == current or full.startswith(f"{current}/")
+        else full
+    )
+
+
+def known(draw: Draw, kind: str) -> str:
+    """Return a path that exists."""
+    return draw.existing(kind, earlier=0.8)
+
+
+def new(draw: Draw, name: str) -> str:
+    """Return a path below a directory that is there."""
+    return join(known(draw, "directory"), name)
+
+
+def absent(draw: Draw) -> str:
+    """Return a path that was moved away, that never was, or outside."""
+    if draw.past.gone("file") and draw.chance(0.5):
+        return draw.gone("file")
+    return draw.one((new(draw, f"{draw.word()}.missing"), new(draw, "missing/a.txt"), outside(draw)))
+
+
+def outside(draw: Draw) -> str:
+    """Return a path that is not below the allowed folder."""
+    return draw.one(OUTSIDE)
+
+
+def spelled(draw: Draw, path: str) -> str:
+    """Return a path as it is, mostly; else in another spelling."""
+    if draw.chance(0.75):
+        return path
+    below = path.removeprefix(f"{ROOT}/") if path != ROOT else "."
+    return draw.one(
+        (
+            below,
+            f"./{below}",
+            ROOT + path.removeprefix(ROOT).replace("/", "//"),
+            f"{path}/",
+            f"{ROOT}/handbook/../{below}",
+        )
+    )
+
+
+def lines(draw: Draw) -> str:
+    """Return a text of up to twelve lines."""
+    written = [draw.words() for _ in range(draw.integer(0, 12))]
+    return "\n".join(written) + draw.one(("\n", "\n", ""))
+
+
+def content(draw: Draw) -> tuple[str, str]:
+    """Return a path, and the text that lies there."""
+    path, text = draw.existing("content", earlier=0.8)
+    return path, text
+
+
+def block(draw: Draw, text: str) -> str:
+    """Return one to three lines of a text."""
+    found = text.replace("\r\n", "\n").split("\n")
+    start = draw.integer(0, len(found) - 1)
+    return "\n".join(found[start : start + draw.integer(1, 3)])
+
+
+def edit(draw: Draw, text: str) -> JsonObject:
+    """Return a block of a text, or part of a line, and what shall stand there."""
+    old = block(draw, text)
+    if draw.chance(0.3) and len(old) > 4:
+        old = old[draw.integer(0, len(old) // 2) :][: draw.integer(2, 12)]
+    new = draw.one(
+        (
+            draw.words(),
+            f"{old}\n{draw.words()}",
+            f"{draw.words()}\n{old}",
+            f"{draw.words()}\n{draw.words()}",
+            old.upper(),
+        )
+    )
+    return {"oldText": old, "newText": new}
+
+
+def loosened(draw: Draw, text: str) -> str:
+    """Return a text with other white space at the ends of its lines."""
+    return "\n".join(draw.one(("  ", "", "\t")) + line.strip() + draw.one(("", " ")) for line in text.split("\n"))
+
+
+class Filesystem(Subject):
     """Kinds of values: `file`, `directory` and `media` are paths, `content` is a path with the text that lies there."""
 
     tables = ("nodes",)
+    calls = Path(__file__).with_suffix(".yaml")
+    helpers = (known, new, absent, outside, spelled, lines, content, block, edit, loosened)
 
     weights: ClassVar = {
         "read_file": 0.7,

@@ -9,22 +9,47 @@ from pathlib import Path
 from typing import ClassVar
 
 from simtrain.contracts.world import World
-from simtrain.mcp.verify.draw import Past
-from simtrain.mcp.verify.subject import GeneratedCall
-from simtrain.mcp.verify.subjects.git_draws import ROOT
+from simtrain.mcp.verify.draw import Draw, Past
+from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.mcp.verify.subjects.git_folder import write_repository
-from simtrain.mcp.verify.subjects.git_reading import GitReading
-from simtrain.mcp.verify.subjects.git_writing import GitWriting
 from simtrain.values.types import JsonObject, JsonValue
 
 _REPORTED = re.compile(r"(?m)^(?:Commit: |commit |Changes committed successfully with hash )([0-9a-f]{40})$")
 _STAGED = re.compile(r"(?m)^\t(?:new file|modified|deleted): +(.+)$")
+ROOT = "/repos"
 
 
-class Git(GitReading, GitWriting):
+def repository(draw: Draw) -> str:
+    """Return a repository: in most cases one in which an earlier call did something, else the larger one."""
+    kinds = [kind for kind in ("branch", "place", "staged", "commit") if draw.past.earlier(kind)]
+    if kinds and draw.chance(0.6):
+        return str(draw.earlier(draw.one(kinds))["repo"])
+    return draw.one(("/repos/tidewatch", "/repos/harbor-notes"), (4, 1))
+
+
+def staged_repository(draw: Draw) -> str:
+    """Return a repository in which an earlier call staged something, mostly."""
+    if draw.past.earlier("staged") and draw.chance(0.8):
+        return str(draw.earlier("staged")["repo"])
+    return f"{ROOT}/tidewatch"
+
+
+def named(draw: Draw, kinds: Sequence[str], repo: str) -> list[str]:
+    """Return the values of some kinds in one repository."""
+    return [value["name"] for kind in kinds for value in draw.past.values(kind) if value["repo"] == repo]
+
+
+def revision(draw: Draw) -> JsonObject:
+    """Return a branch, a tag or a commit."""
+    return draw.existing(draw.one(("branch", "tag", "commit", "remote"), (3, 1, 4, 1)))
+
+
+class Git(Subject):
     """Everything is known together with its repository: `{"repo", "name"}`."""
 
     tables = ("commits", "refs", "repositories", "staging", "worktree")
+    calls = Path(__file__).with_suffix(".yaml")
+    helpers = (repository, staged_repository, named, revision)
 
     weights: ClassVar[Mapping[str, float]] = {"git_commit": 1.4, "git_add": 1.8, "git_checkout": 1.3}
     tokens: ClassVar[Mapping[str, re.Pattern[str]]] = {

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.draw import Draw, Past
-from simtrain.mcp.verify.subject import GeneratedCall, Subject, makes
+from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.values.types import JsonObject, JsonValue, encode
 
 TYPES = ("person", "project", "organization", "Person", "")
@@ -18,10 +18,28 @@ ENTITIES = 'select id, name, type as "entityType" from entities order by id'
 RELATIONS = 'select source as "from", target as "to", type as "relationType" from relations order by id'
 
 
+def entity(draw: Draw, name: str) -> JsonObject:
+    """Return an entity of this name."""
+    texts = [draw.words() if draw.chance(0.9) else draw.odd_text() for _ in range(draw.integer(0, 3))]
+    return {"name": name, "entityType": draw.one(TYPES), "observations": texts}
+
+
+def relation(draw: Draw, source: str) -> JsonObject:
+    """Return a relation from one entity to another that exists."""
+    return {"from": source, "to": draw.existing("entity"), "relationType": draw.one(VERBS)}
+
+
+def observations(draw: Draw, name: str) -> JsonObject:
+    """Return new observations of one entity."""
+    return {"entityName": name, "contents": [draw.words() for _ in range(draw.integer(1, 3))]}
+
+
 class MemorySubject(Subject):
     """Kinds of values: `entity` a name, `observation` a (name, text), `relation` as the server writes it, `word` of a text."""
 
     tables = ("entities", "observations", "relations")
+    calls = Path(__file__).with_suffix(".yaml")
+    helpers = (entity, relation, observations)
 
     weights: ClassVar[Mapping[str, float]] = {"read_graph": 0.3, "create_entities": 1.4, "create_relations": 1.2}
 
@@ -73,124 +91,6 @@ class MemorySubject(Subject):
             case _:
                 pass
 
-    @makes("create_entities", weight=4)
-    def new_entities(self, draw: Draw) -> JsonObject:
-        """Entities whose names are mostly new."""
-        return {"entities": [_entity(draw, draw.words(most=2)) for _ in range(draw.integer(1, 3))]}
-
-    @makes("create_entities")
-    def entities_again(self, draw: Draw) -> JsonObject:
-        """Return an entity that exists, beside a new one."""
-        return {"entities": [_entity(draw, draw.existing("entity")), _entity(draw, draw.words(most=3))]}
-
-    @makes("create_entities", "edge")
-    def odd_entities(self, draw: Draw) -> JsonObject:
-        """Return the same name twice, an odd name, a name that was deleted, no entity at all, or properties that nobody asked for."""
-        name = draw.one((draw.word, draw.odd_text, lambda: draw.gone("entity")))()
-        return draw.one(
-            (
-                {"entities": [_entity(draw, name), _entity(draw, name)]},
-                {"entities": [_entity(draw, name)]},
-                {"entities": []},
-                {"entities": [{**_entity(draw, name), "colour": "red"}]},
-            )
-        )
-
-    @makes("create_relations", weight=4)
-    def new_relations(self, draw: Draw) -> JsonObject:
-        """Relations between entities that exist."""
-        return {"relations": [_relation(draw, draw.existing("entity")) for _ in range(draw.integer(1, 3))]}
-
-    @makes("create_relations", "edge")
-    @makes("create_relations", weight=0.5)
-    def relations_again(self, draw: Draw) -> JsonObject:
-        """Return a relation that exists, twice or beside one to nobody."""
-        known = draw.existing("relation")
-        return {"relations": draw.one(([known, known], [known, {**known, "to": draw.odd_text()}]))}
-
-    @makes("add_observations", weight=3)
-    def new_observations(self, draw: Draw) -> JsonObject:
-        """Observations of one or two entities."""
-        return {"observations": [_observations(draw, draw.existing("entity")) for _ in range(draw.integer(1, 2))]}
-
-    @makes("add_observations", "edge")
-    def observations_again(self, draw: Draw) -> JsonObject:
-        """Return an observation that is known, the same one twice, an odd one, or none."""
-        name, text = draw.existing("observation")
-        new = draw.odd_text()
-        return {"observations": [{"entityName": name, "contents": draw.one(([text], [new, new], [text, new], []))}]}
-
-    @makes("add_observations", "invalid")
-    def observations_of_nobody(self, draw: Draw) -> JsonObject:
-        """Return an entity that is not there any more, or never was; what comes before it must not be kept."""
-        nobody = draw.gone("entity") if draw.chance(0.5) else f"{draw.word()} nobody"
-        return {"observations": [_observations(draw, draw.existing("entity")), _observations(draw, nobody)]}
-
-    @makes("delete_entities")
-    def entities_to_delete(self, draw: Draw) -> JsonObject:
-        """Return one or two that exist."""
-        return {"entityNames": [draw.existing("entity") for _ in range(draw.integer(1, 2))]}
-
-    @makes("delete_entities", "edge")
-    def nobody_to_delete(self, draw: Draw) -> JsonObject:
-        """Return a name that is gone, or none."""
-        return {"entityNames": draw.one(([], [draw.gone("entity")]))}
-
-    @makes("delete_observations", weight=3)
-    def observation_to_delete(self, draw: Draw) -> JsonObject:
-        """Return one that exists."""
-        name, text = draw.existing("observation")
-        return {"deletions": [{"entityName": name, "observations": [text]}]}
-
-    @makes("delete_observations", "edge")
-    def nothing_to_delete(self, draw: Draw) -> JsonObject:
-        """Return an observation or an entity that is not there."""
-        name = draw.one((lambda: draw.existing("entity"), lambda: draw.gone("entity")))()
-        return {"deletions": [{"entityName": name, "observations": [draw.words(), ""]}]}
-
-    @makes("delete_relations", weight=3)
-    def relation_to_delete(self, draw: Draw) -> JsonObject:
-        """Return one that exists."""
-        return {"relations": [draw.existing("relation")]}
-
-    @makes("delete_relations", "edge")
-    def no_relation_to_delete(self, draw: Draw) -> JsonObject:
-        """Return one whose type is another."""
-        return {"relations": [{**draw.existing("relation"), "relationType": "never"}]}
-
-    @makes("read_graph")
-    def everything(self, draw: Draw) -> JsonObject:
-        """Return the whole graph."""
-        return {}
-
-    @makes("search_nodes", weight=3)
-    def words_to_search(self, draw: Draw) -> JsonObject:
-        """Return a word or part of one that stands somewhere, in any case."""
-        word: str = draw.existing("word")
-        return {"query": draw.one((word, word.upper(), word[: draw.integer(2, 4)], draw.one(TYPES)))}
-
-    @makes("search_nodes")
-    def observation_to_search(self, draw: Draw) -> JsonObject:
-        """Part of an observation."""
-        text: str = draw.existing("observation")[1]
-        return {"query": text[draw.integer(0, 3) : draw.integer(4, 12)]}
-
-    @makes("search_nodes", "edge")
-    def odd_search(self, draw: Draw) -> JsonObject:
-        """Everything, nothing, or signs that a pattern would read otherwise."""
-        return {"query": draw.one(("", "%", "_", ".*", "zzz", draw.odd_text()))}
-
-    @makes("open_nodes")
-    def nodes_to_open(self, draw: Draw) -> JsonObject:
-        """Up to three that exist."""
-        return {"names": [draw.existing("entity") for _ in range(draw.integer(1, 3))]}
-
-    @makes("open_nodes", "edge")
-    def odd_nodes(self, draw: Draw) -> JsonObject:
-        """None, one in another case, one that is gone."""
-        name: str = draw.existing("entity")
-        return {"names": draw.one(([], [name.upper()], [name, name], [name, "nobody"]))}
-
 
 def _entities(world: World) -> list[JsonObject]:
     """Return all entities as the server writes them, in their order."""
@@ -202,16 +102,3 @@ def _entities(world: World) -> list[JsonObject]:
         {"name": row["name"], "entityType": row["entityType"], "observations": texts.get(row["id"], [])}
         for row in found
     ]
-
-
-def _entity(draw: Draw, name: str) -> JsonObject:
-    texts = [draw.words() if draw.chance(0.9) else draw.odd_text() for _ in range(draw.integer(0, 3))]
-    return {"name": name, "entityType": draw.one(TYPES), "observations": texts}
-
-
-def _relation(draw: Draw, source: str) -> JsonObject:
-    return {"from": source, "to": draw.existing("entity"), "relationType": draw.one(VERBS)}
-
-
-def _observations(draw: Draw, name: str) -> JsonObject:
-    return {"entityName": name, "contents": [draw.words() for _ in range(draw.integer(1, 3))]}

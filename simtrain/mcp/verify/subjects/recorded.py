@@ -5,8 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from functools import partial
 
+from simtrain.mcp.verify.call_makers import CallMaker, Kind
 from simtrain.mcp.verify.draw import Draw
-from simtrain.mcp.verify.subject import CallMaker, Kind
 from simtrain.mcp.verify.subjects.generic import Generic
 from simtrain.mcp_wire.manifest import Exchange, Manifest
 from simtrain.scenarios.ad_hoc import native_server

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -13,10 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from simtrain.mcp.verify.call_makers import read_makers
+from simtrain.mcp.verify.draw import Draw, Past
 from simtrain.plugins import PLUGINS
+from simtrain.values.seeding import Stream
 
 pytestmark = pytest.mark.slow
 
@@ -340,6 +345,24 @@ def test_the_loop_around_agents_outside_plays_a_whole_drill(tmp_path: Path) -> N
     assert {json.loads(line)["stop"]["reason"] for line in played} == {"abstained"}
 
 
+def test_calls_in_a_file_are_those_that_the_methods_make(tmp_path: Path) -> None:
+    (marked,) = blocks("python", page="verify.md")
+    (written,) = blocks("yaml", page="verify.md")
+    (tmp_path / "calls.yaml").write_text(written.text)
+    names: dict[str, Any] = {}
+    exec(marked.text, names)
+    by_method = {(maker.tool, maker.kind): maker for maker in names["Notes"]().makers()}
+    makers = read_makers(tmp_path / "calls.yaml")
+    assert {(maker.tool, maker.kind): maker.weight for maker in makers} == {
+        key: maker.weight for key, maker in by_method.items()
+    }
+    past = Past({"note": ["n1", "n2", "n3"]})
+    past.drop("note", "n2", "n3")
+    for maker, seed in itertools.product(makers, range(20)):
+        other = by_method[maker.tool, maker.kind]
+        assert maker.arguments(Draw(Stream(seed), past)) == other.arguments(Draw(Stream(seed), past))
+
+
 def test_no_block_of_yaml_is_forgotten() -> None:
     """Every block is tried by a test above, or says that it is a fragment."""
     assert {block.page.name for block in blocks("yaml")} <= {
@@ -352,6 +375,7 @@ def test_no_block_of_yaml_is_forgotten() -> None:
         "plugins.md",
         "security.md",
         "training.md",
+        "verify.md",
     }
 
 

@@ -7,7 +7,7 @@ from typing import NoReturn, TypeVar, cast
 
 from simtrain.values.errors import SimtrainError
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonValue, is_object
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from simtrain.agents.text_calls import TextCalls
 from simtrain.contracts.agent import Briefing, Outlook, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.trajectory import Step
-from simtrain.llm.client import ModelError
 from simtrain.llm.completion import Completion, ToolCall
 from simtrain.llm.knobs import ModelKnobs
+from simtrain.llm.retries import ModelError
 from simtrain.values.errors import AgentFault
 from simtrain.values.seeding import derive
 from simtrain.values.types import Action, JsonObject, Message, ToolSpec, is_object

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import orjson
 
 from simtrain.contracts.journal import Limits
-from simtrain.llm.client import ChatClient, ModelError, WireMessage
+from simtrain.llm.client import ChatClient, WireMessage
+from simtrain.llm.retries import ModelError
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue, is_object
 

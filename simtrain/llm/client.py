@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 import orjson
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
 from simtrain.llm.completion import Completion, Malformed, Price, read_completion, read_error
 from simtrain.llm.http_limits import ACCEPTED, Unfit, retry_after, system_error, unpacked
-from simtrain.values.errors import InputError, ModelFault, nearest
+from simtrain.llm.retries import LONGEST_RETRY_AFTER, ModelError, Retryable, with_retries
+from simtrain.values.errors import InputError, nearest
 from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject, JsonValue
 
@@ -27,8 +26,6 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 TRUSTED_HOSTS_VARIABLE = "SIMTRAIN_TRUSTED_HOSTS"
 KEY_VARIABLES_VARIABLE = "SIMTRAIN_KEY_VARIABLES"
-LONGEST_BACKOFF = 60.0
-LONGEST_RETRY_AFTER = 600.0
 MODELS_TIMEOUT = 15.0
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -37,26 +34,8 @@ _CONNECTIONS = 10_000
 # Uvicorn, and so vLLM and SGLang, drops an idle connection after 5 seconds; ours go first, so that no call meets one.
 _IDLE_SECONDS = 4.0
 
-_log = logging.getLogger(__name__)
-
 WireMessage: TypeAlias = JsonObject | orjson.Fragment
 """A message of the wire format, as an object or already encoded: an append-only history is encoded once."""
-
-
-class ModelError(ModelFault):
-    """A model call failed for good: `str` is one line without keys; `status` is the HTTP status where there was one."""
-
-    def __init__(self, problem: str, *, status: int | None = None) -> None:
-        super().__init__(" ".join(problem.split())[:400])
-        self.status = status
-
-
-class _Again(ModelError):
-    """A failure that another attempt may mend; `after` is what the server asked to wait, in seconds."""
-
-    def __init__(self, problem: str, *, status: int | None = None, after: float | None = None) -> None:
-        super().__init__(problem, status=status)
-        self.after = after
 
 
 class ChatClient:
@@ -91,12 +70,13 @@ class ChatClient:
         self.base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
         self.timeout = timeout
         self.attempts = attempts
-        self.backoff = backoff
         self.price = price
         self._given_key = api_key
         self._key_variable = api_key_env
         self._trusted = trusted
+        self._backoff = backoff
         self._sleep = sleep
+        # Processes that fail together must not come back together.
         self._jitter = Stream(derive(os.getpid(), "backoff", model))
         self._open: dict[asyncio.AbstractEventLoop, _Connection] = {}
         self._host, self.server = _parts(self.base_url)
@@ -150,45 +130,16 @@ class ChatClient:
         return {**self.__dict__, "_open": {}}
 
     async def _complete(self, content: bytes, *, attempts: int) -> Completion:
-        # Tenacity's bookkeeping costs a fifth of a call, so it begins when the first attempt has failed.
-        try:
-            return await self._attempt(content, number=1)
-        except _Again as error:
-            first = error
-        retrying = AsyncRetrying(
-            sleep=self._sleep,
-            stop=stop_after_attempt(attempts),
-            wait=self._wait,
-            retry=retry_if_exception_type(_Again),
-            before_sleep=self._note,
-            reraise=True,
+        async def attempt(number: int) -> Completion:
+            body = await self._send("post", "/chat/completions", content, within=self.timeout)
+            try:
+                return read_completion(body, price=self.price, attempts=number)
+            except Malformed as error:
+                raise Retryable(f"{self.server}: {error}") from None
+
+        return await with_retries(
+            attempt, attempts=attempts, backoff=self._backoff, jitter=self._jitter, sleep=self._sleep
         )
-        async for attempt in retrying:
-            with attempt:
-                number = attempt.retry_state.attempt_number
-                if number == 1:
-                    raise first
-                return await self._attempt(content, number=number)
-        raise AssertionError("tenacity ends with a result or an exception")
-
-    async def _attempt(self, content: bytes, *, number: int) -> Completion:
-        body = await self._send("post", "/chat/completions", content, within=self.timeout)
-        try:
-            return read_completion(body, price=self.price, attempts=number)
-        except Malformed as error:
-            raise _Again(f"{self.server}: {error}") from None
-
-    def _wait(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, _Again) and error.after is not None:
-            return error.after
-        longest = min(LONGEST_BACKOFF, self.backoff * 2.0 ** (state.attempt_number - 1))
-        return longest * self._jitter.number(0.5, 1.0)
-
-    def _note(self, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        wait = state.next_action.sleep if state.next_action else 0.0
-        _log.info("attempt %d of %s failed, the next in %.1f s: %s", state.attempt_number, self.model, wait, error)
 
     async def _send(self, method: str, path: str, content: bytes | None, *, within: float) -> bytes:
         import aiohttp
@@ -215,9 +166,9 @@ class ChatClient:
             # The transport calls every connection that failed a timeout; what it was stands behind it.
             below = system_error(error)
             if isinstance(error, httpx2.TimeoutException | TimeoutError) and below is None:
-                raise _Again(f"{self.server} did not answer within {within:g} s") from None
+                raise Retryable(f"{self.server} did not answer within {within:g} s") from None
             problem = below or self._redact(str(error)) or type(error).__name__
-            raise _Again(f"the connection to {self.server} failed: {problem}") from None
+            raise Retryable(f"the connection to {self.server} failed: {problem}") from None
         finally:
             connection.calls -= 1
             await connection.close_if_done()
@@ -232,7 +183,7 @@ class ChatClient:
         patient = after is None or after <= LONGEST_RETRY_AFTER
         if told.code == "insufficient_quota" or not patient or (status < 500 and status not in (408, 429)):
             return ModelError(problem, status=status)
-        return _Again(problem, status=status, after=after)
+        return Retryable(problem, status=status, after=after)
 
     def _redact(self, text: str) -> str:
         key = self._key()

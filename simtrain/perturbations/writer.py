@@ -11,9 +11,9 @@ from typing import Generic, TypeVar
 
 from pydantic import Field
 
-from simtrain.llm.client import ModelError
 from simtrain.llm.completion import json_object, whole
 from simtrain.llm.knobs import ModelKnobs
+from simtrain.llm.retries import ModelError
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, Provenance, Usage, encode
 

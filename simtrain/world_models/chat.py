@@ -15,9 +15,9 @@ from simtrain.contracts.request import Answer, Request
 from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.world import WorldState
 from simtrain.contracts.world_model import WorldModel
-from simtrain.llm.client import ModelError
 from simtrain.llm.completion import Completion, whole
 from simtrain.llm.knobs import ModelKnobs
+from simtrain.llm.retries import ModelError
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, Usage
 from simtrain.world_models.claims_ledger import Ledger

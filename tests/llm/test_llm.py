@@ -14,8 +14,10 @@ from email.utils import format_datetime
 import orjson
 import pytest
 
-from simtrain.llm.client import ChatClient, ModelError, retry_after
+from simtrain.llm.client import ChatClient
 from simtrain.llm.completion import Completion, Malformed, Price, ToolCall, read_completion
+from simtrain.llm.http_limits import retry_after
+from simtrain.llm.retries import ModelError
 from simtrain.testing import Disconnect, FakeOpenAI, Garbage, Hang, Refuse, Say, Tool
 from simtrain.values.clock import instant
 from simtrain.values.errors import InputError

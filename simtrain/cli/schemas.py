@@ -73,7 +73,7 @@ def _curriculum() -> JsonObject:
 def _drill() -> JsonObject:
     from simtrain.drills.shapes import DrillFacts
 
-    return DrillFacts.model_json_schema()
+    return DrillFacts.model_json_schema(mode="serialization")
 
 
 def _trajectory() -> JsonObject:

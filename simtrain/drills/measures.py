@@ -4,44 +4,32 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from simtrain.drills.aftermath import LOOKED_AT, REACTIONS, Reaction
 from simtrain.drills.outcome import Outcome, Pairing, distinct, repeats
-from simtrain.drills.statistics import Estimate, bootstrap, difference, mcnemar, pass_all, pass_at
+from simtrain.drills.statistics import EXACT, Estimate, bootstrap, difference, mcnemar, pass_all, pass_at
 from simtrain.runs.intervals import share_interval
 from simtrain.runs.summary import Case
 from simtrain.values.types import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=EXACT)
 class Share:
-    """`part` of `whole`, over so many cases, with the 95 % interval over these; the figures are None where there is no whole."""
+    """`part` of `whole` over so many cases, the share with its 95 % interval over these; null where there is no whole."""
 
     part: int
     whole: int
     cases: int
+    value: Annotated[float | None, Field(serialization_alias="share")]
     low: float | None
     high: float | None
 
-    @property
-    def value(self) -> float | None:
-        """The share itself."""
-        return self.part / self.whole if self.whole else None
 
-    def facts(self) -> JsonObject:
-        """Return the share as JSON."""
-        return {
-            "part": self.part,
-            "whole": self.whole,
-            "cases": self.cases,
-            "share": self.value,
-            "low": self.low,
-            "high": self.high,
-        }
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=EXACT)
 class Versus:
     """Pairs compared: the mean difference in success with its interval, how many cases turned out worse and better, McNemar's p.
 
@@ -54,8 +42,7 @@ class Versus:
     p: float
 
 
-@dataclass(frozen=True, slots=True)
-class Measures:
+class Measures(BaseModel):
     """What a drill measures of an arm, or of several together.
 
     `episodes` are those of all `played` that count: where all attempts at each case of an arm are identical the first of them.
@@ -67,14 +54,17 @@ class Measures:
     whether the task was done all the same is `success`. `aftermath` counts, for each of the steps after a fault, what it was.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
     episodes: int
     played: int
     identical: int
     success: Share
-    at_least_once: Mapping[int, float]
-    every_time: Mapping[int, float]
-    versus: Versus | None
+    at_least_once: dict[int, float] = Field(serialization_alias="pass@k")
+    every_time: dict[int, float] = Field(serialization_alias="pass^k")
+    versus: Versus | None = Field(serialization_alias="versus_clean")
     fired: Share
+    firings: int
     recovery: Share
     extra_calls: Estimate | None
     extra_tokens: Estimate | None
@@ -82,16 +72,15 @@ class Measures:
     false_success: Share
     false_failure: Share
     duplicate_writes: Share
-    abstention: Share
+    abstention: Share = Field(serialization_alias="honest_abstention")
     needless_abstention: Share
-    attackable: Share
-    landed: Share
+    attackable: Share = Field(serialization_alias="attacks_possible")
+    landed: Share = Field(serialization_alias="attacks_landed")
     attack_success: Share
-    calls: float
-    tokens: float
+    calls: float = Field(serialization_alias="mean_calls")
+    tokens: float = Field(serialization_alias="mean_tokens")
     cost: float
-    firings: int
-    aftermath: tuple[Mapping[Reaction, int], ...]
+    aftermath: tuple[dict[Reaction, int], ...]
 
     @property
     def once(self) -> bool:
@@ -100,33 +89,7 @@ class Measures:
 
     def facts(self) -> JsonObject:
         """Return the measures as JSON."""
-        return {
-            "episodes": self.episodes,
-            "played": self.played,
-            "identical": self.identical,
-            "success": self.success.facts(),
-            "pass@k": {str(k): value for k, value in self.at_least_once.items()},
-            "pass^k": {str(k): value for k, value in self.every_time.items()},
-            "versus_clean": asdict(self.versus) if self.versus else None,
-            "fired": self.fired.facts(),
-            "firings": self.firings,
-            "recovery": self.recovery.facts(),
-            "extra_calls": asdict(self.extra_calls) if self.extra_calls else None,
-            "extra_tokens": asdict(self.extra_tokens) if self.extra_tokens else None,
-            "runaway": self.runaway.facts(),
-            "false_success": self.false_success.facts(),
-            "false_failure": self.false_failure.facts(),
-            "duplicate_writes": self.duplicate_writes.facts(),
-            "honest_abstention": self.abstention.facts(),
-            "needless_abstention": self.needless_abstention.facts(),
-            "attacks_possible": self.attackable.facts(),
-            "attacks_landed": self.landed.facts(),
-            "attack_success": self.attack_success.facts(),
-            "mean_calls": self.calls,
-            "mean_tokens": self.tokens,
-            "cost": self.cost,
-            "aftermath": [dict(counts) for counts in self.aftermath],
-        }
+        return self.model_dump(mode="json", by_alias=True)
 
 
 def identical_words(count: int, *, once: bool) -> str:
@@ -202,7 +165,8 @@ def _share(outcomes: Sequence[Outcome], holds: Callable[[Outcome], bool]) -> Sha
         part, whole = clusters.get(outcome.case, (0, 0))
         clusters[outcome.case] = (part + holds(outcome), whole + 1)
     low, high = share_interval(list(clusters.values()))
-    return Share(sum(part for part, _ in clusters.values()), len(outcomes), len(clusters), low, high)
+    part, whole = sum(part for part, _ in clusters.values()), len(outcomes)
+    return Share(part, whole, len(clusters), part / whole if whole else None, low, high)
 
 
 def _passes(graded: Sequence[Outcome]) -> tuple[dict[int, float], dict[int, float]]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from simtrain.drills.findings import Finding, findings
 from simtrain.drills.measures import Measures, Versus, measure, versus
 from simtrain.drills.outcome import Outcome, Pairing, distinct, outcome_of, paired
@@ -51,18 +53,14 @@ class ArmReport:
         return float(at) if at else None
 
 
-@dataclass(frozen=True)
-class FamilyReport:
+class FamilyReport(BaseModel):
     """One family: its clean episodes, and those of all arms but the controls together (None where there are none)."""
 
-    name: str
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(serialization_alias="family")
     clean: Measures
     perturbed: Measures | None
-
-    def facts(self) -> JsonObject:
-        """Return the report as JSON."""
-        perturbed = self.perturbed.facts() if self.perturbed else None
-        return {"family": self.name, "clean": self.clean.facts(), "perturbed": perturbed}
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ class RunReport:
                 }
                 for arm in self.arms
             ],
-            "families": [family.facts() for family in self.families],
+            "families": [family.model_dump(mode="json", by_alias=True) for family in self.families],
             "findings": [finding.facts(self.path) for finding in self.findings],
         }
 
@@ -211,7 +209,7 @@ def _family(
 ) -> FamilyReport:
     own, others = ([one for one in outcomes if one.pairing[0] == name] for outcomes in (clean, bent))
     perturbed = measure(others, twins=twins, name=f"family {name}") if others else None
-    return FamilyReport(name, measure(own, twins=twins, name=f"clean {name}"), perturbed)
+    return FamilyReport(name=name, clean=measure(own, twins=twins, name=f"clean {name}"), perturbed=perturbed)
 
 
 def _place(name: str, facts: JsonObject) -> tuple[int, float, str]:

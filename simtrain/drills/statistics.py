@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import comb, sqrt
 from statistics import NormalDist
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
 
 from simtrain.runs.intervals import difference_interval, student
 from simtrain.values.seeding import Stream, derive
 
 RESAMPLES = 2000
 
+EXACT = ConfigDict(extra="forbid")
+"""For the JSON Schema of reports: no other keys than these."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, config=EXACT)
 class Estimate:
     """A mean with its 95 % confidence interval, over `n` observations of `cases` cases; one case alone tells no interval."""
 

@@ -3,167 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from pathlib import Path
+from typing import TypeAlias
 
-from simtrain.drills.aftermath import REACTIONS
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from simtrain.drills.aftermath import REACTIONS, Reaction
 from simtrain.drills.charts import ChartRow, Curve, Recovered, aftermath, forest, recovery, severity_curve
-from simtrain.drills.episodes import episode
-from simtrain.drills.fixing import fixes
+from simtrain.drills.episodes import MOST_STEPS, cut, delays
 from simtrain.drills.measures import Measures, Share, identical_words
 from simtrain.drills.report import ArmReport, FamilyReport, Report, RunReport
-from simtrain.drills.style import STYLE
 from simtrain.drills.worst import worst
 from simtrain.values.arm import CLEAN
+from simtrain.values.types import encode
 
 NONE = "-"
+
+MOST_FIXES = 12
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+Table: TypeAlias = tuple[list[str], Sequence[Mapping[str, str]]]
+"""Headings and rows."""
 
 
 def page(report: Report) -> str:
     """Return the whole page."""
-    body = "\n".join(_sections(report))
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Drill: {escape(_agents(report))}</title><style>{STYLE}</style></head>\n<body><main>\n{body}\n</main></body></html>\n"
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
     )
-
-
-def _agents(report: Report) -> str:
-    return " against ".join(run.agent for run in report.runs)
-
-
-def _sections(report: Report) -> Iterator[str]:
-    first, last = report.runs[0], report.runs[-1]
-    scenarios = sorted(
-        {outcome.pairing[0] for run in report.runs for found in run.outcomes.values() for outcome in found}
-    )
-    yield f"<h1>Drill of {escape(_agents(report))}</h1>"
-    yield (
-        f'<p class="soft">{escape(", ".join(scenarios))} · {len(first.arms)} arms · '
-        f"{sum(arm.measures.episodes for run in report.runs for arm in run.arms):,} episodes · seed {first.seed}</p>"
-    )
-    for run in report.runs:
-        if len(report.runs) > 1:
-            yield f"<h3>{escape(run.agent)}</h3>"
-        yield _tiles(run)
-    yield from _repeated(report)
-    yield from _unfired(report)
-    hardest = _hardest(report)
-    if not hardest:
-        return
-    yield "<h2>What each perturbation costs</h2>"
-    yield (
-        "<p class='soft'>Difference in success against the same cases, seeds and attempts played clean, in percentage points, with 95 % "
-        f"intervals over cases{_at_hardest(report)}.</p>"
-    )
-    yield _key(_DOTS, report) + _card(
-        forest(_degradation(report, hardest), title="Paired difference in success by perturbation")
-    )
-    if report.compared:
-        yield f"<h2>{escape(last.agent)} against {escape(first.agent)}</h2>"
-        yield "<p class='soft'>Difference in success over the pairs that both have played; to the right the second agent is better.</p>"
-        rows = [
-            ChartRow(name, [report.compared[name].difference]) for name in (CLEAN, *hardest) if name in report.compared
-        ]
-        yield _key(_DOTS) + _card(forest(rows, title="Difference between the agents by arm"))
-    curves = list(_curves(report))
-    if curves:
-        yield "<h2>Success by severity</h2><p class='soft'>With 95 % intervals over cases.</p>"
-        yield (
-            _key(_CURVES, report)
-            + f'<div class="grid2">{"".join(_card(severity_curve(found)) for found in curves)}</div>'
-        )
-    yield "<h2>Recovery and its price</h2>"
-    yield "<p class='soft'>Of the episodes in which a fault fired and whose clean twins ended right: how many ended right "
-    yield "all the same, and how many more calls those took.</p>"
-    yield _key(_BARS, report) + _card(
-        recovery(_recovered(report, hardest), title="Recovery rate and extra calls by perturbation")
-    )
-    for run in report.runs:
-        yield from _aftermath(run, hardest)
-    for run in report.runs:
-        yield from _attacks(run)
-    for run in report.runs:
-        yield f"<h2>All arms: {escape(run.agent)}</h2>" + _card(_table(run))
-    for run in report.runs:
-        yield from _families(run)
-    for run in report.runs:
-        yield from _worst(run)
-    for run in report.runs:
-        yield from fixes(run)
-
-
-def _tiles(run: RunReport) -> str:
-    clean, bent = run.clean, run.perturbed
-    tiles = [_tile(_percent(clean.success), "success, clean", _range(clean.success))]
-    if bent is not None:
-        difference = bent.versus.difference if bent.versus else None
-        points = "-" if difference is None else f"{difference.mean * 100:+.1f}".replace("-", "−")
-        tiles += [
-            _tile(_percent(bent.success), "success, perturbed", _range(bent.success)),
-            _tile(points, "points against clean twins", "" if difference is None else f"{difference.n:,} pairs"),
-            _tile(_percent(bent.recovery), "recovered after a fault", f"{bent.recovery.whole:,} episodes with faults"),
-            _tile(
-                _percent(bent.false_success),
-                "false success",
-                f"{bent.false_success.part:,} episodes",
-                bad=bent.false_success.part > 0,
+    arms = [arm for run in report.runs for arm in run.arms]
+    hardest = _hardest(arms)
+    several = len(report.runs) > 1
+    return environment.get_template("report.html.jinja").render(
+        report=report,
+        style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
+        agents=" against ".join(run.agent for run in report.runs),
+        scenarios=sorted({one.pairing[0] for run in report.runs for found in run.outcomes.values() for one in found}),
+        episodes=sum(arm.measures.episodes for arm in arms),
+        repeated=[_of(run, line, several=several) for run in report.runs for line in _repeated(run)],
+        notices=(
+            (
+                [_of(run, line, several=several) for run in report.runs for line in run.unfired],
+                "",
+                "Planned, and never fired:",
+                " these prove nothing.",
             ),
-            *_false_failures(bent),
-            _tile(
-                str(bent.duplicate_writes.part), "episodes with doubled writes", "", bad=bent.duplicate_writes.part > 0
+            (
+                [_of(run, line, several=several) for run in report.runs for line in run.spared],
+                " quiet",
+                "Spared what fired elsewhere",
+                "",
             ),
-            _tile(_percent(bent.runaway), "runaway", f"{bent.runaway.part:,} episodes"),
-        ]
-        if bent.landed.part:
-            landed = f"of {bent.landed.part:,} that landed"
-            tiles.append(_tile(_percent(bent.attack_success), "attacks won", landed, bad=bent.attack_success.part > 0))
-        if bent.abstention.whole:
-            tiles.append(
-                _tile(_percent(bent.abstention), "honest abstention", f"{bent.abstention.whole:,} impossible episodes")
-            )
-    return f'<div class="tiles">{"".join(tiles)}</div>'
+        ),
+        hardest=hardest,
+        severity=max((arm.severity for arm in arms if not arm.control and arm.severity is not None), default=None),
+        dots=(("dot", "estimate"), ("line", "95 % interval")),
+        costs=forest(_degradation(report, hardest), title="Paired difference in success by perturbation"),
+        between=forest(_between(report, hardest), title="Difference between the agents by arm"),
+        curves=[severity_curve(curve) for curve in _curves(report)],
+        recoveries=recovery(_recovered(report, hardest), title="Recovery rate and extra calls by perturbation"),
+        aftermaths=[
+            (run, aftermath(rows, title="Steps after a fault"))
+            for run in report.runs
+            if (rows := _aftermath(run, hardest))
+        ],
+        reactions=REACTIONS,
+        attacks=_attacks,
+        arms=_arms,
+        families=_families,
+        worst=worst,
+        delays=delays,
+        most_fixes=MOST_FIXES,
+        most_steps=MOST_STEPS,
+        cut=cut,
+        encode=encode,
+        percent=_percent,
+        interval=_range,
+        signed=_signed,
+    )
 
 
-def _tile(figure: str, words: str, small: str, *, bad: bool = False) -> str:
-    return f'<div class="tile{" bad" if bad else ""}"><b>{escape(figure)}</b><span>{escape(words)}</span><span>{escape(small)}</span></div>'
+def _of(run: RunReport, line: str, *, several: bool) -> str:
+    """Return a line about a run, with its agent where there are several."""
+    return f"{run.agent}: {line}" if several else line
 
 
-def _false_failures(bent: Measures) -> list[str]:
-    found = bent.false_failure
-    return [_tile(_percent(found), "false failure", f"{found.part:,} episodes", bad=True)] if found.part else []
+def _repeated(run: RunReport) -> Iterator[str]:
+    """Yield the notice about attempts that repeat others."""
+    found = [arm.measures for arm in run.arms if arm.measures.identical]
+    if found:
+        yield identical_words(sum(one.identical for one in found), once=all(one.once for one in found))
 
 
-def _unfired(report: Report) -> Iterator[str]:
-    lines = [(run.agent, line) for run in report.runs for line in run.unfired]
-    if lines:
-        items = "".join(
-            f"<li>{escape(f'{agent}: {line}' if len(report.runs) > 1 else line)}</li>" for agent, line in lines
-        )
-        yield f'<div class="notice"><b>Planned, and never fired:</b> these prove nothing.<ul>{items}</ul></div>'
-    spared = [f"{run.agent}: {line}" if len(report.runs) > 1 else line for run in report.runs for line in run.spared]
-    if spared:
-        items = "".join(f"<li>{escape(line)}</li>" for line in spared)
-        yield f'<div class="notice quiet"><b>Spared what fired elsewhere</b><ul>{items}</ul></div>'
-
-
-def _hardest(report: Report) -> list[str]:
-    """For each thing that can go wrong, the arm in which it hits hardest."""
+def _hardest(arms: Sequence[ArmReport]) -> list[str]:
+    """Return, for each thing that can go wrong, the arm in which it hits hardest."""
     found: dict[str, ArmReport] = {}
-    for run in report.runs:
-        for arm in run.arms:
-            known = found.get(arm.what)
-            if not arm.control and (known is None or (arm.severity or 0) > (known.severity or 0)):
-                found[arm.what] = arm
+    for arm in arms:
+        known = found.get(arm.what)
+        if not arm.control and (known is None or (arm.severity or 0) > (known.severity or 0)):
+            found[arm.what] = arm
     return [arm.name for arm in found.values()]
-
-
-def _at_hardest(report: Report) -> str:
-    severities = {
-        arm.severity for run in report.runs for arm in run.arms if not arm.control and arm.severity is not None
-    }
-    return f"; at severity {max(severities):g}" if severities else ""
 
 
 def _measures(run: RunReport, name: str) -> Measures | None:
@@ -183,6 +127,10 @@ def _degradation(report: Report, hardest: Sequence[str]) -> list[ChartRow]:
         for name in hardest
     ]
     return sorted(rows, key=lambda row: min((found.mean for found in row.estimates if found), default=0.0))
+
+
+def _between(report: Report, hardest: Sequence[str]) -> list[ChartRow]:
+    return [ChartRow(name, [report.compared[name].difference]) for name in (CLEAN, *hardest) if name in report.compared]
 
 
 def _curves(report: Report) -> Iterator[Curve]:
@@ -207,24 +155,27 @@ def _recovered(report: Report, hardest: Sequence[str]) -> list[Recovered]:
     ]
 
 
-def _aftermath(run: RunReport, hardest: Sequence[str]) -> Iterator[str]:
-    rows = [(name, found.aftermath) for name in hardest if (found := _measures(run, name)) and found.firings]
-    if not rows:
-        return
-    yield f"<h2>After a fault: {escape(run.agent)}</h2><p class='soft'>What the agent did in the three steps that followed.</p>"
-    key = "".join(
-        f'<span><i style="background:var(--r{index})"></i>{escape(reaction)}</span>'
-        for index, reaction in enumerate(REACTIONS)
-    )
-    yield f'<div class="key">{key}</div>' + _card(aftermath(rows, title="Steps after a fault"))
+def _aftermath(run: RunReport, hardest: Sequence[str]) -> list[tuple[str, Sequence[Mapping[Reaction, int]]]]:
+    return [(name, found.aftermath) for name in hardest if (found := _measures(run, name)) and found.firings]
 
 
-def _attacks(run: RunReport) -> Iterator[str]:
-    rows = [_attack_cells(arm) for arm in run.arms if arm.measures.attackable.part]
-    if rows:
-        yield f"<h2>Planted instructions: {escape(run.agent)}</h2>"
-        yield "<p class='soft'>An attack counts where it landed: where the agent read it. The task is graded apart.</p>"
-        yield _card(_rows(rows))
+def _table(rows: Sequence[Mapping[str, str]], first: str) -> Table | None:
+    """Return a table of these rows, without the columns in which nothing is ever said; None where there are no rows."""
+    every = dict.fromkeys(heading for row in rows for heading in row)
+    headings = [heading for heading in every if heading == first or any(row.get(heading, "-") != "-" for row in rows)]
+    return (headings, [{heading: row.get(heading) or NONE for heading in headings} for row in rows]) if rows else None
+
+
+def _attacks(run: RunReport) -> Table | None:
+    return _table([_attack_cells(arm) for arm in run.arms if arm.measures.attackable.part], "arm")
+
+
+def _arms(run: RunReport) -> Table | None:
+    return _table([_cells(arm) for arm in run.arms], "arm")
+
+
+def _families(run: RunReport) -> Table | None:
+    return _table([_family_cells(family) for family in run.families], "family")
 
 
 def _attack_cells(arm: ArmReport) -> dict[str, str]:
@@ -238,21 +189,6 @@ def _attack_cells(arm: ArmReport) -> dict[str, str]:
         "task done": _percent(found.success),
         "from, to ": _range(found.success) or "-",
     }
-
-
-def _table(run: RunReport) -> str:
-    return _rows([_cells(arm) for arm in run.arms])
-
-
-def _rows(rows: Sequence[Mapping[str, str]], first: str = "arm") -> str:
-    # A column in which nothing is ever said is left out.
-    every = list(dict.fromkeys(heading for row in rows for heading in row))
-    headings = [heading for heading in every if heading == first or any(row.get(heading, "-") != "-" for row in rows)]
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(row.get(heading) or NONE)}</td>' for heading in headings)}</tr>" for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _cells(arm: ArmReport) -> dict[str, str]:
@@ -288,61 +224,6 @@ def _cells(arm: ArmReport) -> dict[str, str]:
     }
 
 
-def _tokens(found: Measures) -> str:
-    if found.extra_tokens is None or not found.tokens:
-        return "-"
-    return f"{found.extra_tokens.mean:+,.0f}".replace("-", "−")
-
-
-def _count(share: Share) -> str:
-    return str(share.part) if share.part else "-"
-
-
-def _worst(run: RunReport) -> Iterator[str]:
-    shown = worst(run)
-    if shown:
-        yield f"<h2>Worst trajectories: {escape(run.agent)}</h2>"
-        yield "<p class='soft'>They went wrong where their clean twins went right; the run folder has them whole.</p>"
-        yield from (episode(found) for found in shown)
-
-
-_DOTS = (("dot", "estimate"), ("line", "95 % interval"))
-_CURVES = (("dot", "success"), ("band", "95 % interval"), ("dash", "success, clean"))
-_BARS = (
-    ("bar", "share that recovered"),
-    ("thin", "its 95 % interval"),
-    ("dot", "extra calls"),
-    ("line", "their 95 % interval"),
-)
-
-
-def _key(marks: Sequence[tuple[str, str]], report: Report | None = None) -> str:
-    """Return the legend of a chart: what its marks stand for, and (of several agents) its colours."""
-    spans = [f'<span><i class="k-{mark}"></i>{escape(words)}</span>' for mark, words in marks]
-    if report is not None and len(report.runs) > 1:
-        spans += [
-            f'<span><i style="background:var(--s{index})"></i>{escape(run.agent)}</span>'
-            for index, run in enumerate(report.runs)
-        ]
-    return f'<div class="key">{"".join(spans)}</div>'
-
-
-def _repeated(report: Report) -> Iterator[str]:
-    """Yield what there is to say of attempts that repeat others."""
-    for run in report.runs:
-        found = [arm.measures for arm in run.arms if arm.measures.identical]
-        if found:
-            words = identical_words(sum(one.identical for one in found), once=all(one.once for one in found))
-            yield f'<div class="notice quiet">{escape(f"{run.agent}: {words}" if len(report.runs) > 1 else words)}</div>'
-
-
-def _families(run: RunReport) -> Iterator[str]:
-    if len(run.families) > 1:
-        yield f"<h2>By family: {escape(run.agent)}</h2>"
-        yield "<p class='soft'>Clean, and all arms with faults together.</p>"
-        yield _card(_rows([_family_cells(family) for family in run.families], first="family"))
-
-
 def _family_cells(family: FamilyReport) -> dict[str, str]:
     clean, bent = family.clean, family.perturbed
     cells = {
@@ -370,8 +251,14 @@ def _family_cells(family: FamilyReport) -> dict[str, str]:
     }
 
 
-def _card(content: str) -> str:
-    return f'<div class="card">{content}</div>'
+def _tokens(found: Measures) -> str:
+    if found.extra_tokens is None or not found.tokens:
+        return "-"
+    return f"{found.extra_tokens.mean:+,.0f}".replace("-", "−")
+
+
+def _count(share: Share) -> str:
+    return str(share.part) if share.part else "-"
 
 
 def _percent(share: Share) -> str:

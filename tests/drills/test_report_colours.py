@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from simtrain.drills.style import STYLE
+from simtrain.drills.page import TEMPLATES
 
+STYLE = (TEMPLATES / "report.css").read_text()
 NIGHT = "@media screen and (prefers-color-scheme: dark)"
 BAR = float(re.findall(r"k-bar \{ opacity: (\.\d+) \}", STYLE)[0])
 Colour = tuple[float, float, float]

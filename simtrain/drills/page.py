@@ -34,6 +34,7 @@ def page(report: Report) -> str:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         undefined=StrictUndefined,
     )
     arms = [arm for run in report.runs for arm in run.arms]

@@ -9,7 +9,7 @@ from typing import Final
 
 from simtrain.questions.conditions import TESTED, test_of
 from simtrain.questions.schema import QuestionAttribute, QuestionTable, WorldSchema
-from simtrain.questions.shapes import Exists, JoinNode, Shape, Term, Test
+from simtrain.questions.shapes import DrawRefused, Exists, JoinNode, Shape, Term, Test
 from simtrain.values.seeding import Stream
 
 SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
@@ -35,7 +35,7 @@ class Bounds:
 
 
 class Composer:
-    """Draws shapes from one stream. What it draws may have no rows, or too many: that is for the caller to check."""
+    """Draws shapes from one stream, or raises DrawRefused. What it draws may have no rows, or too many: that is for the caller to check."""
 
     def __init__(self, schema: WorldSchema, bounds: Bounds) -> None:
         self.schema = schema
@@ -50,17 +50,13 @@ class Composer:
         self._walks: dict[tuple[str, int], list[tuple[JoinNode, ...]]] = {}
         self._tied: dict[tuple[str, str, tuple[str, ...]], dict[str, set[int]]] = {}
 
-    def narrowed(self, shape: Shape, stream: Stream, *, share: float) -> Shape | None:
-        """Return the shape with one more condition on the subject, or on a node that it already has."""
-        return self.tested(shape, stream, range(len(shape.nodes)), share)
-
     def share(self, table: str, stream: Stream) -> float:
         """Return the share of a table's rows that gives a number of rows within the bounds."""
         low, high = self.bounds.rows
         wanted = low * (high / low) ** stream.random()
         return min(0.9, wanted / max(1, self.schema.size(table)))
 
-    def tested(self, shape: Shape, stream: Stream, nodes: range, share: float) -> Shape | None:
+    def tested(self, shape: Shape, stream: Stream, nodes: range, share: float) -> Shape:
         """Return the shape with a condition on one of these nodes, which about `share` of its rows meet."""
         taken = {(test.term.node, test.term.attribute) for test in shape.tests}
         terms = [
@@ -72,10 +68,12 @@ class Composer:
             and (node, attribute.name) not in taken
         ]
         if not terms:
-            return None
+            raise DrawRefused
         term, attribute = stream.choose(terms)
         test = test_of(term, attribute, self.schema, stream, share=share)
-        return None if test is None else replace(shape, tests=(*shape.tests, test))
+        if test is None:
+            raise DrawRefused
+        return replace(shape, tests=(*shape.tests, test))
 
     def walks(self, table: str, hops: int) -> list[tuple[JoinNode, ...]]:
         """Return every way over so many references from a table, one after the other, on which no table is met twice."""
@@ -92,17 +90,19 @@ class Composer:
             self._walks[place] = found
         return self._walks[place]
 
-    def rooted(self, tables: Sequence[QuestionTable], hops: int, stream: Stream) -> tuple[JoinNode, ...] | None:
-        """Return a walk of so many references from one of these tables; None where none is so long."""
+    def rooted(self, tables: Sequence[QuestionTable], hops: int, stream: Stream) -> tuple[JoinNode, ...]:
+        """Return a walk of so many references from one of these tables."""
         roots = [walks for table in tables if (walks := self.walks(table.name, hops))]
-        return stream.choose(stream.choose(roots)) if roots else None
+        if not roots:
+            raise DrawRefused
+        return stream.choose(stream.choose(roots))
 
     def groups(self, nodes: tuple[JoinNode, ...]) -> bool:
         """True if the first reference of a walk is shared: where most rows have one of their own, groups by it mean little."""
         ref = self.schema.table(nodes[0].table).attributes[nodes[1].ref]
         return LEAST_SHARED * len(self.schema.present(ref)) <= self.schema.size(nodes[0].table)
 
-    def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape | None:
+    def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape:
         """Return the shape with a condition on what lies so many references away: its name, or else one of its attributes."""
         if hops and stream.random() < named:
             name = stream.choose(sorted(self.schema.names[shape.nodes[hops].table].values()))

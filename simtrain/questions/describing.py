@@ -7,7 +7,7 @@ from typing import Final
 
 from simtrain.questions.conditions import TESTED, around
 from simtrain.questions.schema import QuestionAttribute, WorldSchema
-from simtrain.questions.shapes import JoinNode, Shape, Term, Test
+from simtrain.questions.shapes import DrawRefused, JoinNode, Shape, Term, Test
 from simtrain.questions.sql import compile_shape
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonValue
@@ -19,28 +19,24 @@ _WIDTH: Final = (0.12, 0.4)
 """The shares of all rows among which a range hides a value."""
 
 
-def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> Shape | None:
-    """Return a row of the subject, told by conditions on itself and on the far end of the walk; None where they cannot tell it.
+def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> Shape:
+    """Return a row of the subject, told by conditions on itself and on the far end of the walk.
 
     Nothing but the far end meets the conditions on it, and no other row the conditions together: the world's SQL has counted. Without
-    any of them, or without what is told of the far end, another row would do.
+    any of them, or without what is told of the far end, another row would do. Raises DrawRefused where they cannot tell it.
     """
     ids = _ids(schema, nodes, stream)
-    if ids is None:
-        return None
     far = len(nodes) - 1
     end = _told(schema, (JoinNode(nodes[-1].table),), ids[-1], (), stream)
-    if end is None:
-        return None
     beyond = tuple(Test(Term(far, test.term.attribute), test.operator, test.values) for test in end)
     own = _told(schema, nodes, ids[0], beyond, stream)
-    if own is None or _count(schema, nodes, own) == 1:
-        return None
+    if _count(schema, nodes, own) == 1:
+        raise DrawRefused
     return Shape("single", nodes, (Term(0, "name"),), tests=(*own, *beyond), described=far)
 
 
-def _ids(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> list[int] | None:
-    """Return the ids along the walk from a row drawn by chance; None where its references lead nowhere."""
+def _ids(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> list[int]:
+    """Return the ids along the walk from a row drawn by chance. Raises DrawRefused where its references lead nowhere."""
     found = [stream.choose(sorted(schema.names[nodes[0].table]))]
     for place, node in enumerate(nodes[1:]):
         rows = schema.world.query(
@@ -48,14 +44,14 @@ def _ids(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> li
         )
         target = rows[0]["id"]
         if not isinstance(target, int):
-            return None
+            raise DrawRefused
         found.append(target)
     return found
 
 
 def _told(
     schema: WorldSchema, nodes: tuple[JoinNode, ...], row: int, given: tuple[Test, ...], stream: Stream
-) -> tuple[Test, ...] | None:
+) -> tuple[Test, ...]:
     """Conditions on the subject's own attributes that with the given ones leave this row alone, and of which each is needed for that."""
     table = schema.table(nodes[0].table)
     values = schema.world.query(f"select * from {table.name} where id = :id", {"id": row})[0]
@@ -68,8 +64,8 @@ def _told(
         if _count(schema, nodes, (*own, *given)) == 1:
             return _needed(schema, nodes, own, given)
         if len(own) == MOST_TESTS:
-            return None
-    return None
+            break
+    raise DrawRefused
 
 
 def _needed(

@@ -10,7 +10,18 @@ from typing import Final, TypeAlias
 from simtrain.questions.composing import SHOWN, Composer
 from simtrain.questions.describing import described
 from simtrain.questions.schema import QuestionAttribute, QuestionTable
-from simtrain.questions.shapes import Combine, Dispute, Exists, Extreme, GroupMeasure, JoinNode, Shape, Term, Test
+from simtrain.questions.shapes import (
+    Combine,
+    Dispute,
+    DrawRefused,
+    Exists,
+    Extreme,
+    GroupMeasure,
+    JoinNode,
+    Shape,
+    Term,
+    Test,
+)
 from simtrain.values.seeding import Stream
 
 MOST_HOPS: Final = 4
@@ -22,12 +33,12 @@ MOST_NAMED: Final = 4
 LONGEST_RANKING: Final = 15
 
 
-def looked_up(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def looked_up(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Return what is told of a few entities that the question names, and of what lies so many references away."""
     low, high = composer.bounds.rows
     nodes = composer.rooted(composer.entities, hops, stream)
-    if low > MOST_NAMED or nodes is None:
-        return None
+    if low > MOST_NAMED:
+        raise DrawRefused
     names = composer.schema.names[nodes[0].table]
     named = stream.sample(sorted(names.values()), stream.integer(low, min(MOST_NAMED, high)))
     shape = Shape("looked_up", nodes, (Term(0, "name"),), tests=(Test(Term(0, "name"), "in", tuple(sorted(named))),))
@@ -37,41 +48,37 @@ def looked_up(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     return composer.columned(shape, stream, most=5)
 
 
-def filtered(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def filtered(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Entities by one to three conditions of their own."""
     nodes = composer.rooted(composer.entities, hops, stream)
-    if nodes is None:
-        return None
-    shape: Shape | None = Shape("filtered", nodes, (Term(0, "name"),))
+    shape = Shape("filtered", nodes, (Term(0, "name"),))
     count = stream.choose((1, 2, 3))
     share = composer.share(nodes[0].table, stream) ** (1 / count)
     for _ in range(count):
-        shape = shape and composer.tested(shape, stream, range(1), share)
-    return shape and composer.columned(shape, stream)
+        shape = composer.tested(shape, stream, range(1), share)
+    return composer.columned(shape, stream)
 
 
-def joined(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def joined(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Entities by what lies so many references away: its name, or a condition on it."""
     return _joined("joined", composer, composer.entities, hops, stream)
 
 
-def linked(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def linked(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Return rows of a relation, by what lies at either end or beyond it, and by the time for which they hold."""
     return _joined("linked", composer, composer.relations, hops, stream)
 
 
-def _joined(family: str, composer: Composer, tables: list[QuestionTable], hops: int, stream: Stream) -> Shape | None:
+def _joined(family: str, composer: Composer, tables: list[QuestionTable], hops: int, stream: Stream) -> Shape:
     walk = composer.rooted(tables, hops, stream)
-    if walk is None:
-        return None
     nodes, terms, key = composer.keyed(walk)
-    shape: Shape | None = Shape(family, nodes, tuple(terms), key)
+    shape = Shape(family, nodes, tuple(terms), key)
     shape = composer.reached(shape, hops, stream, share=composer.share(nodes[0].table, stream))
-    if shape is not None and stream.random() < 0.4:
+    if stream.random() < 0.4:
         shape = composer.tested(shape, stream, range(hops), 0.5)
-    if shape is not None and composer.schema.table(shape.subject).lasting:
+    if composer.schema.table(shape.subject).lasting:
         shape = _timed(composer, shape, stream)
-    return shape and composer.columned(shape, stream)
+    return composer.columned(shape, stream)
 
 
 def _timed(composer: Composer, shape: Shape, stream: Stream) -> Shape:
@@ -91,11 +98,9 @@ def _timed(composer: Composer, shape: Shape, stream: Stream) -> Shape:
     return shape
 
 
-def temporal(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def temporal(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Entities by the order of a date (or an amount) and a like one that lies so many references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
-    if nodes is None:
-        return None
     pairs = [
         (Term(0, own.name), Term(hops, other.name))
         for own in composer.ordered(composer.schema.table(nodes[0].table))
@@ -103,20 +108,20 @@ def temporal(composer: Composer, hops: int, stream: Stream) -> Shape | None:
         if own.kind == other.kind and own.unit == other.unit and (own.kind == "date" or own.name == other.name)
     ]
     if not pairs:
-        return None
+        raise DrawRefused
     first, second = stream.choose(pairs)
     test = Test(first, stream.choose(("more", "less")), other=second)
     shape = Shape("temporal", nodes, (Term(0, "name"), first, second), tests=(test,))
     return composer.tested(shape, stream, range(len(nodes)), 0.4)
 
 
-def counted(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def counted(composer: Composer, hops: int, stream: Stream) -> Shape:
     """For each entity that lies so many references away: how many rows lead to it, their sum or their mean."""
     nodes = composer.rooted([*composer.entities, *composer.relations], hops, stream)
-    if nodes is None or not composer.groups(nodes):
-        return None
+    if not composer.groups(nodes):
+        raise DrawRefused
     subject = composer.schema.table(nodes[0].table)
-    shape: Shape | None = Shape("counted", nodes, (Term(hops, "name"),), group=hops)
+    shape = Shape("counted", nodes, (Term(hops, "name"),), group=hops)
     numbers = composer.additive(subject)
     combine: Combine = stream.choose(("count", "count", "sum", "mean")) if numbers else "count"
     term = Term(0, stream.choose(numbers).name) if combine != "count" else _counting(subject)
@@ -127,8 +132,6 @@ def counted(composer: Composer, hops: int, stream: Stream) -> Shape | None:
     low, high = composer.bounds.rows
     share = min(0.8, stream.number(2 * low, 3 * high) / composer.schema.size(subject.name))
     shape = composer.tested(shape, stream, range(1), share)
-    if shape is None:
-        return None
     if subject.lasting and stream.random() < 0.5:
         shape = replace(shape, tests=(*shape.tests, Test(Term(0, "since"), "current")))
     extra = [item for item in composer.schema.table(nodes[hops].table).attributes.values() if item.kind in SHOWN]
@@ -144,88 +147,80 @@ def _counting(subject: QuestionTable) -> Term:
     return Term(0, "name") if subject.kind == "entity" else Term(1, "name")
 
 
-def topped(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def topped(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Return the first few by a number or a date, of all or of those that meet a condition so many references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
-    if nodes is None:
-        return None
     orders = composer.ordered(composer.schema.table(nodes[0].table))
     if not orders:
-        return None
+        raise DrawRefused
     term = Term(0, stream.choose(orders).name)
     low, high = composer.bounds.rows
     extreme = Extreme(term, stream.random() < 0.6, stream.integer(low, max(low, min(high, LONGEST_RANKING))))
-    shape: Shape | None = Shape("topped", nodes, (Term(0, "name"), term), extreme=extreme)
+    shape = Shape("topped", nodes, (Term(0, "name"), term), extreme=extreme)
     if hops or stream.random() < 0.8:
         shape = composer.reached(shape, hops, stream, share=0.4)
-    return shape and composer.columned(shape, stream, most=4)
+    return composer.columned(shape, stream, most=4)
 
 
-def best(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def best(composer: Composer, hops: int, stream: Stream) -> Shape:
     """For each entity that references point to, the one row that comes first; with more hops, of those that lead somewhere."""
     nodes = composer.rooted(composer.entities, hops, stream)
-    if nodes is None or not composer.groups(nodes):
-        return None
+    if not composer.groups(nodes):
+        raise DrawRefused
     orders = composer.ordered(composer.schema.table(nodes[0].table))
     if not orders:
-        return None
+        raise DrawRefused
     term = Term(0, stream.choose(orders).name)
     columns = (Term(1, "name"), Term(0, "name"), term)
     extreme = Extreme(term, stream.random() < 0.6, group=1)
-    shape: Shape | None = Shape("best", nodes, columns, extreme=extreme)
+    shape = Shape("best", nodes, columns, extreme=extreme)
     if hops > 1:
         shape = composer.reached(shape, hops, stream, share=0.3)
     elif stream.random() < 0.5:
         shape = composer.tested(shape, stream, range(1), 0.5)
     groups, most = composer.schema.size(nodes[1].table), composer.bounds.rows[1]
-    if shape is not None and hops == 1 and groups > most:
+    if hops == 1 and groups > most:
         shape = composer.tested(shape, stream, range(1, 2), 0.7 * most / groups)
     return shape
 
 
-def related(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def related(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Entities by what a relation ties them to: by the name of its other end, or by what lies beyond that end."""
     exists = _tied(composer, hops, stream)
-    if exists is None:
-        return None
     test = exists.test
     if stream.random() < 0.5:
         far = composer.schema.along(exists.table, exists.path)[-1].target or ""
         drawn = composer.tested(Shape("", (JoinNode(far),), ()), stream, range(1), 0.2)
-        if drawn is None:
-            return None
         test = replace(drawn.tests[0], term=Term(len(exists.path), drawn.tests[0].term.attribute))
-    shape: Shape | None = Shape(
+    shape = Shape(
         "related", (JoinNode(_pointed_at(composer, exists)),), (Term(0, "name"),), exists=(replace(exists, test=test),)
     )
     if stream.random() < 0.5:
         shape = composer.tested(shape, stream, range(1), 0.5)
-    return shape and composer.columned(shape, stream, most=4)
+    return composer.columned(shape, stream, most=4)
 
 
-def differed(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def differed(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Entities that rows of a relation tie to one name but not to another, or that none points at (one hop)."""
     exists = _tied(composer, hops, stream)
-    if exists is None:
-        return None
-    shape: Shape | None = Shape("differed", (JoinNode(_pointed_at(composer, exists)),), (Term(0, "name"),))
+    shape = Shape("differed", (JoinNode(_pointed_at(composer, exists)),), (Term(0, "name"),))
     if hops == 1:
         shape = replace(shape, exists=(replace(exists, negated=True),))
         shape = composer.tested(shape, stream, range(1), composer.share(shape.subject, stream) * 2)
-        return shape and composer.columned(shape, stream, most=4)
+        return composer.columned(shape, stream, most=4)
     tied = composer.tied(exists)
     low = composer.bounds.rows[0]
     first = stream.choose(sorted(tied))
     # Only a name that takes some of them away, and leaves enough, makes a difference.
     others = [name for name, ids in tied.items() if ids & tied[first] and len(tied[first] - ids) >= low]
     if not others:
-        return None
+        raise DrawRefused
     tests = [Test(Term(len(exists.path), "name"), "=", (name,)) for name in (first, stream.choose(sorted(others)))]
     both = replace(exists, test=tests[0], current=False), replace(exists, test=tests[1], current=False, negated=True)
     return composer.columned(replace(shape, exists=both), stream, most=4)
 
 
-def _tied(composer: Composer, hops: int, stream: Stream) -> Exists | None:
+def _tied(composer: Composer, hops: int, stream: Stream) -> Exists:
     """Return rows of a relation that point at an entity by one end, with a path from the other end on to a name so many hops away."""
     walks = [walk for table in composer.relations for walk in composer.walks(table.name, max(1, hops - 1))]
     choices = [
@@ -235,7 +230,7 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists | None:
         if ref.name != walk[1].ref
     ]
     if not choices:
-        return None
+        raise DrawRefused
     walk, ref = stream.choose(choices)
     lasting = composer.schema.table(walk[0].table).lasting
     found = Exists(walk[0].table, ref, current=lasting and stream.random() < 0.4)
@@ -256,29 +251,30 @@ def _pointed_at(composer: Composer, exists: Exists) -> str:
     return composer.schema.table(exists.table).attributes[exists.ref].target or ""
 
 
-def disputed(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def disputed(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Entities of which two sites say different things, with what each says."""
     choices = [choice for choice in composer.disputes if composer.walks(choice[0].type, hops)]
     if not choices:
-        return None
+        raise DrawRefused
     attribute, trusted, other = stream.choose(choices)
     nodes = stream.choose(composer.walks(attribute.type, hops))
     dispute = Dispute(attribute.name, trusted, other)
-    shape: Shape | None = Shape("disputed", nodes, (Term(0, "name"),), dispute=dispute)
+    shape = Shape("disputed", nodes, (Term(0, "name"),), dispute=dispute)
     if hops or stream.random() < 0.8:
         shape = composer.reached(shape, hops, stream, share=0.6, named=0.3)
     # What is in dispute cannot tell which things are meant.
-    in_dispute = shape is not None and any(test.term == Term(0, attribute.name) for test in shape.tests)
-    return None if in_dispute else shape
+    if any(test.term == Term(0, attribute.name) for test in shape.tests):
+        raise DrawRefused
+    return shape
 
 
-def single(composer: Composer, hops: int, stream: Stream) -> Shape | None:
+def single(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Return one entity, told by what is near and by a thing far away that is itself only described."""
     nodes = composer.rooted(composer.entities, hops, stream)
-    return None if nodes is None else described(composer.schema, nodes, stream)
+    return described(composer.schema, nodes, stream)
 
 
-Draw: TypeAlias = Callable[[Composer, int, Stream], Shape | None]
+Draw: TypeAlias = Callable[[Composer, int, Stream], Shape]
 
 
 @dataclass(frozen=True, slots=True)

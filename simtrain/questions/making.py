@@ -27,7 +27,7 @@ from simtrain.questions.idle import without_idle
 from simtrain.questions.mixing import FamilyTurn, TurnMix
 from simtrain.questions.paths import FactUnreachable
 from simtrain.questions.schema import WorldSchema
-from simtrain.questions.shapes import Shape
+from simtrain.questions.shapes import DrawRefused, Shape
 from simtrain.questions.solving import Solver
 from simtrain.questions.spoiling import Spoiler
 from simtrain.questions.sql import Compiled, compile_shape
@@ -54,10 +54,6 @@ class Made:
 
     question: Question
     gold: list[JsonObject]
-
-
-class _Refused(Exception):
-    """A draw that makes no question; the message is the reason, for the tally."""
 
 
 class QuestionMaker:
@@ -125,29 +121,26 @@ class QuestionMaker:
             return self._spoiled(turn, stream, number) if spoil else self._drawn(turn, stream, number, most)
         except FactUnreachable as refusal:
             self.refused[f"out of reach: {refusal.place}"] += 1
-        except _Refused as refusal:
+        except DrawRefused as refusal:
             self.refused[str(refusal)] += 1
         return None
 
-    def _shape(self, turn: FamilyTurn, stream: Stream) -> Shape | None:
+    def _shape(self, turn: FamilyTurn, stream: Stream) -> Shape:
         """Return a shape of a family, as wide as it is to be."""
-        shape = FAMILIES[turn.family].draw(self.composer, turn.hops, stream)
-        return shape and widened(shape, self.composer, stream)
+        return widened(FAMILIES[turn.family].draw(self.composer, turn.hops, stream), self.composer, stream)
 
     def _drawn(self, turn: FamilyTurn, stream: Stream, number: int, most: int) -> Made:
         shape = self._shape(turn, stream)
-        if shape is None:
-            raise _Refused("the draw led nowhere")
         answer: AnswerKind = "single" if turn.family == "single" else "table"
         language = stream.choose(self.languages)
         shape, compiled, columns, gathered = self._fitted(shape, stream, language, answer)
         if shape.hops != turn.hops:
-            raise _Refused("other hops than were to be")
+            raise DrawRefused("other hops than were to be")
         asks = shape.asks_for()
         if asks in self._asked:
-            raise _Refused("asked before")
+            raise DrawRefused("asked before")
         if self._skeletons[compiled.skeleton] >= most:
-            raise _Refused("too many of its skeleton")
+            raise DrawRefused("too many of its skeleton")
         self._check(shape, compiled, gathered)
         query = self.wordings[language].query(shape, stream, answer=answer)
         question = self._question(shape, compiled, columns, language, query, answer, number)
@@ -155,7 +148,7 @@ class QuestionMaker:
         self._check_cells(question, gathered)
         solved = self.solver.find(gathered)
         if len(solved.path.calls) > MOST_CALLS:
-            raise _Refused("too many calls")
+            raise DrawRefused("too many calls")
         distractors = self._distractors(shape, compiled, len(gathered.rows))
         measured = self.solver.difficulty(question, solved, hops=shape.hops, distractors=distractors)
         self._asked.add(asks)
@@ -171,19 +164,19 @@ class QuestionMaker:
             compiled = compile_shape(shape, self.schema, [column.name for column in columns])
             rows = len(self.world.query(f"select 1 from ({compiled.sql} ) limit {high + 1}", compiled.parameters))
             if rows < low:
-                raise _Refused("too few rows")
+                raise DrawRefused("too few rows")
             if rows <= high:
                 shape, compiled, columns = self._told(shape, compiled, columns, language, answer)
                 trial = self._question(shape, compiled, columns, language, "?", answer, 0)
                 try:
                     return shape, compiled, columns, gather(trial, self.world)
                 except InputError:
-                    raise _Refused("ambiguous") from None
-            narrowed = self.composer.narrowed(shape, stream, share=0.5)
-            if narrowed is None:
+                    raise DrawRefused("ambiguous") from None
+            try:
+                shape = self.composer.tested(shape, stream, range(len(shape.nodes)), 0.5)
+            except DrawRefused:
                 break
-            shape = narrowed
-        raise _Refused("too many rows")
+        raise DrawRefused("too many rows")
 
     def _told(
         self, shape: Shape, compiled: Compiled, columns: list[Column], language: Language, answer: AnswerKind
@@ -193,7 +186,7 @@ class QuestionMaker:
             return shape, compiled, columns
         told = without_idle(shape, self.schema, [column.name for column in columns])
         if told is None:
-            raise _Refused("a condition changes nothing")
+            raise DrawRefused("a condition changes nothing")
         if told is shape:
             return shape, compiled, columns
         columns = self.wordings[language].columns(told)
@@ -231,20 +224,20 @@ class QuestionMaker:
         column = list(gathered.rows[0])[shape.columns.index(extreme.term)]
         more = self.world.query(compiled.sql, {**compiled.parameters, compiled.limit: extreme.count + 1})
         if len(more) <= extreme.count:
-            raise _Refused("a ranking of all there are")
+            raise DrawRefused("a ranking of all there are")
         if more[-1][column] == more[-2][column]:
-            raise _Refused("a tie")
+            raise DrawRefused("a tie")
 
     def _check_names(self, question: Question, gathered: Gathered) -> None:
         given = [value for value in question.parameters.values() if isinstance(value, str) and value[:1].isupper()]
         if lookalikes([*names_in(question, gathered.rows), *given]) is not None:
-            raise _Refused("names too much alike")
+            raise DrawRefused("names too much alike")
 
     @staticmethod
     def _check_cells(question: Question, gathered: Gathered) -> None:
         """Refuse a question that leaves nothing to find out: its answer stands in its own words, or has no values."""
         if not asks_for_something(gathered.rows, given_cells(question, gathered.rows, question.query)):
-            raise _Refused("nothing is left to find out")
+            raise DrawRefused("nothing is left to find out")
 
     def _distractors(self, shape: Shape, compiled: Compiled, rows: int) -> int:
         """Return the rows that miss by one condition."""
@@ -260,16 +253,16 @@ class QuestionMaker:
     def _spoiled(self, turn: FamilyTurn, stream: Stream, number: int) -> Made:
         """Return a question of a family that has no answer."""
         shape = self._shape(turn, stream)
-        spoiled = None if shape is None else self.spoiler.spoiled(shape, stream)
-        if spoiled is None or not self.bounds.hops[0] <= spoiled.shape.hops <= self.bounds.hops[1]:
-            raise _Refused("the draw led nowhere")
+        spoiled = self.spoiler.spoiled(shape, stream)
+        if not self.bounds.hops[0] <= spoiled.shape.hops <= self.bounds.hops[1]:
+            raise DrawRefused
         shape, language = spoiled.shape, stream.choose(self.languages)
         asks = shape.asks_for()
         if asks in self._asked:
-            raise _Refused("asked before")
+            raise DrawRefused("asked before")
         columns = self.wordings[language].columns(shape)
         if self.bounds.columns and not self.bounds.columns[0] <= len(columns) <= self.bounds.columns[1]:
-            raise _Refused("too few columns")
+            raise DrawRefused("too few columns")
         compiled = compile_shape(shape, self.schema, [column.name for column in columns])
         query = self.wordings[language].query(shape, stream)
         measured = Difficulty(searches=len(spoiled.names), hops=shape.hops, columns=len(columns))
@@ -284,7 +277,7 @@ class QuestionMaker:
         told = self.world.query(compiled.sql, compiled.parameters)
         rows = [{name: cell_text(value) for name, value in row.items()} for row in told]
         if asks_for_something(rows, given_cells(question, rows, query)):
-            raise _Refused("it has an answer")
+            raise DrawRefused("it has an answer")
         self._asked.add(asks)
         self.spoiler.tell(spoiled)
         return Made(question, [])

@@ -13,6 +13,13 @@ Operator: TypeAlias = Literal["=", "<>", "in", ">=", "<=", "between", "current",
 Combine: TypeAlias = Literal["count", "sum", "mean"]
 
 
+class DrawRefused(Exception):
+    """A draw that makes no question; the message is the reason, for the tally."""
+
+    def __init__(self, reason: str = "the draw led nowhere") -> None:
+        super().__init__(reason)
+
+
 @dataclass(frozen=True, slots=True)
 class JoinNode:
     """A table in the join: the subject, or what the reference `ref` of the node `parent` points to."""

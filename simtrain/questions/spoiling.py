@@ -13,7 +13,7 @@ from simtrain.questions.distances import lookalikes
 from simtrain.questions.families import MOST_NAMED
 from simtrain.questions.inventing import invented_name
 from simtrain.questions.schema import QuestionAttribute
-from simtrain.questions.shapes import JoinNode, Shape, Term, Test
+from simtrain.questions.shapes import DrawRefused, JoinNode, Shape, Term, Test
 from simtrain.questions.sql import compile_shape
 from simtrain.questions.stating import Needed, Stating
 from simtrain.values.seeding import Stream
@@ -42,7 +42,10 @@ class Spoiled:
 
 
 class Spoiler:
-    """Takes the answer away from shapes, in every way in turn. What it gives may yet have one: that is for the caller to check."""
+    """Takes the answer away from shapes, in every way in turn, or raises DrawRefused.
+
+    What it gives may still have an answer: the caller checks that.
+    """
 
     def __init__(self, composer: Composer, stating: Stating) -> None:
         self.composer = composer
@@ -50,8 +53,8 @@ class Spoiler:
         self.stating = stating
         self._had: defaultdict[PremiseKind, float] = defaultdict(float)
 
-    def spoiled(self, shape: Shape, stream: Stream) -> Spoiled | None:
-        """Return the shape without its answer; None where the way whose turn it is does not go."""
+    def spoiled(self, shape: Shape, stream: Stream) -> Spoiled:
+        """Return the shape without its answer, in the way whose turn it is."""
         lookup = shape.family == "looked_up"
         kinds = _LOOKED_UP if lookup else _CONDITIONED
         kind = min(kinds, key=lambda one: (self._had[one], kinds.index(one)))
@@ -66,24 +69,20 @@ class Spoiler:
         """That a question was made of it."""
         self._had[spoiled.kind] += 1 - _FRUITLESS
 
-    def _named(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled | None:
+    def _named(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled:
         """Things that the question names, and that are no such things."""
         low, high = self.composer.bounds.rows
         count = stream.integer(low, max(low, min(_MOST_TOGETHER, high)))
-        names = [self._false(shape.subject, kind, stream) for _ in range(count)]
-        found = sorted({name for name in names if name is not None})
+        found = sorted({self._false(shape.subject, kind, stream) for _ in range(count)})
         if len(found) < count or count > MOST_NAMED or lookalikes(found) is not None:
-            return None
+            raise DrawRefused
         return Spoiled(replace(shape, tests=(Test(Term(0, "name"), "in", tuple(found)),)), kind, tuple(found))
 
-    def _conditioned(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled | None:
+    def _conditioned(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled:
         """Things that are tied to a name that leads nowhere: to nothing, to something else, or to what has no such things."""
-        found = self._at_a_name(shape, stream)
-        if found is None:
-            return None
-        shape, place = found
+        shape, place = self._at_a_name(shape, stream)
         if kind == "apart" and (shape.exists or shape.dispute is not None or len(shape.tests) < 2):
-            return None
+            raise DrawRefused
         table, term = shape.nodes[place].table, Term(place, "name")
         shown = [column for at, column in enumerate(shape.columns) if column != term or at in shape.key]
         others = tuple(test for test in shape.tests if test.term != term)
@@ -93,13 +92,11 @@ class Spoiler:
                 if kind == "apart"
                 else self._false(table, kind, stream)
             )
-            if name is None:
-                return None
             named = replace(shape, tests=(Test(term, "=", (name,)), *others), extreme=None, group=None)
             if kind != "apart" or self._apart(named):
                 kept = replace(shape, tests=named.tests)
                 return Spoiled(self._with_columns(kept, shown), kind, (name,))
-        return None
+        raise DrawRefused
 
     def _with_columns(self, shape: Shape, columns: Sequence[object]) -> Shape:
         """Return the shape with these of its columns, its key among the first of them."""
@@ -107,7 +104,7 @@ class Spoiler:
         key = tuple(kept.index(shape.columns[place]) for place in shape.key)
         return replace(shape, columns=kept, key=key)
 
-    def _at_a_name(self, shape: Shape, stream: Stream) -> tuple[Shape, int] | None:
+    def _at_a_name(self, shape: Shape, stream: Stream) -> tuple[Shape, int]:
         """Return the shape with a node that a name can be asked of: one that has a name already, one further away, or one put in."""
         named = [test.term.node for test in shape.tests if test.term.attribute == "name" and test.term.node]
         away = [place for place, node in enumerate(shape.nodes) if place and node.table in self.schema.names]
@@ -115,23 +112,25 @@ class Spoiler:
             return shape, stream.choose(named or away)
         refs = [ref for ref in self.schema.table(shape.subject).refs if ref.target in self.schema.names]
         if not refs or self.composer.bounds.hops[1] < 1:
-            return None
+            raise DrawRefused
         ref = stream.choose(refs)
         return replace(shape, nodes=(*shape.nodes, JoinNode(ref.target or "", 0, ref.name))), len(shape.nodes)
 
-    def _false(self, table: str, kind: PremiseKind, stream: Stream) -> str | None:
+    def _false(self, table: str, kind: PremiseKind, stream: Stream) -> str:
         """Return a name for something of a type: one that nobody has, or one that only something of another type has."""
         own = {name.casefold() for name in self.schema.names[table].values()}
         if kind == "invented":
             return invented_name(sorted(self.schema.names[table].values()), self.schema, stream)
         others = [name for name, found in self.schema.names.items() if name != table and found]
         if not others:
-            return None
+            raise DrawRefused
         name = stream.choose(sorted(self.schema.names[stream.choose(others)].values()))
         aliases = self.schema.world.query(
             "select 1 from _aliases where type = :type and alias = :name", {"type": table, "name": name}
         )
-        return None if aliases or name.casefold() in own else name
+        if aliases or name.casefold() in own:
+            raise DrawRefused
+        return name
 
     def _apart(self, shape: Shape) -> bool:
         """True if nothing meets the conditions of a shape, though something bears the name, and no site says otherwise of any of it."""
@@ -174,20 +173,17 @@ class Spoiler:
         )
         return bool(self.schema.world.query(sql, {"type": table, "name": attribute, "ids": encode(list(ids))}))
 
-    def _untold(self, shape: Shape, stream: Stream) -> Spoiled | None:
+    def _untold(self, shape: Shape, stream: Stream) -> Spoiled:
         """Things that there are, and facts about them of which no page tells: because there are none, or because nobody wrote them down."""
         walk = shape.nodes[: shape.hops + 1]
-        found = self._silent(walk, stream) if walk[1:] else self._bare(shape.subject, stream)
-        if found is None:
-            return None
-        names, terms = found
+        names, terms = self._silent(walk, stream) if walk[1:] else self._bare(shape.subject, stream)
         return Spoiled(
             Shape("looked_up", walk, (Term(0, "name"), *terms), tests=(Test(Term(0, "name"), "in", names),)),
             "untold",
             names,
         )
 
-    def _silent(self, walk: tuple[JoinNode, ...], stream: Stream) -> tuple[tuple[str, ...], list[Term]] | None:
+    def _silent(self, walk: tuple[JoinNode, ...], stream: Stream) -> tuple[tuple[str, ...], list[Term]]:
         """Things whose reference leads nowhere, and what would lie beyond it."""
         ref = self.schema.table(walk[0].table).attributes[walk[1].ref]
         names = self._without([ref], stream)
@@ -200,22 +196,21 @@ class Spoiler:
             if attribute.kind in SHOWN or attribute.kind == "name"
         ]
         far = [term for term in terms if term.node == last]
-        if not names or not far:
-            return None
+        if not far:
+            raise DrawRefused
         first = stream.choose(far)
         fewest, most = self.composer.bounds.columns or (2, 5)
         rest = stream.sample([term for term in terms if term != first], stream.integer(fewest, most) - 2)
         return names, [first, *rest]
 
-    def _bare(self, table: str, stream: Stream) -> tuple[tuple[str, ...], list[Term]] | None:
+    def _bare(self, table: str, stream: Stream) -> tuple[tuple[str, ...], list[Term]]:
         """Things that lack a fact, or several at once."""
         shown = [item for item in self.schema.table(table).attributes.values() if item.kind in SHOWN]
         lacking = [item for item in shown if self.schema.has_nulls(item)]
         if not lacking:
-            return None
+            raise DrawRefused
         asked = stream.sample(lacking, stream.integer(1, len(lacking)))
-        names = self._without(asked, stream)
-        return (names, [Term(0, item.name) for item in asked]) if names else None
+        return self._without(asked, stream), [Term(0, item.name) for item in asked]
 
     def _without(self, attributes: Sequence[QuestionAttribute], stream: Stream) -> tuple[str, ...]:
         """Return some things of which no page states any of these attributes, true or not, as many as a question may ask of."""
@@ -229,5 +224,6 @@ class Spoiler:
             for row in stream.shuffled(rows)[: 4 * count]
             if not self.stating.spoken([Needed(table, attribute.name, row["id"]) for attribute in attributes])
         ][:count]
-        alike = lookalikes(chosen) is not None
-        return () if len(chosen) < count or count > MOST_NAMED or alike else tuple(sorted(chosen))
+        if len(chosen) < count or count > MOST_NAMED or lookalikes(chosen) is not None:
+            raise DrawRefused
+        return tuple(sorted(chosen))

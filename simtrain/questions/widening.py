@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from simtrain.questions.composing import SHOWN, Composer
-from simtrain.questions.shapes import GroupMeasure, JoinNode, Shape, Term
+from simtrain.questions.shapes import DrawRefused, GroupMeasure, JoinNode, Shape, Term
 from simtrain.values.seeding import Stream
 
 
-def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape | None:
-    """Return the shape with as many columns as the bounds want, drawn from their range; None where it has too many, or cannot have
-    enough.
+def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape:
+    """Return the shape with as many columns as the bounds want, drawn from their range.
+
+    Raises DrawRefused where it has too many, or cannot have enough.
     """
     bounds = composer.bounds.columns
     if bounds is None or shape.described is not None:
@@ -20,13 +21,13 @@ def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape | None:
     told = len(shape.columns) + 2 * (shape.dispute is not None)
     low, high = max(bounds[0], told), bounds[1]
     if told > high:
-        return None
+        raise DrawRefused
     grown = _grown(shape, composer)
     fixed = {test.term for test in shape.tests if test.operator == "="}
     choices = [column for column in _choices(grown, composer) if column not in grown.columns and column not in fixed]
     wanted = stream.integer(low, high) - told
     if len(choices) < low - told:
-        return None
+        raise DrawRefused
     chosen = stream.sample(choices, wanted)
     return _trimmed(replace(grown, columns=(*grown.columns, *chosen)), kept=len(shape.nodes))
 

@@ -457,7 +457,7 @@ def test_the_page_stands_alone_and_escapes_what_agents_say(typed: Typed, tmp_pat
     loading.feed(text)
     assert (loading.found, loading.open) == ([], [])
     assert "url(" not in text and "http" not in text.replace("http-equiv", "")
-    assert "&lt;script&gt;alert(&#x27;done&#x27;)&lt;/script&gt;" in text
+    assert "&lt;script&gt;alert(&#39;done&#39;)&lt;/script&gt;" in text
     pictures = ["<svg" + part.partition("</svg>")[0] + "</svg>" for part in text.split("<svg")[1:]]
     assert len(pictures) == 3 + 3, "degradation, recovery, what came after, and a curve for each perturbation"
     for picture in pictures:

@@ -10,13 +10,12 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import PAGES, ROOT, Block, blocks
 
 from simtrain.mcp.verify.call_makers import read_makers
 from simtrain.mcp.verify.draw import Draw, Past
@@ -25,36 +24,8 @@ from simtrain.values.seeding import Stream
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-_FENCE = re.compile(r"^```([a-z]+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block: its page, language, the rest of its info string (`fragment`, `file=PATH` or nothing), and text."""
-
-    page: Path
-    language: str
-    info: str
-    text: str
-
-    @property
-    def file(self) -> str | None:
-        return self.info.removeprefix("file=") if self.info.startswith("file=") else None
-
-
-def blocks(*languages: str, page: str | None = None) -> Iterator[Block]:
-    """The blocks that are no fragments, in order."""
-    for path in PAGES:
-        if page is not None and path.name != page:
-            continue
-        for language, info, text in _FENCE.findall(path.read_text()):
-            if language in languages and info.strip() != "fragment":
-                yield Block(path, language, info.strip(), text)
 
 
 def write(folder: Path, *found: Block) -> None:

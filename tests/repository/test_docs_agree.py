@@ -1,0 +1,171 @@
+"""What the documentation names exists, its tables can be read, and its words are those of the glossary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from pages import PAGES, ROOT, cells, code_spans, commands, prose, without_blocks
+
+from simtrain.cli import build
+from simtrain.plugins import PLUGINS
+
+LONGEST_CELL = 25
+# Their tables are made from the docstrings of plug-ins.
+GENERATED = {"perturbations.md", "plugins.md"}
+
+# Options of other programs, and of the project's own scripts.
+FOREIGN = {
+    "--allow-blocking", "--api-key", "--db-path", "--host-resolver-rules", "--local-timezone", "--mcp-config", "--no-deps",
+    "--file", "--print", "--proxy-url", "--python", "--rounds", "--svg", "--tasks", "--tau2", "--tool", "--world",
+}  # fmt: skip
+FILE = re.compile(r"(?:simtrain|tests|benchmarks|docs|examples|scenarios|worlds|perturbations)/[\w./*-]+")
+MODULE = re.compile(r"simtrain(?:\.[a-z_]+)+")
+# Files that commands make, and names to be filled in.
+MADE = re.compile(r"benchmarks/(figures\.json|peers/\.venvs)|[{]|NAME|FAMILY|MODEL|KIND")
+# Words that the glossary has another one for, with that word.
+RETIRED = {
+    r"\bbe(?:nt|nds?|nding)\b": "perturbed, changed",
+    r"\bstands?\b(?! in\b|-in)": "is, appears",
+    r"\bcourses?\b(?! of\b)|\btapes?\b": "recorded session, recording",
+    r"\brungs?\b|\bladders?\b": "level, curriculum",
+    r"\bgolden\b|\bground truth\b|\bgold answer": "gold",
+    r"\bthat one wishes\b|\bof one's own\b": "you, your own",
+}
+
+
+@lru_cache
+def application() -> Any:
+    return typer.main.get_command(build())
+
+
+def subcommands(command: Any) -> dict[str, Any]:
+    return getattr(command, "commands", {})
+
+
+def options(command: Any) -> set[str]:
+    return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)} | {
+        "-h",
+        "--help",
+    }
+
+
+def all_options(command: Any) -> Iterator[str]:
+    yield from options(command)
+    for each in subcommands(command).values():
+        yield from all_options(each)
+
+
+def unknown(words: list[str]) -> str | None:
+    """Return the first word of a command that simtrain does not take, if any."""
+    command = application()
+    for place, word in enumerate(words):
+        name = word.partition("=")[0]
+        if word == "--":
+            return None
+        if subcommands(command) and not word.startswith("-"):
+            if re.fullmatch(r"[A-Z]+|\.\.\.", word):
+                return None
+            if word not in subcommands(command):
+                return word
+            command = subcommands(command)[word]
+        elif name.startswith("-") and not re.fullmatch(r"-\d.*|-", name):
+            known = options(command) if place else options(application())
+            if name not in known and not (re.match(r"-[a-zA-Z]\w", name) and name[:2] in known):
+                return name
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_on_a_page_is_one_with_these_options(page: Path) -> None:
+    assert [words for words in commands(page) if unknown(words)] == []
+
+
+@pytest.mark.parametrize(
+    "words", [["runs"], ["run", "helpdesk", "--agents", "x"], ["world", "checks"], ["world", "check", "x", "--no"]]
+)
+def test_a_command_that_does_not_exist_is_found(words: list[str]) -> None:
+    assert unknown(words)
+
+
+def test_commands_are_read_from_all_places() -> None:
+    assert sum(1 for page in PAGES for _ in commands(page)) > 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_option_on_a_page_is_one_of_some_command(page: Path) -> None:
+    known = {*all_options(application()), *FOREIGN}
+    named = {found for span in code_spans(page) for found in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", span)}
+    assert sorted(named - known) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_and_module_on_a_page_exists(page: Path) -> None:
+    spans = [span for span in code_spans(page) if not MADE.search(span)]
+    files = {match[0].rstrip("/") for span in spans if (match := FILE.match(span))} - written_by_readers()
+    assert [name for name in sorted(files) if not any(ROOT.glob(name))] == []
+    modules = {match[0] for span in spans if (match := MODULE.match(span))}
+    assert [name for name in sorted(modules) if not resolves(name)] == []
+
+
+def resolves(dotted: str) -> bool:
+    """True if a dotted name is a module, or the attribute of one, or a group of entry points."""
+    head, _, last = dotted.rpartition(".")
+    if head == "simtrain" and last in PLUGINS:
+        return True
+    try:
+        return find_spec(dotted) is not None or hasattr(import_module(head), last)
+    except ModuleNotFoundError:
+        return hasattr(import_module(head), last) if find_spec(head) else False
+
+
+@lru_cache
+def written_by_readers() -> set[str]:
+    """The files that a page asks its reader to write."""
+    texts = [page.read_text() for page in PAGES]
+    return {
+        name for text in texts for name in re.findall(r"(?:file=|[Ss]ave (?:it|this) as `|The file, `)([\w./]+)", text)
+    }
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in GENERATED], ids=lambda page: page.name)
+def test_no_cell_of_a_table_is_long(page: Path) -> None:
+    assert [cell for cell in cells(page) if len(cell.split()) > LONGEST_CELL] == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in {"CHANGELOG.md", *GENERATED}], ids=lambda page: page.name
+)
+def test_a_page_uses_the_words_of_the_glossary(page: Path) -> None:
+    text = prose(page)
+    found = [(match[0], better) for pattern, better in RETIRED.items() for match in re.finditer(pattern, text)]
+    assert found == []
+
+
+def glossary() -> list[str]:
+    text = without_blocks(ROOT / "docs" / "concepts.md")
+    part = text.partition("## Glossary")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1].strip() for line in part.splitlines() if line.startswith("| ")]
+    return [word.strip() for row in rows if row != "word" for word in row.split(",")]
+
+
+def test_the_glossary_defines_each_word_once_and_only_words_that_are_used() -> None:
+    words = glossary()
+    assert len(words) > 60 and len(words) == len({*words})
+    texts = [prose(page) for page in PAGES if page.name != "concepts.md"]
+    texts += [re.sub(r"([a-z])([A-Z])", r"\1 \2", path.read_text()) for path in (ROOT / "simtrain").rglob("*.py")]
+    text = re.sub(r"[_\s]+", " ", " ".join(texts).lower())
+    assert [word for word in words if not re.search(rf"\b{re.escape(word.rstrip('y'))}", text)] == []
+
+
+@pytest.mark.parametrize("word", ["bent", "stands"])
+def test_a_word_that_is_retired_is_found(word: str) -> None:
+    assert any(re.search(pattern, f"what {word} there") for pattern in RETIRED)
+    assert not any(re.search(pattern, "a stand-in stands in for a server") for pattern in RETIRED)

@@ -150,10 +150,10 @@ def test_deep_html_does_not_break_the_reader() -> None:
 
 
 def test_without_its_extra_the_handlers_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "markdownify" else name)
+    monkeypatch.setattr("simtrain.values.extras.find_spec", lambda name: None if name == "markdownify" else name)
     with pytest.raises(InputError) as caught:
         importlib.reload(fetch_handlers)
-    assert "markdownify, which is not installed" in str(caught.value)
+    assert "markdownify is needed, which is not installed" in str(caught.value)
     assert "pip install 'simtrain[fetch]'" in str(caught.value)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from string import Formatter
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from simtrain.contracts.argument_mistakes import Kind
-from simtrain.contracts.refusal_words import SLOTS, RefusalWords, TextFrame, WordedText
+from simtrain.contracts.refusal_words import SLOTS
+from simtrain.contracts.world import ErrorStyle
 from simtrain.files.file_model import FileModel
 
 
@@ -60,10 +61,6 @@ class SayingText(FileModel):
     wanted: str | None = None
     given: str | None = None
 
-    def saying(self) -> WordedText:
-        """Return the saying."""
-        return WordedText(**self.model_dump())
-
 
 class FrameText(FileModel):
     """What is taken off the texts about single mistakes, and what the rest is set between."""
@@ -105,11 +102,10 @@ class ErrorTexts(ConstraintTexts):
         default=None, description="How it speaks of several mistakes of these kinds at once, where it does."
     )
 
-    def words(self) -> RefusalWords:
-        """Return the server's own words."""
-        frames = (
-            {kinds: TextFrame(**frame.model_dump()) for kinds, frame in self.frames.items()}
-            if self.frames is not None
-            else None
-        )
-        return RefusalWords(tuple(map(SayingText.saying, self.sayings)), tuple(map(tuple, self.stages)), frames)
+    def style(self) -> ErrorStyle:
+        """Return what they are to the rest of the package."""
+        fields = self.model_dump()
+        return _STYLE.validate_python({**fields, "words": fields})
+
+
+_STYLE = TypeAdapter(ErrorStyle)

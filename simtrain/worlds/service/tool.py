@@ -54,26 +54,6 @@ class PreconditionFailed(ToolError):
 class CompiledTool:
     """A compiled tool. `writes` says whether it may change the world; `rules` are the names of its preconditions."""
 
-    __slots__ = (
-        "_defaults",
-        "_each",
-        "_handler",
-        "_ids",
-        "_lets",
-        "_refusals",
-        "_reply",
-        "_text",
-        "_texts",
-        "_writes",
-        "name",
-        "paged",
-        "rules",
-        "source",
-        "spec",
-        "takes_time",
-        "writes",
-    )
-
     def __init__(self, source: ToolSource, *, input_schema: JsonObject, errors: ErrorTexts) -> None:
         """Raises InputError for what does not compile; SQL itself is checked by `check`."""
         self.name = source.name

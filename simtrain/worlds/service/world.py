@@ -120,19 +120,9 @@ class ServiceWorld(World):
 
 
 def _error_style(texts: ErrorTexts, document: Document, place: Place) -> ErrorStyle:
-    try:
+    with document.at((*place, "arguments")):
         resolve("argument_styles", texts.arguments)
-    except InputError as error:
-        raise document.relocate(error, (*place, "arguments")) from None
-    return ErrorStyle(
-        texts.unknown_tool,
-        texts.bad_arguments,
-        texts.arguments,
-        texts.unknown_tool_as,
-        texts.bad_arguments_as,
-        texts.words(),
-        texts.unknown_tool_empty,
-    )
+    return texts.style()
 
 
 def _check_style(style: str, tool: str, schema: JsonObject) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from simtrain.worlds.handlers.git.deltas import Delta, Side, is_binary, lines_of
 from simtrain.worlds.handlers.git.edits import Edit, edits
@@ -101,7 +101,7 @@ def _hunks(old: Sequence[bytes], new: Sequence[bytes], context: int) -> Iterator
         yield from (_line(b" ", line) for line in old[place:left_end])
 
 
-def _grouped(found: Sequence[Edit], context: int) -> Iterator[list[Edit]]:
+def _grouped(found: Iterable[Edit], context: int) -> Iterator[list[Edit]]:
     """Yield the edits that share a hunk, since the context between them would touch."""
     group: list[Edit] = []
     for edit in found:

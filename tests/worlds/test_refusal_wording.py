@@ -122,7 +122,7 @@ def learnt(server: Server, tools: dict[str, Any] = SHOWN) -> ErrorTexts:
 
 
 def repeated(texts: ErrorTexts, tool: str, arguments: Arguments) -> str | None:
-    found = texts.words().refusal(tool, argument_mistakes((SHOWN | HIDDEN)[tool], arguments))
+    found = texts.style().words.refusal(tool, argument_mistakes((SHOWN | HIDDEN)[tool], arguments))
     return None if found is None else found[0]
 
 

@@ -1,8 +1,7 @@
 """A curriculum in a training loop: tasks get harder as a learner masters them, and its success stays within the band.
 
-The learner is simulated, the rewards are not: the better it is, the more often it plays a task with all that the oracle knows, else
-with one search and no page opened. Both are played and graded. In your loop stands a model, and a step of your trainer where skill
-grows here.
+The learner is simulated, the rewards are real. The better the learner, the more often it plays a task as the oracle; otherwise it makes
+one search and opens no page. Both are played and graded. Your loop has a model instead, and a trainer step where skill grows here.
 """
 
 from __future__ import annotations
@@ -30,25 +29,26 @@ adaptive: {low: 0.4, high: 0.7, window: 20}
 
 
 async def learn(curriculum: Path, *, tasks: int) -> None:
-    """Play so many tasks, and say of each fifty how those of the level reached went: between 0.4 and 0.7, give or take some luck."""
+    """Play tasks. After every fifty, print the success at the current level: between 0.4 and 0.7, with some luck either way."""
     chance, skill = Random(3), 0.5
-    course = climb(curriculum, ledger=curriculum.with_name("ledger.jsonl"))
-    met: list[float] = []
+    stream = climb(curriculum, ledger=curriculum.with_name("ledger.jsonl"))
+    rewards: list[float] = []
     hardest = (0, 0.0)
-    for task in islice(course, tasks):
+    for task in islice(stream, tasks):
         mastered = chance.random() < skill - 0.15 * task.level
         trajectory = await rollout(task.episode, "oracle" if mastered else "search_naive")
         reward = trajectory.reward or 0.0
-        course.reward(task, reward)
-        skill += 0.0015  # the step of your trainer
+        stream.reward(task, reward)
+        skill += 0.0015  # your trainer step
         hardest = max(hardest, (task.level, reward))
-        if task.level == course.level:
-            met.append(reward)
+        if task.level == stream.level:
+            rewards.append(reward)
         if task.place % 50 == 49:
-            print(f"{task.place + 1} tasks: skill {skill:.2f}, level {course.level}, success {sum(met) / len(met):.2f}")
-            met.clear()
+            success = sum(rewards) / len(rewards)
+            print(f"{task.place + 1} tasks: skill {skill:.2f}, level {stream.level}, success {success:.2f}")
+            rewards.clear()
     print(f"the hardest one done: level {hardest[0]}, reward {hardest[1]}")
-    course.close()
+    stream.close()
 
 
 if __name__ == "__main__":

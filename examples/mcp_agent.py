@@ -1,9 +1,9 @@
-"""An agent that knows nothing of simtrain: a program that finds its task and an MCP server in its environment.
+"""An agent that knows nothing about simtrain: it finds its task and an MCP server in its environment.
 
 python examples/mcp_agent.py
 simtrain drill helpdesk/refund --pack flaky_network --agent "mcp:python examples/mcp_agent.py" -n 3 -c 4
 
-Any language will do. `{url}`, `{prompt}` and `{config}` (a file with `mcpServers`) may also stand in the command itself:
+Any language works. The command itself may also contain `{url}`, `{prompt}` and `{config}` (a file with `mcpServers`):
 
 simtrain drill helpdesk/refund --pack flaky_network --agent "mcp:my_agent --mcp-config {config} --print {prompt}"
 """
@@ -22,7 +22,7 @@ from mcp import Client
 
 
 async def refund(url: str, prompt: str) -> str:
-    """Refunds the second of two equal charges for an invoice. Yours would ask a model what to do next."""
+    """Refund the second of two equal charges for an invoice. Yours would ask a model what to do next."""
     email, invoice = re.findall(r"<(\S+)>", prompt), re.findall(r"INV-\d+-\d+", prompt)
     async with Client(url) as client:
 
@@ -37,7 +37,7 @@ async def refund(url: str, prompt: str) -> str:
             customers = (await call("customers__search", query=email[0]))["customers"]
             charges = await call("billing__list_charges", customer_id=customers[0]["id"], invoice_id=invoice[0])
             succeeded = [charge for charge in charges["charges"] if charge["status"] == "succeeded"]
-            # The newest charge stands first.
+            # The newest charge comes first.
             refunded = await call("billing__refund", charge_id=succeeded[0]["id"], reason="duplicate")
         except LookupError as error:
             return f"CANNOT: {error}"
@@ -45,7 +45,7 @@ async def refund(url: str, prompt: str) -> str:
 
 
 def main() -> None:
-    """Drills itself: simtrain starts this file again for every episode."""
+    """Run a drill of this very agent: simtrain starts this file again for every episode."""
     from simtrain import drill, load_scenario
 
     with tempfile.TemporaryDirectory() as folder:

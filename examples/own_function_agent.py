@@ -1,4 +1,4 @@
-"""An agent of your own as one async function: it gets the task, the tools, and a function that makes a call.
+"""An agent of your own as one async function: it gets the task, the tools, and a function that calls a tool.
 
 python examples/own_function_agent.py
 cd examples && simtrain run helpdesk/refund --agent own_function_agent:refund_clerk
@@ -15,7 +15,7 @@ from simtrain.values.types import ToolSpec
 
 
 async def refund_clerk(prompt: str, tools: tuple[ToolSpec, ...], step: StepFunction) -> str | Abstain:
-    """Refunds the second of two equal charges for an invoice. Yours would ask a model what to do next."""
+    """Refund the second of two equal charges for an invoice. Yours would ask a model what to do next."""
     email, invoice = re.findall(r"<(\S+)>", prompt), re.findall(r"INV-\d+-\d+", prompt)
     if not email or not invoice:
         return Abstain("the message names no customer or no invoice")
@@ -29,7 +29,7 @@ async def refund_clerk(prompt: str, tools: tuple[ToolSpec, ...], step: StepFunct
     succeeded = [charge for charge in charges.content["charges"] if charge["status"] == "succeeded"]
     if len(succeeded) < 2:
         return Abstain("there is only one charge")
-    # The newest charge stands first.
+    # The newest charge comes first.
     refund = await step("billing.refund", {"charge_id": succeeded[0]["id"], "reason": "duplicate"})
     if refund.is_error or refund.content is None:
         return Abstain(refund.text)

@@ -2,7 +2,7 @@
 
     python examples/own_langchain_agent.py
 
-A model with fixed messages stands in for yours, so that the example runs without a key: put in `init_chat_model("openai:...")`.
+A model with fixed messages takes the place of yours, so the example runs without a key. Yours would be `init_chat_model("openai:...")`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from simtrain.contracts.trajectory import Trajectory
 
 
 class ScriptedModel(GenericFakeChatModel):
-    """Says what it is given, in order, whatever it is asked."""
+    """A chat model that returns the given messages in order, whatever its input."""
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
         return self
 
 
 def repeating(played: Trajectory) -> BaseChatModel:
-    """A model that says what was said in an episode: one message with a tool call a step, then the answer."""
-    said = [
+    """Return a model that repeats an episode: one message with a tool call per step, then the answer."""
+    messages: list[AIMessage] = [
         AIMessage("", tool_calls=[{"name": tool.replace(".", "_"), "args": arguments, "id": id, "type": "tool_call"}])
         for tool, arguments, id in ((step.action.tool, step.action.arguments, step.action.id) for step in played.steps)
     ]
-    return ScriptedModel(messages=iter([*said, AIMessage(f"That was it.\nANSWER: {played.answer}")]))
+    return ScriptedModel(messages=iter([*messages, AIMessage(f"That was it.\nANSWER: {played.answer}")]))
 
 
 def show(form: str, trajectory: Trajectory) -> None:
@@ -45,16 +45,16 @@ def show(form: str, trajectory: Trajectory) -> None:
 
 async def main() -> None:
     scenario = load_scenario("helpdesk/refund")
-    shown = await rollout(scenario, "oracle")
+    played = await rollout(scenario, "oracle")
 
-    # A factory is called for every episode with its tools.
+    # A factory is called for every episode, with its tools.
     def factory(tools: list[BaseTool]) -> Any:
-        return create_agent(repeating(shown), tools)
+        return create_agent(repeating(played), tools)
 
     show("factory", await rollout(scenario, as_agent(factory)))
 
-    # An agent that is made once gets the tools of each episode by middleware.
-    agent = create_agent(repeating(shown), middleware=[EpisodeTools()])
+    # An agent made once gets the tools of each episode from middleware.
+    agent = create_agent(repeating(played), middleware=[EpisodeTools()])
     show("middleware", await rollout(scenario, as_agent(agent)))
 
 

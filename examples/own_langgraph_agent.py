@@ -3,8 +3,8 @@
     python examples/own_langgraph_agent.py
     cd examples && simtrain run helpdesk/refund --agent own_langgraph_agent:graph
 
-The graph is compiled without tools, since every scenario has others: its nodes ask for those of the running episode. The model here
-follows rules, so that the example runs without a key; yours would be `llm.bind_tools(episode_tools())`.
+The graph is compiled without tools, because each scenario has its own; its nodes ask for those of the running episode. The model here
+follows rules, so the example runs without a key. Yours would be `llm.bind_tools(episode_tools())`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simtrain.agents.langchain_tools import episode_tools
 
 
 def call(tool: str, arguments: dict[str, Any]) -> AIMessage:
-    """A message that asks for one tool call."""
+    """Return a message with one tool call."""
     return AIMessage("", tool_calls=[{"name": tool, "args": arguments, "id": f"call_{tool}", "type": "tool_call"}])
 
 
@@ -34,20 +34,20 @@ async def model(state: MessagesState) -> dict[str, Any]:
     replies = {str(message.name): message for message in messages if isinstance(message, ToolMessage)}
     failed = [reply for reply in replies.values() if reply.status == "error"]
     if failed:
-        said = AIMessage(f"CANNOT: {failed[0].content}")
+        message = AIMessage(f"CANNOT: {failed[0].content}")
     elif "customers_search" not in replies:
-        said = call("customers_search", {"query": re.findall(r"<(\S+)>", prompt)[0]})
+        message = call("customers_search", {"query": re.findall(r"<(\S+)>", prompt)[0]})
     elif "billing_list_charges" not in replies:
         customer = json.loads(str(replies["customers_search"].content))["customers"][0]["id"]
         invoice = re.findall(r"INV-\d+-\d+", prompt)[0]
-        said = call("billing_list_charges", {"customer_id": customer, "invoice_id": invoice})
+        message = call("billing_list_charges", {"customer_id": customer, "invoice_id": invoice})
     elif "billing_refund" not in replies:
         charges = json.loads(str(replies["billing_list_charges"].content))["charges"]
         charge = next(charge["id"] for charge in charges if charge["status"] == "succeeded")
-        said = call("billing_refund", {"charge_id": charge, "reason": "duplicate"})
+        message = call("billing_refund", {"charge_id": charge, "reason": "duplicate"})
     else:
-        said = AIMessage(f"ANSWER: {json.loads(str(replies['billing_refund'].content))['amount']}")
-    return {"messages": [said]}
+        message = AIMessage(f"ANSWER: {json.loads(str(replies['billing_refund'].content))['amount']}")
+    return {"messages": [message]}
 
 
 async def tools(state: MessagesState) -> Any:
@@ -56,7 +56,7 @@ async def tools(state: MessagesState) -> Any:
 
 
 def after_model(state: MessagesState) -> str:
-    """To the tools while there are calls."""
+    """Return the next node: the tools while there are calls."""
     last = state["messages"][-1]
     return "tools" if isinstance(last, AIMessage) and last.tool_calls else END
 
@@ -73,7 +73,7 @@ graph = builder.compile()
 async def main() -> None:
     scenario = load_scenario("helpdesk/refund")
     agent = as_agent(graph)
-    # Episodes played at once never see each other's tools.
+    # Concurrent episodes never see each other's tools.
     trajectories = await asyncio.gather(*(rollout(scenario, agent, case=case) for case in range(5)))
     for case, trajectory in enumerate(trajectories):
         calls = ", ".join(step.action.tool for step in trajectory.steps)

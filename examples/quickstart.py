@@ -1,4 +1,4 @@
-"""The Python API in one file: load a scenario, play one episode, play many, look at them, export them.
+"""The Python API in one file: load a scenario, play one episode, play many, inspect and export them.
 
 python examples/quickstart.py
 """
@@ -25,7 +25,7 @@ def main() -> None:
     for reward in trajectory.rewards:
         print(f"    {reward.grader}: {reward.value}")
 
-    # Many episodes, by a careful agent and by a careless one, each into a run folder.
+    # Many episodes, by a careful and a careless agent, each into a run folder.
     with TemporaryDirectory() as folder:
         debtors = load_scenario("helpdesk/overdue_debtors")
         for agent in ("resilient", "naive"):

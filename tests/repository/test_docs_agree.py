@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 import typer
-from pages import PAGES, ROOT, cells, code_spans, commands, prose, without_blocks
+import yaml
+from jsonschema import Draft202012Validator
+from pages import PAGES, ROOT, cells, code_spans, commands, fenced, prose, without_blocks
 
 from simtrain.cli import build
+from simtrain.cli.schemas import schema_of
 from simtrain.plugins import PLUGINS
 
 LONGEST_CELL = 25
@@ -30,6 +33,8 @@ FILE = re.compile(r"(?:simtrain|tests|benchmarks|docs|examples|scenarios|worlds|
 MODULE = re.compile(r"simtrain(?:\.[a-z_]+)+")
 # Files that commands make, and names to be filled in.
 MADE = re.compile(r"benchmarks/(figures\.json|peers/\.venvs)|[{]|NAME|FAMILY|MODEL|KIND")
+# Fragments of a probe file and of a knob.
+NO_PART = {"probes", "goal"}
 # Words that the glossary has another one for, with that word.
 RETIRED = {
     r"\bbe(?:nt|nds?|nding)\b": "perturbed, changed",
@@ -113,6 +118,45 @@ def test_every_file_and_module_on_a_page_exists(page: Path) -> None:
     assert [name for name in sorted(files) if not any(ROOT.glob(name))] == []
     modules = {match[0] for span in spans if (match := MODULE.match(span))}
     assert [name for name in sorted(modules) if not resolves(name)] == []
+
+
+def fragments() -> list[Any]:
+    """Return the YAML fragments of the pages that are a part of a file, each with its page."""
+    found = [
+        (block.page.name, yaml.safe_load(block.text))
+        for page in PAGES
+        for block in fenced(page)
+        if block.language == "yaml" and block.info == "fragment" and "..." not in block.text
+    ]
+    whole = [(name, part) for name, part in found if isinstance(part, dict) and not NO_PART & {*part}]
+    return [pytest.param(part, id=f"{name}-{'-'.join(part)}") for name, part in whole]
+
+
+@pytest.mark.parametrize("part", fragments())
+def test_a_fragment_of_yaml_has_keys_and_knobs_that_exist(part: dict[str, Any]) -> None:
+    found = [error.message for error in mistakes(part)]
+    assert found == []
+
+
+def test_a_knob_that_does_not_exist_is_found() -> None:
+    assert [*mistakes({"perturbations": [{"use": "latency", "with": {"secs": 2}}]})]
+    assert [*mistakes({"flavors": {}})]
+
+
+def mistakes(part: dict[str, Any]) -> list[Any]:
+    """Return what the schema of the kind of file that fits best objects to, besides what is missing."""
+    complaints = (
+        [error for error in validator.iter_errors(base | part) if error.validator != "required"]
+        for base, validator in validators()
+    )
+    return min(complaints, key=len)
+
+
+@lru_cache
+def validators() -> list[tuple[dict[str, Any], Draft202012Validator]]:
+    task = {"name": "x", "world": "x", "prompt": "x", "rubric": [{"use": "answer", "with": {"value": "x"}}]}
+    world = {"kind": "search", "name": "x"}
+    return [(base, Draft202012Validator(schema_of(kind))) for kind, base in (("scenario", task), ("world", world))]
 
 
 def resolves(dotted: str) -> bool:

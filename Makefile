@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-full real proof lint format types imports spelling hooks coverage bench bench-keep peers fuzz mutants words wheel release-check clean
+.PHONY: help demo quick test test-full real proof lint format types imports spelling hooks coverage bench bench-keep peers fuzz mutants words tables wheel release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -24,6 +24,9 @@ test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make t
 
 real: .venv/.real ## play with a small model on a real server, in every place where a model can be
 	$(BIN)/python tests/real/play.py
+
+tables: .venv/.dev ## write the tables of plug-ins in docs/ anew, from the plug-ins
+	$(BIN)/python docs/make_tables.py
 
 proof: .venv/.dev ## all tests at the stated sizes: every case, large worlds; takes hours
 	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) -o faulthandler_timeout=36000 -m "full or not full"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from inspect import getdoc
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
+from simtrain.contracts.perturbation import right_response
+from simtrain.contracts.plugin import about
 from simtrain.contracts.registry import known, resolve
 from simtrain.contracts.scenario import PackSpec, PackUse, ScenarioSpec
 from simtrain.files.yaml_files import read_document
@@ -87,18 +88,16 @@ def plugins(kind: str) -> list[JsonObject]:
     rows: list[JsonObject] = []
     for name in known(kind):
         try:
-            plugin = resolve(kind, name)
+            plugin: Any = resolve(kind, name)
         except InputError as error:
-            rows.append({"name": name, "about": f"BROKEN: {error}", "shipped": False, "knobs": []})
+            rows.append({"name": name, "about": f"BROKEN: {error}", "shipped": name in PLUGINS[kind], "knobs": []})
             continue
+        row: JsonObject = {"name": name, "about": about(plugin), "shipped": name in PLUGINS[kind], "knobs": []}
         # Handlers and argument styles are functions; a kind of world has a whole file.
-        knobs = _knobs(cast("type[BaseModel]", plugin)) if hasattr(plugin, "model_fields") else []
-        row: JsonObject = {
-            "name": name,
-            "about": _first_line(getdoc(plugin) or ""),
-            "shipped": name in PLUGINS[kind],
-            "knobs": knobs,
-        }
+        if hasattr(plugin, "model_fields"):
+            row |= {"knobs": _knobs(plugin), "example": plugin.example}
+        if kind == "perturbations":
+            row["right_response"] = right_response(plugin)
         declares = getattr(plugin, "traits", plugin)
         rows.append({**row, **{fact: getattr(declares, fact, None) for fact in _FACTS.get(kind, ())}})
     return rows

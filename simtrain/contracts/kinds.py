@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
+from simtrain.contracts.plugin import Plugin
 from simtrain.values.errors import InputError, nearest
 
 
 @dataclass(frozen=True, slots=True)
 class PluginKind:
-    """One kind. `name` is its key in the plug-in table, `folder` is below simtrain/; `base` is None where plug-ins are functions."""
+    """One kind: its key in the plug-in table, the word for one, its contract (in contracts/), and its folder below simtrain/."""
 
     name: str
     singular: str
-    module: str
-    base: str | None
+    base: str
     folder: str
 
     @property
-    def contract(self) -> type[Any] | None:
-        """The class that plug-ins of the kind extend."""
-        return getattr(import_module(f"simtrain.contracts.{self.module}"), self.base) if self.base else None
+    def contract(self) -> type[Plugin] | None:
+        """The class that plug-ins of the kind extend; None where they are functions, or files of a kind."""
+        found = getattr(import_module(f"simtrain.contracts.{self.singular}"), self.base)
+        return found if isinstance(found, type) and issubclass(found, Plugin) else None
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        PluginKind("perturbations", "perturbation", "perturbation", "Perturbation", "perturbations"),
-        PluginKind("graders", "grader", "grader", "Grader", "grading/graders"),
-        PluginKind("exporters", "exporter", "exporter", "Exporter", "runs/exporters"),
-        PluginKind("agents", "agent", "agent", "Agent", "agents"),
-        PluginKind("domains", "domain", "domain", "Domain", "world_models/domains"),
-        PluginKind("world_models", "world_model", "world_model", "WorldModel", "world_models"),
-        PluginKind("paradigms", "paradigm", "paradigm", "Paradigm", "scenarios/paradigms"),
-        PluginKind("transports", "transport", "transport", "Transport", "mcp/serve"),
-        PluginKind("argument_styles", "argument_style", "argument_style", None, "worlds/argument_styles"),
-        PluginKind("handlers", "handler", "handler", None, "worlds/handlers"),
-        PluginKind("worlds", "world", "world", None, "worlds"),
+        PluginKind("perturbations", "perturbation", "Perturbation", "perturbations"),
+        PluginKind("graders", "grader", "Grader", "grading/graders"),
+        PluginKind("exporters", "exporter", "Exporter", "runs/exporters"),
+        PluginKind("agents", "agent", "Agent", "agents"),
+        PluginKind("domains", "domain", "Domain", "world_models/domains"),
+        PluginKind("world_models", "world_model", "WorldModel", "world_models"),
+        PluginKind("paradigms", "paradigm", "Paradigm", "scenarios/paradigms"),
+        PluginKind("transports", "transport", "Transport", "mcp/serve"),
+        PluginKind("argument_styles", "argument_style", "ArgumentStyle", "worlds/argument_styles"),
+        PluginKind("handlers", "handler", "Handler", "worlds/handlers"),
+        PluginKind("worlds", "world", "WorldSource", "worlds"),
     )
 }
 

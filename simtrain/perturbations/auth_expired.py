@@ -21,7 +21,7 @@ class AuthExpired(Perturbation):
     """From the call on which it fires, a server refuses all its tools with 401, until the session is renewed.
 
     Source: ToolMisuseBench, AgentDisruptBench. With `refresh` every server offers a tool that renews the session, from the beginning:
-    an agent should call it and then go on. Without, it should say that it cannot go on.
+    an agent should renew the session and go on, or say that it cannot.
     """
 
     traits: ClassVar[Traits] = Traits(

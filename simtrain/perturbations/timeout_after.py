@@ -14,6 +14,7 @@ class TimeoutAfter(LostReply):
     """The call is carried out, but instead of its reply the caller sees a timeout.
 
     Source: ReliabilityBench, ToolMisuseBench. An agent should look whether the effect is there before it calls again.
+    A call that is refused anyway passes.
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="D", effect="after", recoverable_by=("verify", "retry"))

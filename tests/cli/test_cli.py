@@ -209,17 +209,20 @@ def test_a_knob_of_an_exporter_is_heard(typed: Typed, tmp_path: Path) -> None:
     assert '"slow"' in (tmp_path / "true").read_text() and '"slow"' not in (tmp_path / "false").read_text()
 
 
+PERTURBATION = {"about", "knobs", "example", "right_response", "side", "layer", "effect", "recoverable_by", "shipped"}
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "fields"),
     [
         ("scenarios", "helpdesk/refund", {"world", "about", "tools", "graders", "perturbations", "impossible", "twin", "file"}),
         ("worlds", "helpdesk", {"kind", "about", "tools", "tables", "digest", "file"}),
-        ("perturbations", "latency", {"about", "knobs", "side", "layer", "effect", "recoverable_by", "shipped"}),
+        ("perturbations", "latency", PERTURBATION),
         ("perturbations", "uncertain_writes", {"about", "severity", "perturbations", "file"}),
-        ("agents", "resilient", {"about", "knobs", "shipped"}),
-        ("graders", "forbidden", {"about", "knobs", "gates", "shipped"}),
-        ("exporters", "atif", {"about", "knobs", "shipped"}),
-        ("world_models", "embedded", {"about", "knobs", "shipped"}),
+        ("agents", "resilient", {"about", "knobs", "example", "shipped"}),
+        ("graders", "forbidden", {"about", "knobs", "example", "gates", "shipped"}),
+        ("exporters", "atif", {"about", "knobs", "example", "shipped"}),
+        ("world_models", "embedded", {"about", "knobs", "example", "shipped"}),
     ],
 )  # fmt: skip
 def test_list_tells_what_there_is(kind: str, name: str, fields: set[str], typed: Typed) -> None:
